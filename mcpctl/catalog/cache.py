@@ -1,0 +1,181 @@
+"""The catalog cache in `state.db`: every server's tools as it last listed them."""
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from mcpctl.config import Config
+from mcpctl.models import Tool
+
+STALE_S = 24 * 3600
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What one server last listed: `generation` changes whenever its tools do."""
+
+    generation: int
+    fetched_at: float
+    tools: tuple[Tool, ...]
+
+    @cached_property
+    def by_name(self) -> dict[str, Tool]:
+        """The tools by name; of two with one name the first."""
+        return {tool.name: tool for tool in reversed(self.tools)}
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is time to ask the server again."""
+        return not 0 <= time.time() - self.fetched_at < STALE_S
+
+
+class Catalog:
+    """The tools of the enabled servers of one configuration. Belongs to the thread that made it."""
+
+    def __init__(self, config: Config, db: sqlite3.Connection) -> None:
+        self.config = config
+        self.db = db
+        self._listed: dict[str, Listed] = {}
+
+    def listed(self, server: str) -> Listed | None:
+        """What an enabled server last listed; None when it has never been asked."""
+        entry = self.config.enabled.get(server)
+        if entry is None:
+            return None
+        if server not in self._listed:
+            listed = load(self.db, server, entry.fingerprint)
+            if listed is None:
+                return None
+            self._listed[server] = listed
+        return self._listed[server]
+
+    def find(self, server: str, name: str) -> Tool | None:
+        """A tool by its server and name, permitted or not."""
+        listed = self.listed(server)
+        return listed.by_name.get(name) if listed else None
+
+    def visible(self) -> list[Tool]:
+        """Every tool that may be found, by server and then as listed."""
+        found: list[Tool] = []
+        for name, server in self.config.enabled.items():
+            if listed := self.listed(name):
+                found += (tool for tool in listed.tools if server.permits(tool.name))
+        return found
+
+    def keys(self) -> list[str]:
+        """The keys of all tools that may be found."""
+        return [tool.key for tool in self.visible()]
+
+    def unlisted(self) -> list[str]:
+        """The enabled servers that have never listed their tools."""
+        return [name for name in self.config.enabled if self.listed(name) is None]
+
+    def due(self) -> list[str]:
+        """The enabled servers whose list is missing or stale."""
+        return [name for name in self.config.enabled if (found := self.listed(name)) is None or found.is_stale]
+
+    def generations(self) -> dict[str, int]:
+        """A number per listed server that grows whenever its tools change; what has grown is loaded anew."""
+        rows = {(s, f): g for s, f, g in self.db.execute("SELECT server, fingerprint, generation FROM catalogs")}
+        keys = ((name, server.fingerprint) for name, server in self.config.enabled.items())
+        found = {name: rows[name, fingerprint] for name, fingerprint in keys if (name, fingerprint) in rows}
+        self._listed = {name: entry for name, entry in self._listed.items() if found.get(name) == entry.generation}
+        return found
+
+    def replace(self, server: str, definitions: Sequence[bytes], *, asked: bool = False) -> bool:
+        """Put what a server lists now in place of what it listed before; True when that changed anything."""
+        self.forget(server)
+        return replace(self.db, server, self.config.servers[server].fingerprint, definitions, asked=asked)
+
+    def forget(self, server: str) -> None:
+        """Look the server's list up again when it is next needed."""
+        self._listed.pop(server, None)
+
+    def known_era(self, server: str) -> bool | None:
+        """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
+        key = (server, self.config.servers[server].fingerprint)
+        row = self.db.execute("SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", key).fetchone()
+        return bool(row[0]) if row else None
+
+    def remember_era(self, server: str, modern: bool) -> None:
+        """Keep what `server/discover` showed, so that it is asked once."""
+        key = (server, self.config.servers[server].fingerprint)
+        self.db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (*key, modern))
+
+
+def replace(
+    db: sqlite3.Connection, server: str, fingerprint: str, definitions: Sequence[bytes], *, asked: bool = False
+) -> bool:
+    """Put what a server lists in place of what it listed before, at once; True when that changed anything.
+
+    An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
+    """
+    texts = [(name, text) for name, text in map(_named, definitions) if name]
+    key = (server, fingerprint)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        before = db.execute(
+            "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key
+        ).fetchall()
+        keep = before == texts or (before and not texts and not asked)
+        if not keep:
+            db.execute("DELETE FROM tools WHERE server = ? AND fingerprint = ?", key)
+            db.executemany(
+                "INSERT INTO tools VALUES (?, ?, ?, ?, ?)", [(*key, i, *text) for i, text in enumerate(texts)]
+            )
+        db.execute(
+            "INSERT INTO catalogs VALUES (?, ?, 1, ?)"
+            " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, generation = generation + ?",
+            (*key, time.time(), 0 if keep else 1),
+        )
+        db.execute("COMMIT")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    return not keep
+
+
+def load(db: sqlite3.Connection, server: str, fingerprint: str) -> Listed | None:
+    """What a server last listed; None when it has never been asked."""
+    key = (server, fingerprint)
+    row = db.execute(
+        "SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?", key
+    ).fetchone()
+    if row is None:
+        return None
+    texts = db.execute(
+        "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key
+    )
+    return Listed(row[0], row[1], tuple(tool(server, name, text) for name, text in texts))
+
+
+def tool(server: str, name: str, text: str) -> Tool:
+    """The tool that a stored definition describes."""
+    return Tool(server, name, msgspec.json.decode(text), text)
+
+
+def _named(definition: bytes) -> tuple[str, str]:
+    """A definition's name, empty when it has none that could be called, and its text."""
+    try:
+        decoded = msgspec.json.decode(definition)
+        text = definition.decode()
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        decoded, text = _mended(definition)
+    name = decoded.get("name") if isinstance(decoded, dict) else None
+    return (name, text) if isinstance(name, str) and name.strip() else ("", "")
+
+
+def _mended(definition: bytes) -> tuple[Any, str]:
+    """What can be kept of a definition that is no strict JSON: NaN becomes null, half characters U+FFFD."""
+    try:
+        loose = json.loads(definition.decode("utf-8", "replace"), parse_constant=lambda _: None, strict=False)
+        text = json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace")
+        return msgspec.json.decode(text), text.decode()
+    except (ValueError, RecursionError):
+        return None, ""

@@ -1,0 +1,81 @@
+"""What a tool says about its own behaviour: the one place that decides."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mcpctl.models import HINTS, Tool
+
+DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
+"""The protocol's own: https://modelcontextprotocol.io/specification, ToolAnnotations."""
+
+_MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
+
+
+@dataclass(frozen=True)
+class Hint:
+    """A hint's effective value and where it comes from: `override`, `declared` or `default`."""
+
+    value: bool
+    source: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether somebody said so; a default is the protocol's guess."""
+        return self.source != "default"
+
+
+def effective(tool: Tool, overrides: Mapping[str, Any] | None = None) -> dict[str, Hint]:
+    """The four hints in effect, by name.
+
+    Of a read-only tool, `destructiveHint` and `idempotentHint` mean nothing: it counts as neither destructive nor
+    unsafe to repeat unless it says otherwise itself.
+    """
+    hints: dict[str, Hint] = {}
+    for name in HINTS:
+        override, declared = (overrides or {}).get(name), tool.annotations.get(name)
+        if isinstance(override, bool):
+            hints[name] = Hint(override, "override")
+        elif isinstance(declared, bool):
+            hints[name] = Hint(declared, "declared")
+        else:
+            hints[name] = Hint(DEFAULTS[name], "default")
+    if hints["readOnlyHint"].value:
+        for name in _MEANINGLESS_IF_READ_ONLY:
+            if not hints[name].is_known:
+                hints[name] = Hint(name == "idempotentHint", "default")
+    return hints
+
+
+def declared(tool: Tool, overrides: Mapping[str, Any] | None = None) -> dict[str, bool]:
+    """The hints somebody set, to be sent or shown as declared; a default is never among them."""
+    return {name: hint.value for name, hint in effective(tool, overrides).items() if hint.is_known}
+
+
+def snapshot(tool: Tool | None) -> bytes:
+    """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when none is."""
+    known = {n: {"value": h.value, "source": h.source} for n, h in effective(tool).items() if h.is_known} if tool else {}
+    return msgspec.json.encode(known) if known else b"null"
+
+
+def cell(hint: Hint) -> str:
+    """A hint in one narrow column: `yes`, `no`, with `!` when overridden; `-` when nobody said."""
+    if not hint.is_known:
+        return "-"
+    return ("yes" if hint.value else "no") + ("!" if hint.source == "override" else "")
+
+
+_LETTERS = (("readOnlyHint", "R"), ("destructiveHint", "D"), ("idempotentHint", "I"), ("openWorldHint", "O"))
+
+
+def compact(recorded: Mapping[str, Any] | None) -> str:
+    """Four hints in one short column: `RdIo`, a capital for true, small for false, `-` for not declared, `!` overridden."""
+    out = []
+    for name, letter in _LETTERS:
+        entry = (recorded or {}).get(name)
+        value = entry.get("value") if isinstance(entry, dict) else None
+        mark = "!" if isinstance(entry, dict) and entry.get("source") == "override" else ""
+        out.append("-" if value is None else (letter if value else letter.lower()) + mark)
+    return "".join(out)

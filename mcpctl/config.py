@@ -1,0 +1,237 @@
+"""`config.toml`: servers and settings, read, checked entry by entry, and expanded only when a server starts.
+
+Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
+"""
+
+import hashlib
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from mcpctl.errors import McpctlError, NotFound, Unusable, did_you_mean
+from mcpctl.store.recorder import RecordSettings
+
+NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_LATER = {"url", "transport", "headers", "projects"}
+_MAX_S = 1e7
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+
+class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One `[servers.NAME]`, as written: nothing in it is expanded."""
+
+    command: str
+    args: list[str] = []
+    env: dict[str, str] = {}
+    env_file: str | None = None
+    cwd: str | None = None
+    enabled: bool = True
+    start_timeout_s: float = 30
+    call_timeout_s: float = 0
+    tools: dict[str, bool] = {}
+
+    @property
+    def fingerprint(self) -> str:
+        """What makes two servers the same for the catalog cache: all that chooses the program, no secret."""
+        parts = [self.command, self.args, None, sorted(self.env)]
+        return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+    def permits(self, tool: str) -> bool:
+        """Whether the tool may be found and called."""
+        return self.tools.get(tool, True)
+
+
+class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[search]`."""
+
+    answer_tokens: int = 2000
+
+
+@dataclass(frozen=True)
+class Config:
+    """What the file says. An entry that cannot be used is in `problems`, by server name, and not in `servers`."""
+
+    path: Path
+    servers: Mapping[str, Server] = field(default_factory=dict)
+    problems: Mapping[str, str] = field(default_factory=dict)
+    search: Search = field(default_factory=Search)
+    records: RecordSettings = field(default_factory=RecordSettings)
+
+    @property
+    def enabled(self) -> dict[str, Server]:
+        """The servers in use, by name, sorted."""
+        return {name: server for name, server in sorted(self.servers.items()) if server.enabled}
+
+    def server(self, name: str) -> Server:
+        """The server of that name; raises `NotFound` or, for an entry that cannot be used, `Unusable`."""
+        if name in self.problems:
+            raise Unusable(self.problems[name], f"mend [servers.{name}] in {self.path}", code="server_unusable")
+        if name not in self.servers:
+            otherwise = "list servers with: mcpctl servers ls"
+            raise NotFound(f"no server '{name}'", did_you_mean(name, self.servers, otherwise), "server_not_found")
+        return self.servers[name]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """How a server is started, everything expanded. Holds secrets: never shown, never stored."""
+
+    argv: list[str]
+    env: dict[str, str]
+    cwd: str | None
+
+
+class CannotLaunch(McpctlError):
+    """A server's entry asks for something this environment does not have."""
+
+    code = "cannot_launch"
+
+
+def load(path: Path) -> Config:
+    """The configuration in `path`, empty when there is no such file.
+
+    Raises `Unusable` when the file is no TOML or a section other than one server's is wrong.
+    """
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        return Config(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise Unusable(f"cannot read {path}: {error}", "make it a readable UTF-8 file", "config_unreadable") from error
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise Unusable(f"{path}: {error}", "mend the TOML there", code="config_syntax") from error
+    return _checked(path, document)
+
+
+def expand(text: str, env: Mapping[str, str]) -> str:
+    """`text` with each `${VAR}` and `${VAR:-default}` replaced; raises `CannotLaunch` naming a variable without value."""
+
+    def value(match: re.Match[str]) -> str:
+        name, default = match.groups()
+        found = env.get(name)
+        if not found and default is not None:
+            found = default
+        if found is None:
+            raise CannotLaunch(f"variable {name} is not set", f"set {name}, or write ${{{name}:-default}}")
+        return found
+
+    return _VARIABLE.sub(value, text)
+
+
+def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
+    """How to start `server` in the environment `env`: that of mcpctl, then `env_file`, then `env`."""
+    merged = dict(env)
+    if server.env_file:
+        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
+    merged.update({name: expand(value, merged) for name, value in server.env.items()})
+    cwd = str(Path(expand(server.cwd, merged)).expanduser()) if server.cwd else None
+    if cwd and not Path(cwd).is_dir():
+        raise CannotLaunch(f"its cwd does not exist: {cwd}", 'create it, or change "cwd"')
+    command = expand(server.command, merged)
+    argv = [str(Path(command).expanduser()) if command.startswith("~") else command]
+    return Launch([*argv, *(expand(arg, merged) for arg in server.args)], merged, cwd)
+
+
+def _checked(path: Path, document: dict[str, Any]) -> Config:
+    known = {"servers", "search", "records"}
+    for section in document.keys() - known:
+        hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
+        raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
+    tables = document.get("servers", {})
+    if not isinstance(tables, dict):
+        raise Unusable(f"{path}: servers must be tables, [servers.NAME]", "mend it there", code="config_key")
+    servers: dict[str, Server] = {}
+    problems: dict[str, str] = {}
+    for name, table in tables.items():
+        try:
+            servers[name] = _server(name, table)
+        except ValueError as error:
+            problems[name] = f"{path}: servers.{name}{error}"
+    return Config(
+        path, servers, problems, _section(path, "search", document, Search),
+        _section(path, "records", document, RecordSettings),
+    )  # fmt: skip
+
+
+def _server(name: str, table: Any) -> Server:
+    if not NAME.match(name):
+        raise ValueError(": a server's name has only letters, digits, '_' and '-'")
+    if isinstance(table, dict):
+        for key in sorted(_LATER & table.keys()):
+            raise ValueError(f".{key}: this version of mcpctl starts servers by their command and does not use it")
+        tools = table.get("tools")
+        for tool, allowed in tools.items() if isinstance(tools, dict) else ():
+            if not isinstance(allowed, bool):
+                raise ValueError(f".tools.{tool}: must be true or false")
+    server = _converted(table, Server)
+    if not server.command.strip():
+        raise ValueError(".command: must not be empty")
+    for key in ("start_timeout_s", "call_timeout_s"):
+        if not 0 <= getattr(server, key) < _MAX_S:
+            raise ValueError(f".{key}: must be a number of seconds, 0 or more")
+    return server
+
+
+def _section(path: Path, name: str, document: dict[str, Any], kind: type[_Struct]) -> _Struct:
+    try:
+        section = _converted(document.get(name, {}), kind)
+        for key, value in msgspec.structs.asdict(section).items():
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise ValueError(f".{key}: must be 1 or more")
+    except ValueError as error:
+        raise Unusable(f"{path}: {name}{error}", f"mend [{name}] there", code="config_key") from error
+    return section
+
+
+_AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
+_TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
+
+
+def _converted(table: Any, kind: type[_Struct]) -> _Struct:
+    """`table` as a `kind`; raises ValueError in the words of a user, such as `.args: must be a list`."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        match = _AT.match(str(error))
+        what, where = match.groups() if match else (str(error), None)
+    where = (where or "").replace("[...]", "")
+    if expected := re.match(r"Expected `([^`]*)`", what):
+        kinds = [_TYPES.get(name, name) for name in expected[1].split(" | ") if name != "null"]
+        raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}")
+    if unknown := re.search(r"unknown field `([^`]*)`", what):
+        names = [f.name for f in msgspec.structs.fields(kind)]
+        hint = did_you_mean(unknown[1], names, f"known are {', '.join(names)}")
+        raise ValueError(f"{where}.{unknown[1]}: unknown key; {hint}")
+    if missing := re.search(r"missing required field `([^`]*)`", what):
+        raise ValueError(f"{where}.{missing[1]}: is missing")
+    raise ValueError(f"{where}: {what}")
+
+
+def _env_file(path: Path) -> dict[str, str]:
+    """`NAME=value` lines; `export`, quotes, blank lines and `#` comments as shells and dotenv files have them."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        raise CannotLaunch(f"its env_file cannot be read: {path}: {reason}", 'mend "env_file"') from error
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
+            continue
+        name, equals, value = stripped.removeprefix("export ").partition("=")
+        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
+            raise CannotLaunch(f"its env_file has no NAME=value in line {number}: {path}", "mend that line")
+        value = value.strip()
+        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
+        found[name.strip()] = value[1:-1] if quoted else value.split(" #")[0].rstrip()
+    return found

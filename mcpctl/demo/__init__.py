@@ -1,0 +1,1 @@
+"""Small MCP servers that come with mcpctl, to try it on."""

@@ -1,0 +1,170 @@
+"""A notebook in memory, as an MCP server: `python -m mcpctl.demo.notes`"""
+
+from typing import Any
+
+from mcpctl.demo.arguments import checked
+from mcpctl.demo.stdio_server import Json, Request, Server, ToolFailed, structured
+
+server = Server("notes", instructions="A notebook that lasts as long as this server: add, list, search, delete.")
+_notes: dict[str, Json] = {}
+_numbers = iter(range(1, 1_000_000_000))
+
+_NOTE = {
+    "type": "object",
+    "properties": {
+        "id": {"type": "string", "description": "What delete_note takes"},
+        "title": {"type": "string"},
+        "text": {"type": "string"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["id", "title", "text", "tags"],
+}
+_NOTES = {
+    "type": "object",
+    "properties": {
+        "notes": {"type": "array", "items": _NOTE},
+        "total": {"type": "integer", "description": "How many there are, beyond the limit too"},
+    },
+    "required": ["notes", "total"],
+}
+_LIMIT = {"type": "integer", "description": "How many notes at most", "minimum": 1, "maximum": 100, "default": 20}
+
+_ADD: Json = {
+    "name": "add_note",
+    "title": "Add a note",
+    "description": "Write a new note and return it with its id. Two notes may have the same title.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "title": {"type": "string", "description": "A few words that say what it is about", "minLength": 1},
+            "text": {"type": "string", "description": "The note itself, plain text or Markdown", "minLength": 1},
+            "tags": {
+                "type": "array",
+                "description": "Labels to find it by; case does not matter",
+                "items": {"type": "string"},
+                "default": [],
+            },
+        },
+        "required": ["title", "text"],
+    },
+    "outputSchema": _NOTE,
+    "annotations": {
+        "readOnlyHint": False,
+        "destructiveHint": False,
+        "idempotentHint": False,
+        "openWorldHint": False,
+    },
+}
+_LIST: Json = {
+    "name": "list_notes",
+    "title": "List notes",
+    "description": "List the notes, optionally only those with a tag.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "tag": {"type": "string", "description": "Only notes with this tag"},
+            "sort": {
+                "type": "string",
+                "description": "The order of the notes",
+                "enum": ["newest", "oldest", "title"],
+                "default": "newest",
+            },
+            "limit": _LIMIT,
+        },
+    },
+    "outputSchema": _NOTES,
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+}
+_SEARCH: Json = {
+    "name": "search_notes",
+    "title": "Search notes",
+    "description": "Find the notes that contain every word of a query, ignoring case.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "query": {"type": "string", "description": "Words that must all occur, in any order", "minLength": 1},
+            "field": {
+                "type": "string",
+                "description": "Where to look",
+                "enum": ["title", "text", "tags", "anywhere"],
+                "default": "anywhere",
+            },
+            "limit": _LIMIT,
+        },
+        "required": ["query"],
+    },
+    "outputSchema": _NOTES,
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+}
+_DELETE: Json = {
+    "name": "delete_note",
+    "title": "Delete a note",
+    "description": "Delete one note for good, and return it a last time. There is no undo.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The note's id, such as note-3, from any of the other tools"}
+        },
+        "required": ["id"],
+    },
+    "outputSchema": _NOTE,
+    "annotations": {
+        "readOnlyHint": False,
+        "destructiveHint": True,
+        "idempotentHint": True,
+        "openWorldHint": False,
+    },
+}
+
+
+@server.tool(_ADD)
+def add_note(request: Request) -> Json:
+    """Keep a note under the next number."""
+    given = checked(_ADD["inputSchema"], request.arguments)
+    note = {"id": f"note-{next(_numbers)}", **given, "tags": [tag.lower() for tag in given["tags"]]}
+    _notes[note["id"]] = note
+    return structured(note)
+
+
+@server.tool(_LIST)
+def list_notes(request: Request) -> Json:
+    """All notes, or those with a tag, in the order asked for."""
+    given = checked(_LIST["inputSchema"], request.arguments)
+    found = [note for note in _notes.values() if "tag" not in given or given["tag"].lower() in note["tags"]]
+    if given["sort"] == "title":
+        found.sort(key=lambda note: str(note["title"]).lower())
+    elif given["sort"] == "newest":
+        found.reverse()
+    return _page(found, given)
+
+
+@server.tool(_SEARCH)
+def search_notes(request: Request) -> Json:
+    """The notes in which every word of the query occurs, newest first."""
+    given = checked(_SEARCH["inputSchema"], request.arguments)
+    fields = ("title", "text", "tags") if given["field"] == "anywhere" else (given["field"],)
+    words = given["query"].lower().split()
+
+    def matches(note: Json) -> bool:
+        content = " ".join(str(note[field]) for field in fields).lower()
+        return all(word in content for word in words)
+
+    return _page([note for note in reversed(_notes.values()) if matches(note)], given)
+
+
+@server.tool(_DELETE)
+def delete_note(request: Request) -> Json:
+    """Take a note out of the notebook."""
+    given = checked(_DELETE["inputSchema"], request.arguments)
+    if given["id"] not in _notes:
+        known = ", ".join(_notes) or "none, the notebook is empty"
+        raise ToolFailed(f"there is no note {given['id']!r}; the notes are: {known}")
+    return structured(_notes.pop(given["id"]))
+
+
+def _page(found: list[dict[str, Any]], given: Json) -> Json:
+    return structured({"notes": found[: given["limit"]], "total": len(found)})
+
+
+if __name__ == "__main__":
+    server.run()

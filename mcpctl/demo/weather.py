@@ -1,0 +1,156 @@
+"""Invented but steady weather, as an MCP server: `python -m mcpctl.demo.weather`
+
+Its tools declare all, some and none of the behaviour hints, as real servers do.
+"""
+
+from zlib import crc32
+
+from mcpctl.demo.arguments import checked
+from mcpctl.demo.stdio_server import Json, Request, Server, ToolFailed, structured
+
+server = Server("weather", instructions="Forecasts for a few cities, temperature conversion, and weather alerts.")
+
+_MEANS = {
+    "Amsterdam": 11,
+    "Cairo": 23,
+    "Lima": 19,
+    "Mumbai": 28,
+    "Nairobi": 18,
+    "Oslo": 6,
+    "Sydney": 18,
+    "Tokyo": 16,
+    "Toronto": 9,
+}
+"""Mean temperatures in degrees Celsius; around them the weather of a day follows from the city and the day."""
+_SKIES = ("sunny", "partly cloudy", "cloudy", "light rain", "rain", "thunderstorms")
+_ABSOLUTE_ZERO = -273.15
+_alerts: dict[tuple[str, str], Json] = {}
+
+_CITY = {"type": "string", "description": "A city by its English name, such as Oslo", "minLength": 1}
+_UNIT = {"type": "string", "enum": ["celsius", "fahrenheit"]}
+_SCALE = {"type": "string", "enum": ["celsius", "fahrenheit", "kelvin"]}
+
+_FORECAST: Json = {
+    "name": "get_forecast",
+    "title": "Get the forecast",
+    "description": "Forecast the weather of a city for the coming days: sky, high and low temperature, chance of rain.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "city": _CITY,
+            "days": {
+                "type": "integer",
+                "description": "How many days, today included",
+                "minimum": 1,
+                "maximum": 7,
+                "default": 3,
+            },
+            "unit": {**_UNIT, "description": "The unit of the temperatures", "default": "celsius"},
+        },
+        "required": ["city"],
+    },
+    "annotations": {"readOnlyHint": True, "openWorldHint": True},
+}
+_CONVERT: Json = {
+    "name": "convert_temperature",
+    "description": "Convert a temperature between Celsius, Fahrenheit and Kelvin.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "value": {"type": "number", "description": "The temperature to convert", "maximum": 1_000_000_000},
+            "from": {**_SCALE, "description": "The unit of value"},
+            "to": {**_SCALE, "description": "The unit wanted"},
+        },
+        "required": ["value", "from", "to"],
+    },
+}
+_ALERT: Json = {
+    "name": "set_alert",
+    "title": "Set a weather alert",
+    "description": "Ask to be told when a condition is forecast for a city. "
+    "A second alert for the same city and condition replaces the first.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "city": _CITY,
+            "condition": {
+                "type": "string",
+                "description": "What to watch for",
+                "enum": ["frost", "heat", "rain", "storm"],
+            },
+            "days_ahead": {
+                "type": "integer",
+                "description": "How early to be told",
+                "minimum": 1,
+                "maximum": 7,
+                "default": 1,
+            },
+        },
+        "required": ["city", "condition"],
+    },
+    "annotations": {"readOnlyHint": False, "idempotentHint": True},
+}
+
+
+@server.tool(_FORECAST)
+def get_forecast(request: Request) -> Json:
+    """The coming days of a city, the same whenever it is asked."""
+    given = checked(_FORECAST["inputSchema"], request.arguments)
+    city = _known(given["city"])
+    days = [_day(city, day, given["unit"]) for day in range(given["days"])]
+    return structured({"city": city, "unit": given["unit"], "days": days})
+
+
+@server.tool(_CONVERT)
+def convert_temperature(request: Request) -> Json:
+    """A temperature in another unit."""
+    given = checked(_CONVERT["inputSchema"], request.arguments)
+    celsius = _to_celsius(float(given["value"]), given["from"])
+    if not celsius >= _ABSOLUTE_ZERO - 1e-9:
+        raise ToolFailed(f"{given['value']} {given['from']} is below absolute zero, {_ABSOLUTE_ZERO} celsius")
+    return structured({"value": round(_from_celsius(celsius, given["to"]), 2), "unit": given["to"]})
+
+
+@server.tool(_ALERT)
+def set_alert(request: Request) -> Json:
+    """Keep an alert, one for each city and condition."""
+    given = checked(_ALERT["inputSchema"], request.arguments)
+    alert = {**given, "city": _known(given["city"])}
+    place = (alert["city"], alert["condition"])
+    replaced = place in _alerts
+    _alerts[place] = alert
+    return structured({"alert": alert, "replaced": replaced, "alerts": len(_alerts)})
+
+
+def _known(name: str) -> str:
+    for city in _MEANS:
+        if city.lower() == name.strip().lower():
+            return city
+    raise ToolFailed(f"there is no forecast for {name!r}; the cities are: {', '.join(_MEANS)}")
+
+
+def _day(city: str, day: int, unit: str) -> Json:
+    # crc32 rather than hash(): the same in every process.
+    chance = crc32(f"{city} {day}".encode())
+    high = _MEANS[city] + chance % 9 - 2
+    low = high - 4 - chance // 9 % 5
+    rain = chance // 45 % 101
+    return {
+        "day": day,
+        "sky": _SKIES[rain * len(_SKIES) // 101],
+        "high": round(_from_celsius(high, unit), 1),
+        "low": round(_from_celsius(low, unit), 1),
+        "chance_of_rain": rain,
+    }
+
+
+def _to_celsius(value: float, unit: str) -> float:
+    return {"celsius": value, "fahrenheit": (value - 32) * 5 / 9, "kelvin": value + _ABSOLUTE_ZERO}[unit]
+
+
+def _from_celsius(value: float, unit: str) -> float:
+    return {"celsius": value, "fahrenheit": value * 9 / 5 + 32, "kelvin": value - _ABSOLUTE_ZERO}[unit]
+
+
+if __name__ == "__main__":
+    server.run()

@@ -1,0 +1,84 @@
+"""Every failure a user can meet: a message, the hint that mends it, a stable code, an exit code."""
+
+import contextlib
+import difflib
+import sys
+from collections.abc import Iterable
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the process says to the shell; `man mcpctl` has the same table."""
+
+    OK = 0
+    FAILED = 1
+    USAGE = 2
+    NOT_FOUND = 3
+    UPSTREAM = 4
+    UNUSABLE = 5
+    REFUSED = 6
+    PROBLEMS = 7
+    INTERRUPTED = 130
+    PIPE_CLOSED = 141
+
+
+class McpctlError(Exception):
+    """A failure in words for the user; `main` prints it and exits with `exit_code`."""
+
+    code = "failed"
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, hint: str, code: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+        if code:
+            self.code = code
+
+
+class WrongUsage(McpctlError):
+    """The command line cannot be taken as it stands."""
+
+    code = "usage"
+    exit_code = ExitCode.USAGE
+
+
+class NotFound(McpctlError):
+    """What was named does not exist."""
+
+    code = "not_found"
+    exit_code = ExitCode.NOT_FOUND
+
+
+class UpstreamFailed(McpctlError):
+    """An upstream server failed, or its tool answered `isError`."""
+
+    code = "upstream_failed"
+    exit_code = ExitCode.UPSTREAM
+
+
+class Unusable(McpctlError):
+    """Data or configuration cannot be used as it is."""
+
+    code = "unusable"
+    exit_code = ExitCode.UNUSABLE
+
+
+class Refused(McpctlError):
+    """Policy forbids it."""
+
+    code = "refused"
+    exit_code = ExitCode.REFUSED
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A hint with the names nearest to `name`, or `otherwise` when none is near."""
+    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
+
+
+def warn(message: str) -> None:
+    """Say on stderr what went wrong without stopping anything; control characters never reach the terminal."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
+    with contextlib.suppress(OSError, ValueError):
+        print(f"mcpctl: {text}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,0 +1,75 @@
+"""Where the configuration and the data are, and folders only their owner can read."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpctl.errors import Unusable
+
+INDEX_VERSION = 1
+"""Part of the index's file name: programs with different schemas never share a file."""
+
+
+@dataclass(frozen=True)
+class Paths:
+    """The configuration file and what lies in the data directory."""
+
+    config: Path
+    data: Path
+
+    @property
+    def sessions(self) -> Path:
+        """The journals, one file a session."""
+        return self.data / "sessions"
+
+    @property
+    def index(self) -> Path:
+        """The SQLite index, derived from the journals alone."""
+        return self.data / f"index-v{INDEX_VERSION}.db"
+
+    @property
+    def state(self) -> Path:
+        """The SQLite database of what is remembered but no record: the catalog cache, keys."""
+        return self.data / "state.db"
+
+
+def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:
+    """Where things are: option, then environment, then the user's own folders."""
+    return Paths(
+        config=config or _named(env, "MCPCTL_CONFIG") or _base(env, "config") / "config.toml",
+        data=data_dir or _named(env, "MCPCTL_DATA_DIR") or _base(env, "data"),
+    )
+
+
+def private_dir(path: Path) -> Path:
+    """`path` as a folder that exists and is its owner's alone."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    return path
+
+
+def cannot_write(path: Path, error: OSError) -> Unusable:
+    """The failure to say when `path` cannot be written."""
+    return Unusable(
+        f"cannot write {path}: {error.strerror or error}",
+        "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR",
+        code="not_writable",
+    )
+
+
+def _named(env: Mapping[str, str], variable: str) -> Path | None:
+    value = env.get(variable)
+    return Path(value).expanduser() if value else None
+
+
+def _base(env: Mapping[str, str], kind: str) -> Path:
+    home = _named(env, "MCPCTL_HOME")
+    if home:
+        return home / "data" if kind == "data" else home
+    import platformdirs
+
+    folder = platformdirs.user_data_path if kind == "data" else platformdirs.user_config_path
+    return folder("mcpctl", appauthor=False)

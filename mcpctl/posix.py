@@ -1,0 +1,74 @@
+"""Everything POSIX about locks and processes, in one place, so that other systems can come."""
+
+import contextlib
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+_PR_SET_PDEATHSIG = 1
+
+
+def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
+    """Take the lock of an open file; False when another process holds it and `wait` is not set."""
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | (0 if wait else fcntl.LOCK_NB))
+    except BlockingIOError:
+        return False
+    return True
+
+
+def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> subprocess.Popen[bytes]:
+    """Start `argv` with pipes on its three streams, as the leader of a process group of its own.
+
+    Raises OSError when it cannot be started.
+    """
+    return subprocess.Popen(
+        list(argv),
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=dict(env),
+        cwd=cwd,
+        start_new_session=True,
+        preexec_fn=_die_with_parent,
+    )
+
+
+def await_exit(pid: int) -> None:
+    """Block until the child `pid` has exited, leaving it a zombie so that its group id stays taken."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+
+
+def signal_group(group: int, number: signal.Signals) -> bool:
+    """Signal every process of a group; False when none is left."""
+    try:
+        os.killpg(group, number)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        # macOS answers so for a group in which only zombies are left.
+        return False
+    return True
+
+
+def _parent_death_signal() -> Callable[[], None] | None:
+    """What a child runs before exec, so that kill -9 of its parent ends it too (Linux alone can)."""
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    # Looked up before any fork: after it, the child must not touch the loader's locks.
+    prctl = ctypes.CDLL(None).prctl
+
+    def ask() -> None:
+        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+
+    return ask
+
+
+_die_with_parent = _parent_death_signal()

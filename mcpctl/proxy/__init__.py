@@ -1,0 +1,1 @@
+"""`mcpctl serve`: between one client and many servers."""

@@ -1,0 +1,288 @@
+"""One upstream process: its pipes, what it was asked and has not answered, and its certain end."""
+
+import asyncio
+import os
+import signal
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from msgspec import Raw
+
+from mcpctl import posix
+from mcpctl.config import Launch
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.pipes import LineReader, Writer
+from mcpctl.store.recorder import Client
+
+_STDERR_KEPT = 8192
+_EOF_GRACE_S = 0.4
+_TERM_GRACE_S = 0.4
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the revision, identity and capabilities of the client's request, JSON as it sent them."""
+
+    revision: str
+    info: bytes = b""
+    capabilities: bytes = b"{}"
+    client: Client = field(default_factory=Client)
+
+    @property
+    def modern(self) -> bool:
+        """Whether the request carries its own envelope."""
+        return self.revision == jsonrpc.MODERN_REVISION
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why there is no answer of the upstream's own."""
+
+    code: str
+    message: str
+
+
+@dataclass(slots=True)
+class Exchange:
+    """One request to an upstream and where its outcome goes: exactly one of the three is called, once."""
+
+    method: str
+    params: Mapping[str, bytes]
+    meta: Mapping[str, bytes]
+    caller: Caller
+    on_result: Callable[[bytes], None]
+    on_error: Callable[[bytes], None]
+    on_failure: Callable[[Failure], None]
+    on_progress: Callable[[dict[str, bytes]], None] | None = None
+    id: int = 0
+    timer: asyncio.TimerHandle | None = None
+
+    def failed(self, code: str, message: str) -> None:
+        """End it without an answer."""
+        if self.timer:
+            self.timer.cancel()
+        self.on_failure(Failure(code, message))
+
+
+class NoAnswer(Exception):
+    """An `ask` that failed; carries the upstream's error object when it sent one."""
+
+    def __init__(self, message: str, error: bytes = b"") -> None:
+        super().__init__(message)
+        self.error = error
+
+
+class Connection:
+    """A started server. Speaks the era it was connected in; requests of callers of the other are translated."""
+
+    def __init__(
+        self,
+        launch: Launch,
+        on_message: Callable[["Connection", jsonrpc.Message], None],
+        on_gone: Callable[["Connection"], None],
+        on_stderr: Callable[[bytes], None],
+    ) -> None:
+        self.modern = False
+        self.revision = ""
+        self.server_info = b""
+        self.gone = asyncio.Event()
+        self.hung_up = False
+        self.exit_status: int | None = None
+        self.pending: dict[int, Exchange] = {}
+        self._on_message = on_message
+        self._on_gone = on_gone
+        self._on_stderr = on_stderr
+        self._loop = asyncio.get_running_loop()
+        self._last_id = 0
+        self._stderr = b""
+        self._ending: asyncio.Task[None] | None = None
+        self._process = posix.spawn(launch.argv, launch.env, launch.cwd)
+        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
+        assert stdin and stdout and stderr
+        self._stdout, self._stderr_pipe = stdout, stderr
+        os.set_blocking(stdout.fileno(), False)
+        os.set_blocking(stderr.fileno(), False)
+        # The writer owns a descriptor of its own, which it closes to say that nothing more comes.
+        self._writer = Writer(os.dup(stdin.fileno()), on_broken=self._hung_up)
+        stdin.close()
+        self._reader = LineReader(stdout.fileno(), self._line, self._hung_up)
+        self._loop.add_reader(stderr.fileno(), self._read_stderr)
+        threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also its group's."""
+        return self._process.pid
+
+    @property
+    def last_words(self) -> str:
+        """The last lines it wrote to stderr, on one line."""
+        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
+        return " | ".join(line.strip() for line in lines[-3:])[-500:]
+
+    def send(self, exchange: Exchange) -> None:
+        """Forward a request, its params as they came."""
+        self._last_id = exchange.id = self._last_id + 1
+        self.pending[exchange.id] = exchange
+        id_ = b"%d" % exchange.id
+        self._writer.write(jsonrpc.request(id_, exchange.method, self._params(exchange, id_)))
+
+    def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
+        """Take a request back; a late answer to it is dropped."""
+        if self.pending.pop(exchange.id, None):
+            self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
+
+    def notify(self, method: str, params: Mapping[str, bytes]) -> None:
+        """Send a notification."""
+        self._writer.write(jsonrpc.notification(method, jsonrpc.object_of(params) if params else b""))
+
+    def write(self, line: bytes) -> None:
+        """Send a line that is complete already."""
+        self._writer.write(line)
+
+    async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
+        """A request of our own: its result, or `NoAnswer`."""
+        answer: asyncio.Future[bytes] = self._loop.create_future()
+
+        def fail(message: str, error: bytes = b"") -> None:
+            if not answer.done():
+                answer.set_exception(NoAnswer(message, error))
+
+        exchange = Exchange(
+            method, params, {}, caller,
+            on_result=lambda result: None if answer.done() else answer.set_result(result),
+            on_error=lambda error: fail(f"it answered {method} with an error: {error[:300].decode('utf-8', 'replace')}", error),
+            on_failure=lambda failure: fail(failure.message),
+        )  # fmt: skip
+        self.send(exchange)
+        try:
+            return await answer
+        finally:
+            self.pending.pop(exchange.id, None)
+
+    async def stop(self) -> None:
+        """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
+        self._writer.close()
+        for grace, number in ((_EOF_GRACE_S, signal.SIGTERM), (_TERM_GRACE_S, signal.SIGKILL)):
+            if await self._is_gone_within(grace):
+                return
+            posix.signal_group(self.pid, number)
+        await self.gone.wait()
+
+    async def _is_gone_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self.gone.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def _params(self, exchange: Exchange, id_: bytes) -> bytes:
+        meta = exchange.meta
+        if meta:
+            meta = dict(meta)
+            if "progressToken" in meta:
+                meta["progressToken"] = id_
+            if exchange.caller.modern and not self.modern:
+                meta = {name: value for name, value in meta.items() if name not in _ENVELOPE}
+        if self.modern and jsonrpc.VERSION_KEY not in meta:
+            meta = {**meta, **envelope(exchange.caller)}
+        if not meta:
+            return jsonrpc.object_of(exchange.params)
+        return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})
+
+    def _line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        try:
+            message = jsonrpc.decode(line)
+        except jsonrpc.Malformed:
+            return  # chatter on stdout: the fault of many servers, and harmless
+        if message.method is not None:
+            self._on_message(self, message)
+            return
+        exchange = self._answered(message.id)
+        if exchange is None:
+            return
+        if exchange.timer:
+            exchange.timer.cancel()
+        if bytes(message.error) not in (b"", b"null"):
+            exchange.on_error(bytes(message.error))
+        elif bytes(message.result):
+            exchange.on_result(bytes(message.result))
+        else:
+            exchange.on_failure(Failure("bad_answer", "the server's answer has neither result nor error"))
+
+    def _answered(self, raw: Raw) -> Exchange | None:
+        # Some servers send ids back as strings or floats.
+        text = bytes(raw).strip(b'"').removesuffix(b".0")
+        return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
+
+    def _read_stderr(self) -> None:
+        try:
+            data = os.read(self._stderr_pipe.fileno(), 1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._loop.remove_reader(self._stderr_pipe.fileno())
+            return
+        self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
+        self._on_stderr(data)
+
+    def _await_exit(self) -> None:
+        posix.await_exit(self.pid)
+        try:
+            self._loop.call_soon_threadsafe(self._exited)
+        except RuntimeError:
+            return  # the loop is closed: so is everything else
+
+    def _hung_up(self) -> None:
+        # With one stream closed it can answer nothing any more: the next call starts it anew.
+        if self.hung_up:
+            return
+        self.hung_up = True
+        self._on_gone(self)
+        self._ending = self._loop.create_task(self.stop())
+
+    def _exited(self) -> None:
+        self._reader.drain()
+        self._read_stderr()
+        self.exit_status = self._process.wait()
+        # What it started is in its group, and must not outlive it.
+        if posix.signal_group(self.pid, signal.SIGTERM):
+            self._loop.call_later(_TERM_GRACE_S, posix.signal_group, self.pid, signal.SIGKILL)
+        self.hung_up = True
+        self._writer.close()
+        self._reader.close()
+        self._loop.remove_reader(self._stderr_pipe.fileno())
+        self._stdout.close()
+        self._stderr_pipe.close()
+        self.gone.set()
+        self._on_gone(self)
+        pending, self.pending = self.pending, {}
+        for exchange in pending.values():
+            exchange.failed("server_died", f"it ended ({self.how_it_ended()})")
+
+    def how_it_ended(self) -> str:
+        """Exit status or signal, and its last words, for a message."""
+        status = self.exit_status
+        if status is not None and status < 0:
+            how = f"killed by {signal.Signals(-status).name}" if -status in signal.valid_signals() else f"signal {-status}"
+        else:
+            how = f"exit status {status}"
+        return f"{how}; its last words: {self.last_words}" if self.last_words else how
+
+
+_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, "io.modelcontextprotocol/logLevel")
+
+
+def envelope(caller: Caller) -> dict[str, bytes]:
+    """The `_meta` members that every 2026-07-28 request carries, for `caller`."""
+    found = {jsonrpc.VERSION_KEY: b'"%b"' % jsonrpc.MODERN_REVISION.encode()}
+    if caller.info:
+        found[jsonrpc.CLIENT_INFO_KEY] = caller.info
+    # What a client of the other era can do cannot be asked of it across eras.
+    return {**found, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else b"{}"}

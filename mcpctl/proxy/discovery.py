@@ -1,0 +1,218 @@
+"""One `tool_discovery`: search the catalog, and say as much about each tool as the answer's budget allows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mcpctl.catalog import hints
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.signature import signature
+from mcpctl.models import Tool
+from mcpctl.proxy.jsonrpc import Malformed
+from mcpctl.search import Hit, Provider, Ranking, build, nearest
+from mcpctl.store.recorder import tokens
+
+DETAILS = ("auto", "names", "full")
+_MAX_RESULTS = 50
+_MAX_QUERIES = 32
+_DESCRIPTION_CUTS = (None, 600, 300, 150, 80, 0)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a model asked for."""
+
+    queries: tuple[str, ...]
+    context: str | None = None
+    limit: int = 10
+    detail: str = "auto"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What it gets: the structured content as JSON, and what the record keeps of it."""
+
+    content: bytes
+    hits: tuple[Hit, ...]
+    provider: str
+    fallback: str | None
+
+    @property
+    def result(self) -> bytes:
+        """The tool's result: the structured content, and the same as one text block for older clients."""
+        text = msgspec.json.encode(self.content.decode())
+        return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (text, self.content)
+
+
+def wanted(arguments: Mapping[str, bytes]) -> Wanted:
+    """The request in `arguments`; raises ValueError with what a model should mend."""
+    example = 'Example: {"query": ["create an issue in github"]}'
+    try:
+        given = {name: msgspec.json.decode(value) for name, value in arguments.items()}
+    except msgspec.MsgspecError:
+        raise Malformed(f"the arguments of tool_discovery are no JSON. {example}") from None
+    query = given.get("query")
+    queries = [query] if isinstance(query, str) else query
+    if not isinstance(queries, list) or not queries or not all(isinstance(text, str) for text in queries):
+        raise Malformed(f"query must be a list of texts, each saying what a tool should do. {example}")
+    context, limit, detail = given.get("context"), given.get("maxResults", 10), given.get("detail", "auto")
+    if context is not None and not isinstance(context, str):
+        raise Malformed("context must be a text")
+    if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit <= _MAX_RESULTS:
+        raise Malformed(f"maxResults must be a whole number from 1 to {_MAX_RESULTS}")
+    if detail not in DETAILS:
+        raise Malformed(f"detail must be one of {', '.join(DETAILS)}")
+    return Wanted(tuple(queries[:_MAX_QUERIES]), context, int(limit), detail)
+
+
+class Discovery:
+    """Answers searches over a catalog, its index built once per change of the catalog."""
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+        self._built_for: dict[str, int] | None = None
+        self._provider: Provider | None = None
+        self._tools: dict[str, Tool] = {}
+
+    def rank(self, asked: Wanted) -> Ranking:
+        """The tools found, best first."""
+        return self._up_to_date().search(asked.queries, context=asked.context, limit=asked.limit)
+
+    def tool(self, key: str) -> Tool:
+        """A tool that was found."""
+        return self._tools[key]
+
+    def answer(self, asked: Wanted, missing: Mapping[str, str]) -> Answer:
+        """The whole answer. `missing` says, per server without any known tools, why it has none."""
+        ranking = self.rank(asked)
+        tools = [self._tools[hit.key] for hit in ranking.hits]
+        entries = [_entry(tool, hit) for tool, hit in zip(tools, ranking.hits, strict=True)]
+        budget = self._catalog.config.search.answer_tokens
+        if asked.detail == "names":
+            results = [_only_name(entry) for entry in entries]
+        elif asked.detail == "full":
+            results = [_in_full(entry, tool) for entry, tool in zip(entries, tools, strict=True)]
+        else:
+            results = _within(entries, tools, budget)
+        notice = self._notice(asked, ranking, missing, left_out=len(entries) - len(results))
+        content = {"results": results} | ({"notice": notice} if notice else {})
+        return Answer(msgspec.json.encode(content), ranking.hits[: len(results)], ranking.provider, ranking.fallback)
+
+    def _up_to_date(self) -> Provider:
+        generations = self._catalog.generations()
+        if self._provider is None or generations != self._built_for:
+            visible = self._catalog.visible()
+            self._tools = {tool.key: tool for tool in visible}
+            self._provider = build(list(self._tools.values()))
+            self._built_for = generations
+        return self._provider
+
+    def _notice(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], left_out: int) -> str:
+        said = []
+        servers = ", ".join(list(self._catalog.config.enabled)[:50])
+        if not self._catalog.config.enabled:
+            said.append("No server is configured. The user can add one with: mcpctl servers add NAME -- COMMAND.")
+        elif not ranking.hits and self._tools:
+            near = sorted({key for query in asked.queries[:4] for key in nearest(query[:100], self._tools)})
+            said.append(f"No tool matches. Nearest names: {', '.join(near)}." if near else "No tool matches.")
+            said.append(f"Servers: {servers}. Say what the tool should do, in other words.")
+        elif ranking.weak:
+            said.append(f"No good match; these are weak. Servers: {servers}.")
+        if ranking.hits and ranking.unknown_words:
+            said.append(f"No tool has these words: {', '.join(ranking.unknown_words[:10])}.")
+        if hidden := self._hidden(asked.queries):
+            said.append(f"Not permitted by the user's configuration: {', '.join(hidden)}.")
+        if left_out:
+            said.append(f"{left_out} more results did not fit; ask a narrower query or lower maxResults.")
+        said += [f"Server {name} {why}." for name, why in sorted(missing.items())]
+        return " ".join(said)
+
+    def _hidden(self, queries: Sequence[str]) -> list[str]:
+        """Tools that a query names and that the configuration does not permit."""
+        config = self._catalog.config
+        names = {query.strip() for query in queries}
+        return [
+            f"{server}:{tool}"
+            for server, entry in config.enabled.items()
+            for tool, allowed in entry.tools.items()
+            if not allowed and (tool in names or f"{server}:{tool}" in names)
+        ]
+
+
+def _entry(tool: Tool, hit: Hit) -> dict[str, Any]:
+    entry: dict[str, Any] = {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server}
+    if tool.title:
+        entry["title"] = tool.title[:200]
+    if tool.description:
+        entry["description"] = tool.description
+    entry["relevance"] = round(hit.relevance, 2)
+    entry["signature"] = signature(tool)
+    if declared := hints.declared(tool):
+        entry["annotations"] = declared
+    return entry
+
+
+def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
+    first = _cut(entry.get("description", ""), 120, sentence=True)
+    return {"toolKey": entry["toolKey"], **({"description": first} if first else {}), "relevance": entry["relevance"]}
+
+
+def _in_full(entry: dict[str, Any], tool: Tool) -> dict[str, Any]:
+    schemas = {"inputSchema": dict(tool.input_schema)}
+    if isinstance(tool.definition.get("outputSchema"), dict):
+        schemas["outputSchema"] = tool.definition["outputSchema"]
+    return {**entry, **schemas}
+
+
+def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
+    """The entries with descriptions cut, and as many schemas, best first, as fit; an exact name has its schema always."""
+    if not entries:
+        return []
+    schemas = [{"inputSchema": dict(tool.input_schema)} for tool in tools]
+    named = entries[0]["relevance"] >= 1.0
+    spare = budget - (_size(schemas[0]) if named else 0)
+    results = _cut_to(entries, spare)
+    used = _size(results)
+    for number, (entry, schema) in enumerate(zip(results, schemas, strict=False)):
+        cost = _size(schema)
+        if (number == 0 and named) or used + cost <= spare:
+            entry.update(schema)
+            used += 0 if number == 0 and named else cost
+    return results
+
+
+def _cut_to(entries: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
+    """Entries with their descriptions cut as little as the budget asks, then their signatures, then fewer of them."""
+    # Half the room is for schemas: a model that sees parameters calls right the first time.
+    fits: Callable[[list[dict[str, Any]], float], bool] = lambda found, share: _size(found) <= budget * share
+    results = entries
+    for number, cut in enumerate(_DESCRIPTION_CUTS):
+        results = [_shortened(entry, cut) for entry in entries]
+        if fits(results, 0.5 if number < 3 else 1.0):
+            return results
+    results = [{**entry, "signature": _cut(entry["signature"], 80)} for entry in results]
+    while len(results) > 1 and not fits(results, 1.0):
+        results.pop()
+    return results
+
+
+def _shortened(entry: dict[str, Any], cut: int | None) -> dict[str, Any]:
+    if "description" not in entry or cut is None:
+        return dict(entry)
+    return {**entry, "description": _cut(entry["description"], cut)} if cut else {**entry, "description": ""}
+
+
+def _cut(text: str, limit: int, *, sentence: bool = False) -> str:
+    if sentence:
+        text = text.strip().partition("\n")[0]
+        end = text.find(". ")
+        text = text[: end + 1] if end >= 0 else text
+    if len(text) <= limit:
+        return text
+    return text[: limit - 1].rsplit(" ", 1)[0].rstrip() + "…"
+
+
+def _size(value: Any) -> int:
+    return tokens(len(msgspec.json.encode(value)))

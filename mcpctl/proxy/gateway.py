@@ -1,0 +1,200 @@
+"""What is behind the two meta-tools: the upstreams, the catalog, search and the record, for `serve` and for commands."""
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import Config
+from mcpctl.errors import Unusable, warn
+from mcpctl.paths import Paths
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Caller, Connection, NoAnswer
+from mcpctl.proxy.discovery import Answer, Discovery, Wanted
+from mcpctl.proxy.execute import Execute
+from mcpctl.proxy.upstreams import DidNotStart, Upstream
+from mcpctl.store import index, retention, state
+from mcpctl.store.recorder import Recorder
+
+_FIRST_SEARCH_S = 10.0
+_INDEX_EVERY_S = 2.0
+_STARTS_AT_ONCE = 4
+
+
+class Gateway:
+    """Everything between one client and its servers but the client's own protocol."""
+
+    def __init__(self, config: Config, paths: Paths, *, via: str = "client", verbose: bool = False) -> None:
+        self.config = config
+        self.recorder = Recorder(paths, config.records, via=via)
+        self.upstreams = {
+            name: Upstream(name, server, config.path, self, verbose=verbose) for name, server in config.enabled.items()
+        }
+        self.from_upstream: Callable[[Connection, jsonrpc.Message], None] = _unanswerable
+        self.asked_for: set[str] = set()
+        """Servers whose list a person asked for: an empty one is then believed."""
+        self._paths = paths
+        self._state = _state(paths)
+        self._catalog = Catalog(config, self._state)
+        self.execute = Execute(self._catalog, self.upstreams, self.recorder)
+        self._searching = ThreadPoolExecutor(1, "search")
+        self._indexing = ThreadPoolExecutor(1, "index")
+        self._discovery: Discovery | None = None
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+
+    # ---- searching
+
+    async def discover(self, asked: Wanted, caller: Caller) -> Answer:
+        """The answer to a search. Only when nothing is known of any server are they waited for."""
+        unlisted = self._catalog.unlisted()
+        if unlisted:
+            refreshing = self.background(self.refresh(unlisted, caller))
+            if len(unlisted) == len(self.upstreams):
+                await asyncio.wait([refreshing], timeout=_FIRST_SEARCH_S)
+        missing = {name: self._why_unlisted(name) for name in self._catalog.unlisted()}
+        problems = {name: "cannot be used: its configuration is wrong" for name in self.config.problems}
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searching, self._search, asked, missing | problems)
+
+    def _search(self, asked: Wanted, missing: Mapping[str, str]) -> Answer:
+        if self._discovery is None:
+            self._discovery = Discovery(Catalog(self.config, _state(self._paths)))
+        return self._discovery.answer(asked, missing)
+
+    def _why_unlisted(self, name: str) -> str:
+        upstream = self.upstreams[name]
+        if upstream.down_since:
+            since = time.strftime("%H:%M:%SZ", time.gmtime(upstream.down_since))
+            return f"is not running since {since} ({upstream.last_failure})"
+        return "is still starting; its tools are not known yet, search again in a moment"
+
+    # ---- keeping the catalog
+
+    async def refresh(self, names: Iterable[str], caller: Caller) -> dict[str, str]:
+        """List the tools of these servers now; what went wrong, by server."""
+        failures: dict[str, str] = {}
+
+        async def one(name: str) -> None:
+            async with self._starts:
+                try:
+                    await self.upstreams[name].refresh(caller)
+                except (DidNotStart, NoAnswer, jsonrpc.Malformed) as error:
+                    failures[name] = str(error)
+
+        await asyncio.gather(*map(one, names))
+        return failures
+
+    def warm_up(self, caller: Caller) -> None:
+        """In the background: list servers whose tools are unknown or stale, make search ready, tidy the records."""
+        due = self._catalog.due()
+        if due:
+            self.background(self.refresh(due, caller))
+        self._searching.submit(self._make_search_ready)
+        self.background(self._keep_index())
+
+    def _make_search_ready(self) -> None:
+        try:
+            self._search(Wanted(("",)), {})
+        except (Unusable, sqlite3.Error) as error:
+            warn(f"the catalog cannot be read: {error}")
+
+    async def listed(self, upstream: Upstream, definitions: list[bytes]) -> None:
+        """Keep what a server lists."""
+        loop = asyncio.get_running_loop()
+        name = upstream.name
+        try:
+            await loop.run_in_executor(self._searching, self._store, name, definitions, name in self.asked_for)
+        except sqlite3.Error as error:
+            warn(f"the tools of '{name}' cannot be kept: {error}")
+        self._catalog.forget(name)
+
+    def _store(self, name: str, definitions: list[bytes], asked: bool) -> None:
+        db = _state(self._paths)
+        try:
+            Catalog(self.config, db).replace(name, definitions, asked=asked)
+        finally:
+            db.close()
+
+    def known_era(self, upstream: Upstream) -> bool | None:
+        """Whether a server is known to speak 2026-07-28."""
+        return self._catalog.known_era(upstream.name)
+
+    def era_found(self, upstream: Upstream, modern: bool) -> None:
+        """Remember what `server/discover` showed."""
+        try:
+            self._catalog.remember_era(upstream.name, modern)
+        except sqlite3.Error:
+            return  # it is asked again next time
+
+    def message(self, upstream: Upstream, connection: Connection, message: jsonrpc.Message) -> None:
+        """Hand on what an upstream says to the client."""
+        self.from_upstream(connection, message)
+
+    # ---- keeping the records
+
+    async def _keep_index(self) -> None:
+        """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
+        loop = asyncio.get_running_loop()
+        tidied_with_session = False
+        await loop.run_in_executor(self._indexing, self._tidy)
+        while True:
+            await asyncio.sleep(_INDEX_EVERY_S)
+            if self.recorder.is_open:
+                job = self._catch_up if tidied_with_session else self._tidy
+                tidied_with_session = True
+                await loop.run_in_executor(self._indexing, job)
+
+    def _tidy(self) -> None:
+        records = self.config.records
+        try:
+            retention.tidy(self._paths, keep_sessions=records.keep_sessions, max_mb=records.max_mb)
+        except (OSError, sqlite3.Error, Unusable) as error:
+            warn(f"records are not tidied: {error}")
+
+    def _catch_up(self) -> None:
+        try:
+            index.catch_up_on_disk(self._paths)
+        except (OSError, sqlite3.Error, Unusable):
+            return  # the journals have it all; whoever reads next catches up
+
+    # ---- ending
+
+    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run `work` beside everything else, until the end at most."""
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def stop(self, grace_s: float) -> None:
+        """Give calls in flight `grace_s`, put the rest on record as interrupted, end every server."""
+        try:
+            async with asyncio.timeout(grace_s):
+                await self.execute.idle.wait()
+        except TimeoutError:
+            self.execute.interrupt()
+        self.recorder.close()
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*(upstream.stop() for upstream in self.upstreams.values()))
+
+
+def _state(paths: Paths) -> sqlite3.Connection:
+    try:
+        return state.connect(paths)
+    except Unusable as error:
+        if error.code == "state_newer":
+            raise
+        warn(f"{error.message}; the catalog is kept in memory")
+        return state.in_memory()
+
+
+def _unanswerable(connection: Connection, message: jsonrpc.Message) -> None:
+    """What no client can answer is refused, so that no server waits for it."""
+    if jsonrpc.is_id(message.id):
+        error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "no client here can answer this")
+        connection.write(jsonrpc.error(bytes(message.id), error))

@@ -1,0 +1,98 @@
+"""What a model is told when a call is refused, by us or by the upstream, so that its next try is right."""
+
+import json
+from typing import Any
+
+import msgspec
+
+from mcpctl.catalog.cache import Catalog
+from mcpctl.models import Tool
+from mcpctl.proxy import metatools, translate
+from mcpctl.proxy.connection import Caller
+
+_MAX_CHECKED = 64 * 1024
+_MAX_SCHEMA = 64 * 1024
+_MAX_DEPTH = 20
+_MAX_REFERENCES = 20  # a chain of doubled references takes time exponential in their number
+_UNSAFE = frozenset(("pattern", "patternProperties", "format", "$schema", "$id", "$dynamicRef", "uniqueItems"))
+_NAMED = frozenset(("properties", "$defs", "definitions", "dependentSchemas"))
+_VALUES = frozenset(("enum", "const", "default", "examples", "required"))
+
+
+def result(message: str, caller: Caller) -> bytes:
+    """A tool result that says why there is none."""
+    content = [{"type": "text", "text": f"mcpctl: {message}"}]
+    return own(msgspec.json.encode({"content": content, "isError": True}), caller)
+
+
+def no_results(message: str, caller: Caller) -> bytes:
+    """The answer of a search that could not be understood."""
+    found = {"results": [], "notice": message}
+    content = [{"type": "text", "text": f"mcpctl: {message}"}]
+    return own(msgspec.json.encode({"content": content, "structuredContent": found, "isError": True}), caller)
+
+
+def own(result: bytes, caller: Caller) -> bytes:
+    """A result of mcpctl's own as the caller's revision has it."""
+    return translate.stamped(result, caller, metatools.SERVER_INFO)
+
+
+def unknown(key: str, catalog: Catalog) -> str:
+    """That there is no such tool, and which are near; nothing is ever executed in its place."""
+    from mcpctl.search import nearest
+
+    key = key[:200]
+    near = nearest(key, catalog.keys())
+    servers = ", ".join(list(catalog.config.enabled)[:50]) or "none"
+    suggestion = f"did you mean {' or '.join(near)}? " if near else ""
+    return f"there is no tool '{key}': {suggestion}Keys are server:tool; servers: {servers}. Search with tool_discovery"
+
+
+def help_with(tool: Tool, arguments: bytes) -> str:
+    """What in `arguments` does not match the tool's schema, and the schema; empty when all of it matches."""
+    if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
+        return ""
+    if tool.text.count('"$ref"') > _MAX_REFERENCES:
+        return ""
+    try:
+        wrong = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
+    except Exception:
+        # The schema is the server's and may be anything; without help its own answer still stands.
+        return ""
+    if not wrong:
+        return ""
+    schema = json.dumps(tool.input_schema, ensure_ascii=False)
+    found = "\n".join(f"- {line}" for line in wrong)
+    return f"mcpctl: these arguments do not match the schema of {tool.key}:\n{found}\nIts inputSchema: {schema}"
+
+
+def _mismatches(tool: Tool, arguments: Any) -> list[str]:
+    import jsonschema
+
+    validator = jsonschema.Draft202012Validator(_bounded(tool.input_schema))
+    lines = []
+    for error in validator.iter_errors(arguments):
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+        lines.append(f"{where.lstrip('.') or 'arguments'}: {error.message}"[:300])
+        if len(lines) == 5:
+            break
+    return sorted(lines)
+
+
+def _bounded(schema: Any, depth: int = 0) -> Any:
+    """The schema without what could make checking slow or reach outside: patterns, foreign references, great depth."""
+    if depth > _MAX_DEPTH:
+        return True
+    if isinstance(schema, list):
+        return [_bounded(item, depth + 1) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name in _UNSAFE or (name == "$ref" and not str(value).startswith("#")):
+            continue
+        if name in _NAMED and isinstance(value, dict):
+            kept[name] = {key: _bounded(item, depth + 1) for key, item in value.items()}
+        else:
+            kept[name] = value if name in _VALUES else _bounded(value, depth + 1)
+    return kept

@@ -1,0 +1,249 @@
+"""What the client of `mcpctl serve` sees: the protocol in both its eras, and the two meta-tools."""
+
+import asyncio
+import signal
+import time
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl.config import Config
+from mcpctl.paths import Paths
+from mcpctl.proxy import jsonrpc, metatools, refusals
+from mcpctl.proxy.connection import Caller, Connection
+from mcpctl.proxy.discovery import wanted
+from mcpctl.proxy.execute import Asked
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.pipes import LineReader, Writer
+from mcpctl.store.recorder import Client
+
+_GRACE_S = 0.5
+_MAX_UNREAD = 16 << 20
+"""Bytes the client may leave unread before no more of its requests are read."""
+_ASKABLE = frozenset(("roots/list", "sampling/createMessage", "elicitation/create"))
+"""What a server may ask of a client in the middle of a call."""
+
+
+async def serve(config: Config, paths: Paths, *, stdin: int, stdout: int, verbose: bool = False) -> None:
+    """Serve one client on two descriptors until it goes or a signal says so; then nothing that was started is left."""
+    server = Server(Gateway(config, paths, verbose=verbose), stdin, stdout)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, server.ending.set)
+    await server.ending.wait()
+    await server.gateway.stop(_GRACE_S)
+
+
+class Server:
+    """One client's connection: its requests come in as lines, each is answered exactly once."""
+
+    def __init__(self, gateway: Gateway, stdin: int, stdout: int) -> None:
+        self.gateway = gateway
+        self.ending = asyncio.Event()
+        self._servers = list(gateway.config.enabled)
+        self._constant = metatools.answers(self._servers)
+        self._caller = Caller(jsonrpc.LEGACY_REVISIONS[-1])
+        self._modern_callers: dict[bytes, Caller] = {}
+        self._forwarded: dict[bytes, tuple[Connection, bytes]] = {}
+        self._last_forwarded = 0
+        self._warm = False
+        gateway.from_upstream = self._from_upstream
+        self._out = Writer(stdout, self.ending.set, inherited=True)
+        self._in = LineReader(stdin, self.line, self.ending.set)
+        self._out.on_drained = self._in.resume
+
+    # ---- what the client says
+
+    def line(self, line: bytes) -> None:
+        """Take one line from the client."""
+        if not line.strip():
+            return
+        try:
+            message = jsonrpc.decode(line)
+        except jsonrpc.Malformed:
+            self._not_a_message(line)
+            return
+        if message.method is None:
+            self._answered(message)
+        elif jsonrpc.is_id(message.id):
+            self._requested(bytes(message.id), message.method, message.params)
+        else:
+            self._notified(message.method, message.params)
+        if self._out.pending > _MAX_UNREAD:
+            self._in.pause()
+
+    def _not_a_message(self, line: bytes) -> None:
+        try:
+            batch = jsonrpc.items(line)
+        except jsonrpc.Malformed:
+            self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
+            return
+        for item in batch:  # 2025-03-26 allows batches; each request in one is answered on its own
+            self.line(item)
+
+    def _requested(self, id_: bytes, method: str, raw: Raw) -> None:
+        if not (id_.startswith(b'"') or id_.lstrip(b"-").replace(b".", b"").isdigit()):
+            self._error(b"null", jsonrpc.INVALID_REQUEST, "the id of a request is a string or a number")
+            return
+        try:
+            params = jsonrpc.members(raw) if bytes(raw) not in (b"", b"null") else {}
+            meta = jsonrpc.members(params["_meta"]) if params.get("_meta", b"null") != b"null" else {}
+        except jsonrpc.Malformed:
+            self._error(id_, jsonrpc.INVALID_PARAMS, "params and its _meta must be objects")
+            return
+        caller = self._caller
+        if jsonrpc.VERSION_KEY in meta:
+            modern = self._modern(id_, meta)
+            if modern is None:
+                return
+            caller = modern
+        if method == "tools/call":
+            self._tool_called(id_, caller, params, meta)
+        elif method == "initialize":
+            self._initialize(id_, params)
+        elif answer := self._constant.get((method, caller.modern)):
+            self._out.write(jsonrpc.result(id_, answer))
+        else:
+            self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
+        if method == "tools/list" and not self._warm:
+            self._warm = True
+            # After the answer has left: nothing here is needed for it.
+            asyncio.get_running_loop().call_soon(self.gateway.warm_up, caller)
+
+    def _modern(self, id_: bytes, meta: dict[str, bytes]) -> Caller | None:
+        """Who sends this 2026-07-28 request; None when its envelope is wrong, which has then been answered."""
+        version = meta[jsonrpc.VERSION_KEY]
+        capabilities = meta.get(jsonrpc.CAPABILITIES_KEY, b"")
+        info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
+        if version != b'"%b"' % jsonrpc.MODERN_REVISION.encode():
+            data = {"supported": [jsonrpc.MODERN_REVISION], "requested": _text(version)}
+            self._error(id_, jsonrpc.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+            return None
+        if not capabilities.startswith(b"{"):
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.CAPABILITIES_KEY}, an object")
+            return None
+        identity = capabilities + b"\n" + info
+        caller = self._modern_callers.get(identity)
+        if caller is None:
+            if len(self._modern_callers) > 100:
+                self._modern_callers.clear()
+            caller = _caller(jsonrpc.MODERN_REVISION, info, capabilities)
+            self._modern_callers[identity] = caller
+        self.gateway.recorder.client = caller.client
+        return caller
+
+    def _initialize(self, id_: bytes, params: dict[str, bytes]) -> None:
+        asked = _text(params.get("protocolVersion", b""))
+        revision = asked if asked in jsonrpc.LEGACY_REVISIONS else jsonrpc.LEGACY_REVISIONS[-1]
+        capabilities = params.get("capabilities", b"{}")
+        info = params.get("clientInfo", b"")
+        self._caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
+        self.gateway.recorder.client = self._caller.client
+        self._out.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers)))
+
+    def _tool_called(self, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
+        name = params.get("name", b"")
+        arguments = params.get("arguments", b"{}")
+        if name == b'"tool_execute"':
+            extra = {n: value for n, value in params.items() if n not in ("name", "arguments", "_meta")}
+            asked = Asked(id_, caller, self._answer, self._answer_error, self._progressed, meta, extra)
+            self.gateway.execute.start(asked, arguments)
+        elif name == b'"tool_discovery"':
+            self.gateway.background(self._discover(id_, caller, arguments))
+        else:
+            known = f"this server has {metatools.DISCOVERY} and {metatools.EXECUTE}; call others with {metatools.EXECUTE}"
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
+
+    def _notified(self, method: str, raw: Raw) -> None:
+        if method != "notifications/cancelled":
+            return
+        try:
+            params = jsonrpc.members(raw)
+        except jsonrpc.Malformed:
+            return
+        self.gateway.execute.cancel(params.get("requestId", b""), params)
+
+    def _answered(self, message: jsonrpc.Message) -> None:
+        """The client's answer to what an upstream asked it goes back to that upstream."""
+        connection, id_ = self._forwarded.pop(bytes(message.id), (None, b""))
+        if connection and bytes(message.error):
+            connection.write(jsonrpc.error(id_, bytes(message.error)))
+        elif connection:
+            connection.write(jsonrpc.result(id_, bytes(message.result) or b"{}"))
+
+    async def _discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+        started = time.time()
+        try:
+            asked = wanted(jsonrpc.members(arguments))
+        except jsonrpc.Malformed as error:
+            self._out.write(jsonrpc.result(id_, refusals.no_results(str(error), caller)))
+            return
+        answer = await self.gateway.discover(asked, caller)
+        self.gateway.recorder.discovery_finished(
+            asked.queries, asked.context, provider=answer.provider, fallback=answer.fallback, started=started,
+            results=[{"key": hit.key, "relevance": hit.relevance} for hit in answer.hits],
+            answer_bytes=len(answer.content),
+        )  # fmt: skip
+        self._out.write(jsonrpc.result(id_, refusals.own(answer.result, caller)))
+
+    # ---- what the client is told
+
+    def _answer(self, asked: Asked, result: bytes) -> None:
+        self._out.write(jsonrpc.result(asked.id, result))
+
+    def _answer_error(self, asked: Asked, error: bytes) -> None:
+        self._out.write(jsonrpc.error(asked.id, error))
+
+    def _progressed(self, asked: Asked, params: dict[str, bytes]) -> None:
+        self._out.write(jsonrpc.notification("notifications/progress", jsonrpc.object_of(params)))
+
+    def _error(self, id_: bytes, code: int, message: str, data: Any = None) -> None:
+        self._out.write(jsonrpc.error(id_, jsonrpc.error_object(code, message, data)))
+
+    def _from_upstream(self, connection: Connection, message: jsonrpc.Message) -> None:
+        """Pass on what a server asks of the client in the middle of a call, or says of such a question."""
+        if message.method == "notifications/cancelled":
+            self._withdrawn(connection, message.params)
+        elif not jsonrpc.is_id(message.id):
+            return
+        elif message.method in _ASKABLE and not connection.modern and self._caller.info:
+            self._last_forwarded += 1
+            id_ = b'"mcpctl-%d"' % self._last_forwarded
+            self._forwarded[id_] = (connection, bytes(message.id))
+            self._out.write(jsonrpc.request(id_, message.method, bytes(message.params) or b"{}"))
+        else:
+            error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
+            connection.write(jsonrpc.error(bytes(message.id), error))
+
+    def _withdrawn(self, connection: Connection, raw: Raw) -> None:
+        try:
+            params = jsonrpc.members(raw)
+        except jsonrpc.Malformed:
+            return
+        for id_, origin in list(self._forwarded.items()):
+            if origin == (connection, params.get("requestId", b"")):
+                del self._forwarded[id_]
+                told = jsonrpc.object_of({**params, "requestId": id_})
+                self._out.write(jsonrpc.notification("notifications/cancelled", told))
+
+
+class _Info(msgspec.Struct):
+    name: str | None = None
+    version: str | None = None
+
+
+def _caller(revision: str, info: bytes, capabilities: bytes) -> Caller:
+    try:
+        named = msgspec.json.decode(info, type=_Info) if info else _Info()
+    except msgspec.MsgspecError:
+        named = _Info()
+    return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
+
+
+def _text(raw: bytes) -> str:
+    """A JSON string's text, or what stands there."""
+    try:
+        return msgspec.json.decode(raw, type=str)
+    except msgspec.MsgspecError:
+        return raw.decode("utf-8", "replace")

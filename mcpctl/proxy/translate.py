@@ -1,0 +1,144 @@
+"""The few changes a result needs on its way: between protocol eras, and help beside a server's own refusal.
+
+Everything else of a result passes as the bytes it came as.
+"""
+
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Caller, Connection
+
+_EMPTY = b""
+
+
+class Head(msgspec.Struct):
+    """The members of a tool's result that decide how it is passed on; empty bytes where absent."""
+
+    is_error: Raw = msgspec.field(name="isError", default=jsonrpc.ABSENT)
+    result_type: Raw = msgspec.field(name="resultType", default=jsonrpc.ABSENT)
+    content: Raw = jsonrpc.ABSENT
+    structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
+    meta: Raw = msgspec.field(name="_meta", default=jsonrpc.ABSENT)
+
+
+_head: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
+
+
+def head(result: bytes) -> Head:
+    """The deciding members of `result`; all absent when it is no object."""
+    try:
+        return _head.decode(result)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        pass
+    try:
+        found = jsonrpc.members(result)
+    except jsonrpc.Malformed:
+        return Head()
+    names = ("isError", "resultType", "content", "structuredContent", "_meta")
+    return Head(*(Raw(found.get(name, _EMPTY)) for name in names))
+
+
+def for_client(result: bytes, top: Head, caller: Caller, connection: Connection | None) -> bytes:
+    """An upstream's result as the caller's revision has it."""
+    from_modern = connection is not None and connection.modern
+    if caller.modern:
+        return result if from_modern else _for_modern(result, top, connection.server_info if connection else b"")
+    if from_modern:
+        result = _for_legacy(result, top)
+    if caller.revision < "2025-06-18":
+        result = _with_text(result, top)
+    return result
+
+
+def stamped(result: bytes, caller: Caller, server_info: bytes) -> bytes:
+    """A result of our own as the caller's revision has it."""
+    return _for_modern(result, head(result), server_info) if caller.modern else result
+
+
+def with_block(result: bytes, text: str) -> bytes:
+    """`result` with one more text block at the end of its content, everything else as it was."""
+    block = msgspec.json.encode({"type": "text", "text": text})
+    where = jsonrpc.spans(result).get("content")
+    if where is None:
+        return _inserted(result, b'"content":[%b]' % block)
+    start, end = where
+    content = result[start:end]
+    if not content.startswith(b"["):
+        return result
+    inner = content[1:-1].rstrip()
+    return b"%b[%b%b%b]%b" % (result[:start], inner, b"," if inner.strip() else b"", block, result[end:])
+
+
+def with_data(error: bytes, text: str) -> bytes:
+    """`error` with help as its data, if it has no data of its own."""
+    try:
+        found = jsonrpc.members(error)
+    except jsonrpc.Malformed:
+        return error
+    if found.get("data", b"null") != b"null":
+        return error
+    return jsonrpc.object_of({**found, "data": msgspec.json.encode({"help": text})})
+
+
+def text_of(result: bytes) -> str:
+    """The text blocks of a result, joined by newlines."""
+    try:
+        blocks: Any = msgspec.json.decode(bytes(head(result).content) or b"[]")
+    except (msgspec.MsgspecError, RecursionError):
+        return ""
+    if not isinstance(blocks, list):
+        return ""
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _for_modern(result: bytes, top: Head, server_info: bytes) -> bytes:
+    """2026-07-28 wants `resultType` in every result and the server's name in its `_meta`."""
+    if not result.lstrip().startswith(b"{"):
+        return result
+    meta = bytes(top.meta)
+    if server_info and meta in (b"", b"null"):
+        stamp = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), server_info)
+        result = _replaced(result, "_meta", stamp) if meta else _inserted(result, stamp)
+    elif server_info and jsonrpc.SERVER_INFO_KEY.encode() not in meta and meta.startswith(b"{"):
+        stamp = b'"%b":%b' % (jsonrpc.SERVER_INFO_KEY.encode(), server_info)
+        start, end = jsonrpc.spans(result)["_meta"]
+        result = result[:start] + _inserted(meta, stamp) + result[end:]
+    return result if bytes(top.result_type) else _inserted(result, b'"resultType":"complete"')
+
+
+def _for_legacy(result: bytes, top: Head) -> bytes:
+    """Older revisions know no `resultType`, and structured content that is an object only."""
+    structured = bytes(top.structured)
+    if not bytes(top.result_type) and structured[:1] in (b"", b"{"):
+        return result
+    found = jsonrpc.members(result)
+    found.pop("resultType", None)
+    if structured and structured[:1] != b"{":
+        found["structuredContent"] = b'{"result":%b}' % structured
+    return jsonrpc.object_of(found)
+
+
+def _with_text(result: bytes, top: Head) -> bytes:
+    """Before 2025-06-18 there was only content: structured content that stands alone is repeated as text."""
+    if bytes(top.structured) in (b"", b"null") or bytes(top.content).strip(b"[] \t\r\n") not in (b"", b"null"):
+        return result
+    found = jsonrpc.members(result)
+    text = bytes(top.structured).decode("utf-8", "replace")
+    return jsonrpc.object_of({**found, "content": msgspec.json.encode([{"type": "text", "text": text}])})
+
+
+def _inserted(text: bytes, member: bytes) -> bytes:
+    """A JSON object with one more member, at its end."""
+    body = text.rstrip()[:-1].rstrip()
+    return b"%b%b%b}" % (body, b"" if body.endswith(b"{") else b",", member)
+
+
+def _replaced(text: bytes, name: str, member: bytes) -> bytes:
+    """A JSON object in which `member` stands instead of the member `name`."""
+    found = jsonrpc.members(text)
+    found.pop(name)
+    return _inserted(jsonrpc.object_of(found), member)

@@ -1,0 +1,292 @@
+"""The upstream servers: each started when first needed, kept warm, started again by the next call after it died."""
+
+import asyncio
+import sys
+import time
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl.config import CannotLaunch, Server, launch
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer
+
+_PROBE_S = 2.0
+_MAX_BACKOFF_S = 60.0
+_MAX_PAGES = 1000
+
+
+class Events(Protocol):
+    """What an upstream tells."""
+
+    def listed(self, upstream: "Upstream", definitions: list[bytes]) -> Coroutine[Any, Any, None]:
+        """It has listed its tools, each definition as JSON."""
+
+    def message(self, upstream: "Upstream", connection: Connection, message: jsonrpc.Message) -> None:
+        """It has sent a request or notification that is not about listing or progress."""
+
+    def known_era(self, upstream: "Upstream") -> bool | None:
+        """Whether it is known to speak 2026-07-28; None when it was never asked."""
+
+    def era_found(self, upstream: "Upstream", modern: bool) -> None:
+        """`server/discover` has shown what it speaks."""
+
+
+class DidNotStart(Exception):
+    """Why a server cannot be used now."""
+
+
+class Upstream:
+    """One configured server, started or not."""
+
+    def __init__(self, name: str, server: Server, config_path: Path, events: Events, *, verbose: bool = False) -> None:
+        self.name = name
+        self.server = server
+        self.down_since: float | None = None
+        self.last_failure = ""
+        self._config_path = config_path
+        self._events = events
+        self._verbose = verbose
+        self._connection: Connection | None = None
+        self._live: set[Connection] = set()
+        self._queue: list[Exchange] = []
+        self._starting: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
+        self._failures = 0
+        self._not_before = 0.0
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection that answers now, if there is one."""
+        return self._connection
+
+    def send(self, exchange: Exchange) -> None:
+        """Forward a request, starting the server first where that is needed. Sent once, whatever happens."""
+        if timeout := self.server.call_timeout_s:
+            exchange.timer = asyncio.get_running_loop().call_later(timeout, self._timed_out, exchange)
+        if self._connection:
+            self._connection.send(exchange)
+            return
+        self._queue.append(exchange)
+        self._start(exchange.caller)
+
+    def cancel(self, exchange: Exchange, params: dict[str, bytes]) -> None:
+        """Take a request back."""
+        if exchange.timer:
+            exchange.timer.cancel()
+        if exchange in self._queue:
+            self._queue.remove(exchange)
+        elif self._connection:
+            self._connection.cancel(exchange, params)
+
+    async def connected(self, caller: Caller) -> Connection:
+        """Its connection, started if needed; raises `DidNotStart`."""
+        if self._connection is None:
+            self._start(caller)
+            if self._starting:
+                await asyncio.shield(self._starting)
+        if self._connection is None:
+            raise DidNotStart(self.last_failure)
+        return self._connection
+
+    async def refresh(self, caller: Caller) -> None:
+        """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`."""
+        connection = await self.connected(caller)
+        if self._listing is None or self._listing.done():
+            self._listing = asyncio.create_task(self._list(connection, caller))
+        await asyncio.shield(self._listing)
+
+    async def stop(self) -> None:
+        """End every process it has started."""
+        if self._starting:
+            self._starting.cancel()
+        await asyncio.gather(*(connection.stop() for connection in list(self._live)))
+
+    def _start(self, caller: Caller) -> None:
+        if self._starting is not None:
+            return
+        wait = self._not_before - time.monotonic()
+        if wait > 0:
+            self._fail_queue(f"{self.last_failure}; it is tried again in {wait:.0f} s")
+            return
+        self._starting = asyncio.create_task(self._started(caller), name=f"start {self.name}")
+
+    async def _started(self, caller: Caller) -> None:
+        try:
+            async with asyncio.timeout(self.server.start_timeout_s or None):
+                connection = await self._connect(caller)
+            self._connected(connection, caller)
+        except TimeoutError:
+            self._did_not_start(f"no answer within {self.server.start_timeout_s:g} s" + self._heard())
+        except OSError as error:
+            what = f": {error.filename!r}" if error.filename else ""
+            self._did_not_start(f"{error.strerror or error}{what}")
+        except CannotLaunch as error:
+            self._did_not_start(f"{error.message}; {error.hint}")
+        except (NoAnswer, jsonrpc.Malformed, msgspec.MsgspecError) as error:
+            self._did_not_start(str(error))
+        finally:
+            self._starting = None
+
+    def _connected(self, connection: Connection, caller: Caller) -> None:
+        if connection.hung_up:
+            raise NoAnswer(f"it ended ({connection.how_it_ended()})")
+        self._connection = connection
+        self._failures = 0
+        self.down_since = None
+        queue, self._queue = self._queue, []
+        for exchange in queue:
+            connection.send(exchange)
+        self._list_in_background(connection, caller)
+
+    def _heard(self) -> str:
+        said = next((c.last_words for c in self._live if c.last_words), "")
+        return f"; its last words: {said}" if said else ""
+
+    def _did_not_start(self, why: str) -> None:
+        for connection in self._live:
+            asyncio.create_task(connection.stop())  # noqa: RUF006 - it ends by itself, and stop() waits for it
+        # The first try again is free; a server that keeps failing is asked less and less often.
+        self._failures += 1
+        delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
+        self._not_before = time.monotonic() + delay
+        self.down_since = self.down_since or time.time()
+        self.last_failure = f"server '{self.name}' did not start: {why}"
+        self._fail_queue(self.last_failure)
+
+    def _fail_queue(self, why: str) -> None:
+        queue, self._queue = self._queue, []
+        for exchange in queue:
+            exchange.failed("server_did_not_start", why)
+
+    async def _connect(self, caller: Caller) -> Connection:
+        if caller.modern and self._events.known_era(self) is not False:
+            connection = self._spawn()
+            modern = await self._probe(connection, caller)
+            self._events.era_found(self, modern)
+            if modern:
+                return connection
+            # What an old server makes of an unknown first request is anyone's guess: a fresh one is not.
+            await connection.stop()
+        connection = self._spawn()
+        await self._handshake(connection, caller)
+        return connection
+
+    def _spawn(self) -> Connection:
+        connection = Connection(
+            launch(self.server, self._config_path),
+            on_message=self._message,
+            on_gone=self._gone,
+            on_stderr=self._stderr if self._verbose else lambda _: None,
+        )
+        self._live.add(connection)
+        return connection
+
+    async def _probe(self, connection: Connection, caller: Caller) -> bool:
+        connection.modern = True
+        try:
+            async with asyncio.timeout(_PROBE_S):
+                result = await connection.ask("server/discover", {}, caller)
+            versions = msgspec.json.decode(jsonrpc.members(result).get("supportedVersions", b"[]"), type=list[str])
+        except (TimeoutError, NoAnswer, jsonrpc.Malformed, msgspec.MsgspecError):
+            return False
+        connection.revision = jsonrpc.MODERN_REVISION
+        return jsonrpc.MODERN_REVISION in versions
+
+    async def _handshake(self, connection: Connection, caller: Caller) -> None:
+        connection.modern = False
+        revision = jsonrpc.LEGACY_REVISIONS[-1] if caller.modern else caller.revision
+        params = {
+            "protocolVersion": msgspec.json.encode(revision),
+            "capabilities": b"{}" if caller.modern else caller.capabilities,
+            "clientInfo": caller.info or b'{"name":"mcpctl","version":"0"}',
+        }
+        try:
+            result = await connection.ask("initialize", params, caller)
+        except NoAnswer as error:
+            if jsonrpc.MODERN_REVISION.encode() in error.error:
+                # It speaks only the newer revision, and says so; no probe is needed to know.
+                connection.modern = True
+                connection.revision = jsonrpc.MODERN_REVISION
+                return
+            raise
+        answer = jsonrpc.members(result)
+        connection.server_info = answer.get("serverInfo", b"")
+        version = answer.get("protocolVersion", b'""')
+        connection.revision = version.strip(b'"').decode("utf-8", "replace")
+        connection.notify("notifications/initialized", {})
+
+    def _message(self, connection: Connection, message: jsonrpc.Message) -> None:
+        if message.method == "notifications/progress":
+            self._progress(connection, message.params)
+        elif message.method == "notifications/tools/list_changed" and connection is self._connection:
+            self._list_in_background(connection, None)
+        elif message.method == "ping" and jsonrpc.is_id(message.id):
+            connection.write(jsonrpc.result(bytes(message.id), b"{}"))
+        else:
+            self._events.message(self, connection, message)
+
+    def _progress(self, connection: Connection, raw: Raw) -> None:
+        try:
+            params = jsonrpc.members(raw)
+        except jsonrpc.Malformed:
+            return
+        token = params.get("progressToken", b"").strip(b'"')
+        exchange = connection.pending.get(int(token)) if token.isdigit() and len(token) < 20 else None
+        if exchange and exchange.on_progress:
+            exchange.on_progress(params)
+
+    def _gone(self, connection: Connection) -> None:
+        if connection.gone.is_set():
+            self._live.discard(connection)
+        if connection is self._connection:
+            self._connection = None
+            self.down_since = time.time()
+            self.last_failure = f"server '{self.name}' ended"
+
+    def _stderr(self, data: bytes) -> None:
+        text = data.decode("utf-8", "replace")
+        for line in text.splitlines():
+            print(f"[{self.name}] {''.join(c if c.isprintable() else '?' for c in line)}", file=sys.stderr)  # noqa: T201
+
+    def _timed_out(self, exchange: Exchange) -> None:
+        self.cancel(exchange, {"reason": b'"timed out"'})
+        seconds = self.server.call_timeout_s
+        exchange.failed("timed_out", f"no answer within {seconds:g} s, the call_timeout_s of server '{self.name}'")
+
+    def _list_in_background(self, connection: Connection, caller: Caller | None) -> None:
+        previous = self._listing
+
+        async def after() -> None:
+            # A change announced during a listing may have missed it: list once more, after it.
+            if previous and not previous.done():
+                await asyncio.wait([previous])
+            await self._list(connection, caller or Caller(connection.revision))
+
+        self._listing = asyncio.create_task(after(), name=f"list {self.name}")
+        self._listing.add_done_callback(_ignore_failure)
+
+    async def _list(self, connection: Connection, caller: Caller) -> None:
+        definitions: list[bytes] = []
+        cursor = b""
+        for _ in range(_MAX_PAGES):
+            params = {"cursor": cursor} if cursor else {}
+            page = jsonrpc.members(await connection.ask("tools/list", params, caller))
+            tools = page.get("tools", b"null")
+            definitions += jsonrpc.items(tools) if tools != b"null" else []
+            following = page.get("nextCursor", b"null")
+            if following in (b"null", b'""', cursor):
+                break
+            cursor = following
+        await self._events.listed(self, definitions)
+
+
+def _ignore_failure(task: asyncio.Task[None]) -> None:
+    # A list that could not be had leaves the one that was cached.
+    if not task.cancelled():
+        task.exception()
+
+

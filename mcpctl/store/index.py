@@ -1,0 +1,277 @@
+"""The SQLite index of the journals: derived from them alone, and the same whenever it is derived again."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mcpctl.errors import warn
+from mcpctl.paths import Paths, private_dir
+from mcpctl.store import journal, lines
+
+_CHUNK = 4 << 20
+_SCHEMA = (
+    """CREATE TABLE journals (
+        name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID""",
+    """CREATE TABLE sessions (
+        id TEXT PRIMARY KEY, journal TEXT NOT NULL, via TEXT NOT NULL, client_name TEXT, client_version TEXT,
+        protocol_version TEXT, status TEXT NOT NULL, start_time TEXT NOT NULL, last_activity TEXT NOT NULL,
+        end_time TEXT, tool_call_count INTEGER NOT NULL DEFAULT 0, total_tokens INTEGER NOT NULL DEFAULT 0,
+        discovery_count INTEGER NOT NULL DEFAULT 0, discovery_tokens INTEGER NOT NULL DEFAULT 0,
+        capabilities TEXT, project TEXT, toolset TEXT)""",
+    """CREATE TABLE calls (
+        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT,
+        via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, arguments TEXT, response TEXT,
+        status TEXT NOT NULL, error TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER,
+        output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, annotations TEXT, client_name TEXT,
+        client_version TEXT, project TEXT, toolset TEXT, response_bytes INTEGER, response_truncated INTEGER)""",
+    """CREATE TABLE discoveries (
+        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
+        provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER)""",
+    "CREATE INDEX calls_by_time ON calls (started_at, session_id, position)",
+    "CREATE INDEX calls_by_session ON calls (session_id, position)",
+    "CREATE INDEX calls_by_tool ON calls (server, tool, started_at)",
+    "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
+    "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
+    "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
+)
+
+
+@contextmanager
+def opened(paths: Paths) -> Iterator[sqlite3.Connection]:
+    """The index, caught up with the journals: on disk, or in memory where the disk cannot be written.
+
+    Rows of sessions whose process is gone are told apart by the temporary table `dead(session_id)`.
+    """
+    with closing(_caught_up(paths)) as db:
+        _mark_the_dead(db, paths.sessions)
+        yield db
+
+
+def catch_up_on_disk(paths: Paths) -> None:
+    """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done."""
+    with closing(_connect(paths.index)) as db:
+        catch_up(db, paths.sessions)
+
+
+def rebuild(paths: Paths) -> sqlite3.Connection:
+    """A new index, made from the journals alone."""
+    _remove(paths.index)
+    return _caught_up(paths)
+
+
+def catch_up(db: sqlite3.Connection, sessions: Path) -> None:
+    """Read what the journals have gained since last time. The only code that inserts rows."""
+    sizes = _journal_sizes(sessions)
+    known = dict(db.execute("SELECT name, offset FROM journals"))
+    gone = [name for name in known if name not in sizes]
+    if gone:
+        _forget(db, gone)
+    for name, size in sorted(sizes.items()):
+        # An unchanged journal costs no lock, and most are unchanged.
+        if size != known.get(name):
+            _read_on(db, sessions / name)
+
+
+def _caught_up(paths: Paths) -> sqlite3.Connection:
+    for _ in range(3):
+        try:
+            db = _connect(paths.index)
+        except (sqlite3.OperationalError, OSError):
+            break  # a read-only home, a full disk
+        try:
+            catch_up(db, paths.sessions)
+            return db
+        except sqlite3.OperationalError:
+            db.close()
+            break
+        except sqlite3.DatabaseError:
+            # Deleted or damaged under us: it holds nothing that the journals do not.
+            db.close()
+            with suppress(OSError):
+                _remove(paths.index)
+    db = _prepared(sqlite3.connect(":memory:", isolation_level=None))
+    catch_up(db, paths.sessions)
+    return db
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        private_dir(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    db = sqlite3.connect(path, timeout=10, isolation_level=None)
+    try:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("PRAGMA synchronous = NORMAL")
+        return _prepared(db)
+    except BaseException:
+        db.close()
+        raise
+
+
+def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
+        db.execute("BEGIN IMMEDIATE")
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
+            for statement in _SCHEMA:
+                db.execute(statement)
+        db.execute("COMMIT")
+    return db
+
+
+def _remove(path: Path) -> None:
+    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+        file.unlink(missing_ok=True)
+
+
+def _journal_sizes(sessions: Path) -> dict[str, int]:
+    try:
+        with os.scandir(sessions) as entries:
+            return {entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".jsonl")}
+    except FileNotFoundError:
+        return {}
+
+
+def _forget(db: sqlite3.Connection, names: list[str]) -> None:
+    db.execute("BEGIN IMMEDIATE")
+    for name in names:
+        for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
+            db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
+            db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
+            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+        db.execute("DELETE FROM journals WHERE name = ?", (name,))
+    db.execute("COMMIT")
+
+
+def _read_on(db: sqlite3.Connection, path: Path) -> None:
+    """One journal's new lines, and how far they went, in one transaction a chunk."""
+    try:
+        file = path.open("rb")
+    except FileNotFoundError:
+        return  # evicted since it was listed
+    with file:
+        more = True
+        while more:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                more = _read_chunk(db, path.name, file)
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+            db.execute("COMMIT")
+
+
+def _read_chunk(db: sqlite3.Connection, name: str, file: Any) -> bool:
+    row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()
+    offset = row[0] if row else 0
+    file.seek(offset)
+    text = file.read(_CHUNK)
+    while text and b"\n" not in text and (rest := file.read(_CHUNK)):
+        text += rest
+    whole = text[: text.rfind(b"\n") + 1]
+    if not whole:
+        return False
+    position = offset
+    for line in whole.split(b"\n")[:-1]:
+        _insert(db, name, position, line)
+        position += len(line) + 1
+    db.execute(
+        "INSERT INTO journals (name, session_id, offset) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (name) DO UPDATE SET offset = ?3",
+        (name, name.removesuffix(".jsonl").partition("_")[2], position),
+    )
+    return len(text) >= _CHUNK
+
+
+def _insert(db: sqlite3.Connection, name: str, position: int, text: bytes) -> None:
+    try:
+        line = lines.decode(text)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        if text.strip():
+            warn(f"{name}: the line at byte {position} cannot be read; skipped")
+        return
+    match line:
+        case lines.SessionCreated():
+            _insert_session(db, name, line)
+        case lines.CallStarted():
+            _insert_call(db, position, line)
+        case lines.CallFinished():
+            _finish_call(db, line)
+        case lines.DiscoveryFinished():
+            _insert_discovery(db, position, line)
+        case lines.SessionClosed():
+            _close_session(db, line)
+
+
+def _insert_session(db: sqlite3.Connection, name: str, line: lines.SessionCreated) -> None:
+    db.execute(
+        "INSERT OR IGNORE INTO sessions (id, journal, via, client_name, client_version, protocol_version, status,"
+        " start_time, last_activity, capabilities, project, toolset) VALUES (?,?,?,?,?,?,'active',?,?,?,?,?)",
+        (line.id, name, line.via, line.client_name, line.client_version, line.protocol_version, line.timestamp,
+         line.timestamp, _text(line.capabilities), line.project, line.toolset),
+    )  # fmt: skip
+
+
+def _insert_call(db: sqlite3.Connection, position: int, line: lines.CallStarted) -> None:
+    new = db.execute(
+        "INSERT OR IGNORE INTO calls (id, position, session_id, request_id, parent_id, via, server, tool, arguments,"
+        " status, started_at, input_tokens, total_tokens, encoding, annotations, client_name, client_version, project,"
+        " toolset) VALUES (?,?,?,?,?,?,?,?,?,'running',?,?,?,?,?,?,?,?,?)",
+        (line.id, position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server, line.tool,
+         _text(line.arguments), line.timestamp, line.input_tokens, line.input_tokens, line.encoding,
+         _text(line.annotations), line.client_name, line.client_version, line.project, line.toolset),
+    ).rowcount  # fmt: skip
+    db.execute(
+        "UPDATE sessions SET tool_call_count = tool_call_count + ?, total_tokens = total_tokens + ?,"
+        " last_activity = max(last_activity, ?) WHERE id = ?",
+        (new, line.input_tokens * new, line.timestamp, line.session_id),
+    )
+
+
+def _finish_call(db: sqlite3.Connection, line: lines.CallFinished) -> None:
+    new = db.execute(
+        "UPDATE calls SET status = ?, response = ?, error = ?, duration_ms = ?, output_tokens = ?,"
+        " total_tokens = input_tokens + ?, response_bytes = ?, response_truncated = ?"
+        " WHERE id = ? AND duration_ms IS NULL",
+        (line.status, _text(line.response), _text(line.error), line.duration_ms, line.output_tokens,
+         line.output_tokens, line.response_bytes, line.response_truncated, line.id),
+    ).rowcount  # fmt: skip
+    db.execute(
+        "UPDATE sessions SET total_tokens = total_tokens + ?, last_activity = max(last_activity, ?) WHERE id = ?",
+        (line.output_tokens * new, line.timestamp, line.session_id),
+    )
+
+
+def _insert_discovery(db: sqlite3.Connection, position: int, line: lines.DiscoveryFinished) -> None:
+    new = db.execute(
+        "INSERT OR IGNORE INTO discoveries (id, position, session_id, query, context, provider, fallback, results,"
+        " started_at, duration_ms, tokens) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        (line.id, position, line.session_id, _text(line.query), line.context, line.provider, line.fallback,
+         _text(line.results), line.started_at, line.duration_ms, line.tokens),
+    ).rowcount  # fmt: skip
+    db.execute(
+        "UPDATE sessions SET discovery_count = discovery_count + ?, discovery_tokens = discovery_tokens + ?,"
+        " last_activity = max(last_activity, ?) WHERE id = ?",
+        (new, line.tokens * new, line.timestamp, line.session_id),
+    )
+
+
+def _close_session(db: sqlite3.Connection, line: lines.SessionClosed) -> None:
+    db.execute("UPDATE sessions SET status = 'closed', end_time = ? WHERE id = ?", (line.end_time, line.id))
+    db.execute("UPDATE calls SET status = 'interrupted' WHERE session_id = ? AND status = 'running'", (line.id,))
+
+
+def _text(raw: msgspec.Raw) -> str | None:
+    text = bytes(raw).decode()
+    return None if text == "null" else text
+
+
+def _mark_the_dead(db: sqlite3.Connection, sessions: Path) -> None:
+    db.execute("CREATE TEMP TABLE dead (session_id TEXT PRIMARY KEY)")
+    for session, name, via in db.execute("SELECT id, journal, via FROM sessions WHERE status = 'active'").fetchall():
+        if not journal.is_alive(sessions / name, shared=via == "cli"):
+            db.execute("INSERT INTO dead VALUES (?)", (session,))

@@ -1,0 +1,102 @@
+"""The lines of a journal: what each says, written and read by one set of types.
+
+Field names are those of SQL and `--json`. Members typed `Raw` hold JSON text as it came.
+"""
+
+import msgspec
+from msgspec import Raw
+
+NULL = Raw(b"null")
+VERSION = 1
+
+
+class Line(msgspec.Struct, tag_field="type", kw_only=True):
+    """What every line says."""
+
+    timestamp: str
+    v: int = VERSION
+
+
+class SessionCreated(Line, tag="sessions.created"):
+    """The first line: who is connected. `via` is `client`, or `cli` for the day's command-line session."""
+
+    id: str
+    via: str = "client"
+    client_name: str | None = None
+    client_version: str | None = None
+    protocol_version: str | None = None
+    capabilities: Raw = NULL
+    project: str | None = None
+    toolset: str | None = None
+
+
+class DiscoveryFinished(Line, tag="discoveries.finished"):
+    """One search and what it answered."""
+
+    id: str
+    session_id: str
+    query: Raw
+    context: str | None
+    provider: str
+    fallback: str | None
+    results: Raw
+    started_at: str
+    duration_ms: int
+    tokens: int
+
+
+class CallStarted(Line, tag="calls.started"):
+    """One call, on record before anything is sent to its server."""
+
+    id: str
+    session_id: str
+    request_id: Raw
+    via: str
+    server: str
+    tool: str
+    arguments: Raw
+    annotations: Raw
+    input_tokens: int
+    encoding: str
+    parent_id: str | None = None
+    client_name: str | None = None
+    client_version: str | None = None
+    project: str | None = None
+    toolset: str | None = None
+
+
+class CallFinished(Line, tag="calls.finished"):
+    """How a call ended; on record before its answer leaves."""
+
+    id: str
+    session_id: str
+    status: str
+    response: Raw
+    error: Raw
+    duration_ms: int
+    output_tokens: int
+    response_bytes: int
+    response_truncated: bool
+
+
+class SessionClosed(Line, tag="sessions.closed"):
+    """The last line. A session whose `serve` was killed gets it later, with the time of its last activity."""
+
+    id: str
+    end_time: str
+
+
+AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | SessionClosed
+
+_encoder = msgspec.json.Encoder()
+_decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
+
+
+def encode(line: AnyLine) -> bytes:
+    """The line as a journal holds it, newline included."""
+    return _encoder.encode(line) + b"\n"
+
+
+def decode(text: bytes) -> AnyLine:
+    """The line that `text` is; raises `msgspec.DecodeError` when it is none."""
+    return _decoder.decode(text)

@@ -1,0 +1,92 @@
+"""How sessions, calls and discoveries are selected: conditions, windows and references, all as bound parameters."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from typing import Any, Self
+
+from mcpctl.errors import NotFound, WrongUsage
+from mcpctl.models import Found, RawJson, Row
+
+_JSON_FIELDS = frozenset(
+    ("request_id", "arguments", "response", "error", "annotations", "capabilities", "query", "results")
+)
+_BOOL_FIELDS = frozenset(("response_truncated",))
+
+
+class Conditions:
+    """What a row must meet; a value of None asks nothing."""
+
+    def __init__(self) -> None:
+        self._sql: list[str] = []
+        self.values: list[Any] = []
+
+    def equal(self, expression: str, value: str | None) -> Self:
+        """`expression` equals `value`."""
+        return self.when(f"{expression} = ?", value)
+
+    def when(self, condition: str, *values: str | None) -> Self:
+        """`condition` holds with `values` for its question marks, if all of them are given."""
+        if None not in values:
+            self._sql.append(condition)
+            self.values.extend(values)
+        return self
+
+    @property
+    def where(self) -> str:
+        """The WHERE clause, empty when nothing is asked."""
+        return f" WHERE {' AND '.join(self._sql)}" if self._sql else ""
+
+
+def found(
+    db: sqlite3.Connection, table: str, columns: Mapping[str, str], conditions: Conditions, order: str
+) -> Found:
+    """Rows of `table` under the names in `columns`, each given by its SQL expression."""
+    selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
+
+    def rows(limit: int | None, offset: int) -> Iterator[Row]:
+        cursor = db.execute(
+            f"SELECT {selection} FROM {table}{conditions.where} ORDER BY {order} LIMIT ? OFFSET ?",
+            (*conditions.values, -1 if limit is None else limit, offset),
+        )
+        for values in cursor:
+            yield {name: _value(name, value) for name, value in zip(columns, values, strict=True)}
+
+    def count() -> int:
+        row = db.execute(f"SELECT count(*) FROM {table}{conditions.where}", conditions.values).fetchone()
+        return int(row[0])
+
+    return Found(count, rows)
+
+
+def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: str) -> str:
+    """The full id that `ref` names in `table`: a full id, a unique prefix, or `last`."""
+    noun = table.removesuffix("s")
+    if ref == "last":
+        ids = [row[0] for row in db.execute(f"SELECT id FROM {table} ORDER BY {order} LIMIT 1")]
+        if not ids:
+            raise NotFound(f"no {noun} is on record yet", "connect a client to: mcpctl serve", f"{noun}_not_found")
+        return str(ids[0])
+    prefix = ref.lower()
+    ids = [
+        row[0]
+        for row in db.execute(
+            f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4", (prefix, prefix + "\U0010ffff")
+        )
+    ]
+    if not prefix or not ids:
+        raise NotFound(f"no {noun} '{ref}'", f"list them with: {lister}", f"{noun}_not_found")
+    if len(ids) > 1 and prefix not in ids:
+        raise WrongUsage(
+            f"'{ref}' is the beginning of several {table}: {', '.join(ids[:3])}{', …' if len(ids) > 3 else ''}",
+            "give more of the id",
+            f"{noun}_ambiguous",
+        )
+    return prefix if prefix in ids else str(ids[0])
+
+
+def _value(name: str, value: Any) -> Any:
+    if value is None:
+        return None
+    if name in _JSON_FIELDS:
+        return RawJson(value)
+    return bool(value) if name in _BOOL_FIELDS else value

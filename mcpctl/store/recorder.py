@@ -1,0 +1,209 @@
+"""Puts what one session does on its journal: redacted, cut to size, and before any answer leaves."""
+
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl.errors import warn
+from mcpctl.paths import Paths
+from mcpctl.store import clock, lines
+from mcpctl.store.journal import Journal
+from mcpctl.store.redact import Redactor, cut
+from mcpctl.store.state import redaction_key
+
+ENCODING = "estimate:bytes/4"
+"""How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
+
+
+class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `[records]` of the configuration."""
+
+    keep_sessions: int = 100
+    max_mb: int = 512
+    max_response_kb: int = 64
+    redact_keys: list[str] = []
+    fsync: bool = False
+
+
+@dataclass(slots=True)
+class Client:
+    """Who is connected, as the record names them."""
+
+    name: str | None = None
+    version: str | None = None
+    protocol_version: str | None = None
+    capabilities: bytes = b"null"
+
+
+@dataclass(slots=True)
+class OpenCall:
+    """A call on record that has not ended."""
+
+    id: str
+    started: float
+    unwritten: bytes = b""
+
+
+class Recorder:
+    """One session's record. Nothing is written before it first does something; failing to write stops no call."""
+
+    def __init__(self, paths: Paths, settings: RecordSettings, *, via: str = "client") -> None:
+        self.session_id = str(uuid.uuid4())
+        self.client = Client()
+        self._paths = paths
+        self._settings = settings
+        self._limit = settings.max_response_kb * 1024
+        self._via = via
+        self._journal: Journal | None = None
+        self._redactor: Redactor | None = None
+        self._warned = False
+
+    def call_started(
+        self, server: str, tool: str, arguments: bytes, *, request_id: bytes, annotations: bytes, client: Client
+    ) -> OpenCall:
+        """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON."""
+        call = OpenCall(id=_new_id(), started=time.monotonic())
+        line = lines.CallStarted(
+            timestamp=clock.now(),
+            id=call.id,
+            session_id=self._session(),
+            request_id=Raw(request_id),
+            via=self._via,
+            server=server,
+            tool=tool,
+            arguments=Raw(self._recorded(arguments)),
+            annotations=Raw(annotations),
+            input_tokens=tokens(len(arguments)),
+            encoding=ENCODING,
+            client_name=client.name,
+            client_version=client.version,
+        )
+        encoded = lines.encode(line)
+        if not self._write(encoded):
+            call.unwritten = encoded
+        return call
+
+    def call_finished(self, call: OpenCall, status: str, *, response: bytes = b"null", error: bytes = b"null") -> None:
+        """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it."""
+        size = 0 if response == b"null" else len(response)
+        line = lines.CallFinished(
+            timestamp=clock.now(),
+            id=call.id,
+            session_id=self._session(),
+            status=status,
+            response=Raw(self._recorded(response)),
+            error=Raw(self._recorded(error)),
+            duration_ms=round((time.monotonic() - call.started) * 1000),
+            output_tokens=tokens(size or (0 if error == b"null" else len(error))),
+            response_bytes=size,
+            response_truncated=size > self._limit,
+        )
+        self._write(call.unwritten + lines.encode(line))
+
+    def discovery_finished(
+        self,
+        queries: Sequence[str],
+        context: str | None,
+        *,
+        provider: str,
+        fallback: str | None,
+        results: Sequence[dict[str, object]],
+        started: float,
+        answer_bytes: int,
+    ) -> None:
+        """Put a search and what it answered on record; `started` is in seconds since the epoch."""
+        line = lines.DiscoveryFinished(
+            timestamp=clock.now(),
+            id=_new_id(),
+            session_id=self._session(),
+            query=Raw(self._recorded(msgspec.json.encode(list(queries)))),
+            context=None if context is None else self._redact(context.encode())[: self._limit].decode("utf-8", "ignore"),
+            provider=provider,
+            fallback=fallback,
+            results=Raw(msgspec.json.encode(results)),
+            started_at=clock.iso(started),
+            duration_ms=round((time.time() - started) * 1000),
+            tokens=tokens(answer_bytes),
+        )
+        self._write(lines.encode(line))
+
+    @property
+    def is_open(self) -> bool:
+        """Whether anything is on record yet."""
+        return self._journal is not None
+
+    def close(self) -> None:
+        """End the session on record, if it ever began."""
+        if self._journal:
+            now = clock.now()
+            try:
+                self._journal.close(lines.encode(lines.SessionClosed(timestamp=now, id=self.session_id, end_time=now)))
+            except OSError as error:
+                self._failed(error)
+            self._journal = None
+
+    def _session(self) -> str:
+        if self._journal is None:
+            self._open()
+        return self.session_id
+
+    def _open(self) -> None:
+        client = self.client
+        created = lines.SessionCreated(
+            timestamp=clock.now(),
+            id=self.session_id,
+            via=self._via,
+            client_name=client.name,
+            client_version=client.version,
+            protocol_version=client.protocol_version,
+            capabilities=Raw(client.capabilities),
+        )
+        create = Journal.of_the_day if self._via == "cli" else Journal.create
+        try:
+            self._journal = create(self._paths.sessions, created)
+            self.session_id = self._journal.session_id
+        except Exception as error:
+            self._failed(error)
+
+    def _write(self, line: bytes) -> bool:
+        if self._journal is None:
+            return False
+        try:
+            self._journal.append(line, fsync=self._settings.fsync)
+        except OSError as error:
+            self._failed(error)
+            return False
+        return True
+
+    def _failed(self, error: Exception) -> None:
+        if not self._warned:
+            self._warned = True
+            warn(f"calls go on but are not recorded: {self._paths.sessions}: {error}")
+
+    def _recorded(self, text: bytes) -> bytes:
+        """JSON as the record has it: a text too long becomes a JSON string of its beginning."""
+        if text == b"null" or text == b"{}":
+            return text
+        if len(text) > self._limit:
+            return msgspec.json.encode(self._redact(cut(text, self._limit)).decode("utf-8", "replace"))
+        if not text.isascii():
+            text = text.decode("utf-8", "replace").encode()
+        return self._redact(text)
+
+    def _redact(self, text: bytes) -> bytes:
+        if self._redactor is None:
+            self._redactor = Redactor(redaction_key(self._paths), self._settings.redact_keys)
+        return self._redactor.json(text)
+
+
+def tokens(size: int) -> int:
+    """The estimated tokens of `size` bytes of JSON."""
+    return (size + 3) // 4
+
+
+def _new_id() -> str:
+    return str(uuid.uuid4())

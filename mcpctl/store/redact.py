@@ -1,0 +1,126 @@
+"""Secrets out of what is recorded: values under telling names, and texts that look like tokens.
+
+Works on JSON text, not on decoded values, so that everything that is no secret stays as it was, byte for byte. A
+secret becomes `[redacted:HASH]`; equal secrets get equal hashes, under a key that never leaves the data directory.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable
+
+_KEY_NAMES = (
+    "password", "passwd", "passphrase", "pwd", "secret", "token", "api[_-]?key", "access[_-]?key", "private[_-]?key",
+    "secret[_-]?key", "authorization", "credentials?", "cookie",
+)  # fmt: skip
+
+_SHAPES = re.compile(
+    rb"gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{16,255}"
+    rb"|xox[abeprs]-[A-Za-z0-9-]{10,255}|npm_[A-Za-z0-9]{30,60}|hf_[A-Za-z0-9]{30,60}"
+    rb"|(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,255}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"
+    rb"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
+    rb"|eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,16384}\.[A-Za-z0-9_-]{8,4096}"
+    rb"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.{0,20000}?(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|$)"
+    rb"|(?:(?<=earer )|(?<=asic ))[A-Za-z0-9._~+/=-]{12,4096}"
+    rb"|(?<=://)[^\s/:@\"\\]{1,255}:[^\s/:@\"\\]{1,255}(?=@)",
+    re.DOTALL,
+)
+_SHAPE_MARKS = (
+    b"gh", b"glpat-", b"xox", b"npm_", b"hf_", b"sk-", b"k_live_", b"k_test_", b"akia", b"asia", b"aiza", b"eyj",
+    b"-----begin", b"earer ", b"asic ", b"://",
+)  # fmt: skip
+_TOKEN_TAIL = re.compile(rb"[A-Za-z0-9._~+/=-]{1,4096}\Z")
+_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
+_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
+
+
+class Redactor:
+    """Redacts JSON text and plain text with one set of names and one hash key."""
+
+    def __init__(self, key: bytes, names: Iterable[str] = ()) -> None:
+        self._key = key
+        alternatives = "|".join([*_KEY_NAMES, *(re.escape(name) for name in names)]).encode()
+        # "token": …   \"token\": … (JSON inside a string, at any depth of escaping)   token=…   token: …
+        self._named = re.compile(
+            rb'(?:(?P<quote>\\*")[A-Za-z0-9_.\-]{0,64}(?:' + alternatives + rb")(?P=quote)\s*:\s*)(?P<json>)"
+            rb"|(?<![A-Za-z0-9])[A-Za-z0-9_.\-]{0,64}(?:" + alternatives + rb")=(?P<text>[^\s\"'&;,\\\[]{1,4096})",
+            re.IGNORECASE,
+        )
+        self._marks = tuple(
+            {name.split("[")[0].encode() for name in _KEY_NAMES if "?" not in name}
+            | {b"key", b"credential"}
+            | {name.lower().encode() for name in names}
+        )
+
+    def json(self, text: bytes) -> bytes:
+        """`text`, which is JSON or the beginning of some, without its secrets; still JSON if it was."""
+        lowered = text.lower()
+        if any(mark in lowered for mark in self._marks):
+            text = self._without_named(text)
+        if any(mark in lowered for mark in _SHAPE_MARKS):
+            text = _SHAPES.sub(lambda found: self._marker(found.group()), text)
+        return text
+
+    def text(self, text: str) -> str:
+        """Plain text without its secrets."""
+        return self.json(text.encode("utf-8", "replace")).decode("utf-8", "replace")
+
+    def _marker(self, secret: bytes) -> bytes:
+        return b"[redacted:" + hashlib.blake2b(secret, key=self._key, digest_size=4).hexdigest().encode() + b"]"
+
+    def _without_named(self, text: bytes) -> bytes:
+        out: list[bytes] = []
+        done = 0
+        while found := self._named.search(text, done):
+            out.append(text[done : found.end()])
+            done = found.end()
+            if found["text"] is not None:
+                out[-1] = out[-1][: -len(found["text"])]
+                out.append(self._marker(found["text"]))
+                continue
+            end = _value_end(text, done, found["quote"])
+            value = text[done:end]
+            done = end
+            out.append(self._hidden(value, found["quote"]))
+        out.append(text[done:])
+        return b"".join(out)
+
+    def _hidden(self, value: bytes, quote: bytes) -> bytes:
+        bare = value.removeprefix(quote).removesuffix(quote)
+        if bare in (b"", b"null", b"true", b"false") or bare.startswith(b"[redacted:"):
+            return value
+        return quote + self._marker(bare) + quote
+
+
+def cut(text: bytes, limit: int) -> bytes:
+    """The first `limit` bytes of `text`, less a token that the cut would leave half of and so unrecognised."""
+    if len(text) <= limit:
+        return text
+    kept = text[:limit]
+    tail = _TOKEN_TAIL.search(kept, max(0, limit - 4096))
+    if tail and tail.start() > 0 and re.match(rb"[A-Za-z0-9._~+/=-]", text[limit : limit + 1]):
+        kept = kept[: tail.start()] if len(tail.group()) < 4096 else kept
+    return kept.decode("utf-8", "ignore").encode()
+
+
+def _value_end(text: bytes, start: int, quote: bytes) -> int:
+    """Where the JSON value that starts at `start` ends; `quote` is how strings are quoted at this depth."""
+    if text.startswith(quote, start):
+        if quote == b'"':
+            string = _STRING.match(text, start)
+            return string.end() if string else len(text)
+        close = text.find(quote, start + len(quote))
+        return len(text) if close < 0 else close + len(quote)
+    if text[start : start + 1] in (b"{", b"["):
+        return _structure_end(text, start)
+    scalar = re.compile(rb"[^,}\]\s\\\"]*").match(text, start)
+    return scalar.end() if scalar else start
+
+
+def _structure_end(text: bytes, start: int) -> int:
+    depth = 0
+    for token in _STRUCTURE.finditer(text, start):
+        first = token.group()[:1]
+        depth += (first in b"{[") - (first in b"}]")
+        if depth == 0:
+            return token.end()
+    return len(text)

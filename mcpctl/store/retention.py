@@ -1,0 +1,46 @@
+"""How much is kept: sessions of the dead are closed on record, the stalest closed ones make room."""
+
+import sqlite3
+import time
+
+from mcpctl.paths import Paths
+from mcpctl.store import index, journal
+
+_MIB = 1 << 20
+_YOUNG_S = 60
+
+
+def tidy(paths: Paths, *, keep_sessions: int, max_mb: int) -> None:
+    """Close what died, then evict closed sessions, stalest first, down to both limits. Only serve and rebuild do."""
+    with index.opened(paths) as db:
+        _close_the_dead(db, paths)
+        index.catch_up(db, paths.sessions)
+        _evict(db, paths, keep_sessions, max_mb * _MIB)
+        index.catch_up(db, paths.sessions)
+    for beside in paths.sessions.glob("*.new"):
+        # Left by a process that was killed while it created its journal; a young one may be about to be locked.
+        if time.time() - beside.stat().st_mtime > _YOUNG_S:
+            journal.evict(beside)
+
+
+def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
+    rows = db.execute(
+        "SELECT id, journal, last_activity FROM sessions WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
+        " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
+    ).fetchall()
+    for session, name, last_activity in rows:
+        journal.close_for_the_dead(paths.sessions / name, session, last_activity)
+
+
+def _evict(db: sqlite3.Connection, paths: Paths, keep_sessions: int, max_bytes: int) -> None:
+    rows = db.execute("SELECT journal, via, status FROM sessions ORDER BY last_activity DESC, id").fetchall()
+    counted = used = 0
+    full = False
+    for name, via, status in rows:
+        path = paths.sessions / name
+        used += path.stat().st_size if path.exists() else 0
+        counted += via != "cli"
+        # Once the newest fill the room, everything staler goes, however small.
+        full = full or used > max_bytes
+        if status == "closed" and (full or (via != "cli" and counted > keep_sessions)):
+            journal.evict(path)

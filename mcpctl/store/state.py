@@ -1,0 +1,107 @@
+"""`state.db`: what mcpctl remembers that is no record. Grown by named steps, never rewritten."""
+
+import os
+import sqlite3
+from pathlib import Path
+
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths, cannot_write, private_dir
+
+STEPS = (
+    ("settings", "CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
+    (
+        "catalogs",
+        "CREATE TABLE catalogs (server TEXT NOT NULL, fingerprint TEXT NOT NULL, generation INTEGER NOT NULL,"
+        " fetched_at REAL NOT NULL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
+    ),
+    (
+        "tools",
+        "CREATE TABLE tools (server TEXT NOT NULL, fingerprint TEXT NOT NULL, position INTEGER NOT NULL,"
+        " name TEXT NOT NULL, definition TEXT NOT NULL, PRIMARY KEY (server, fingerprint, position)) WITHOUT ROWID",
+    ),
+    (
+        "eras",
+        "CREATE TABLE eras (server TEXT NOT NULL, fingerprint TEXT NOT NULL, modern INTEGER NOT NULL,"
+        " PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
+    ),
+)
+"""Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
+
+
+def connect(paths: Paths) -> sqlite3.Connection:
+    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
+    try:
+        return _opened(paths.state)
+    except OSError as error:
+        raise cannot_write(paths.state, error) from error
+    except sqlite3.OperationalError as error:
+        raise cannot_write(paths.state, OSError(0, str(error))) from error
+    except sqlite3.DatabaseError as error:
+        raise Unusable(
+            f"{paths.state} is damaged: {error}",
+            f"remove it; it is a cache and fills again: rm {paths.state}",
+            code="state_damaged",
+        ) from error
+
+
+def in_memory() -> sqlite3.Connection:
+    """A database that this process's connections share and that ends with it, for when the one on disk cannot be had."""
+    db = sqlite3.connect("file:mcpctl-state?mode=memory&cache=shared", uri=True, isolation_level=None)
+    migrate(db)
+    return db
+
+
+def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) -> None:
+    """Apply the steps that are missing, each in the transaction that notes it."""
+    db.execute("CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID")
+    done = {name for (name,) in db.execute("SELECT name FROM steps")}
+    unknown = done - {name for name, _ in steps}
+    if unknown:
+        raise Unusable(
+            f"state.db was written by a newer mcpctl (step '{min(unknown)}')",
+            "upgrade with: pipx upgrade mcpctl",
+            code="state_newer",
+        )
+    for name, statement in steps:
+        if name not in done:
+            db.execute("BEGIN IMMEDIATE")
+            if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
+                db.execute(statement)
+                db.execute("INSERT INTO steps VALUES (?)", (name,))
+            db.execute("COMMIT")
+
+
+def redaction_key(paths: Paths) -> bytes:
+    """The key of the hashes in redaction marks: made once, kept in the data directory.
+
+    Where it cannot be kept, a key of this process's own: marks are then comparable within one session only.
+    """
+    fresh = os.urandom(32)
+    try:
+        db = connect(paths)
+    except Unusable:
+        return fresh
+    try:
+        db.execute("INSERT OR IGNORE INTO settings VALUES ('redaction_key', ?)", (fresh,))
+        row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
+        return bytes(row[0])
+    except sqlite3.Error:
+        return fresh
+    finally:
+        db.close()
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        private_dir(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    db = sqlite3.connect(path, timeout=10, isolation_level=None)
+    try:
+        if os.access(path, os.W_OK):
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = NORMAL")
+            migrate(db)
+        return db
+    except BaseException:
+        db.close()
+        raise

@@ -1,0 +1,1 @@
+"""Measurements, run on request: `python -m tests.bench.startup` and `python -m tests.bench.calls`"""

@@ -1,0 +1,98 @@
+"""How names and prose become words."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, stem, tokens, words
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("create_issue", ["create", "issue"]),
+        ("git-log.show", ["git", "log", "show"]),
+        ("getWeather", ["get", "weather", "getweather"]),
+        ("parseJSONFile", ["parse", "json", "file", "parsejsonfile"]),
+        ("listURLs", ["list", "urls", "listurls"]),
+        ("base64", ["base", "64", "base64"]),
+        ("s3Bucket", ["s3", "bucket", "s3bucket"]),
+        ("mp3", ["mp3"]),
+        ("ПолучитьДанные", ["получить", "данные", "получитьданные"]),
+    ],
+)
+def test_an_identifier_is_its_parts_and_a_joined_one_also_the_whole(name: str, expected: list[str]) -> None:
+    assert [form for forms in words(name) for form in forms] == expected
+
+
+@pytest.mark.parametrize(("text", "expected"), [("查询天气", ["查询", "询天", "天气"]), ("图 x", ["图", "x"])])
+def test_cjk_text_is_pairs_and_a_lone_character_stays(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+def test_cjk_text_and_latin_words_need_no_space_between_them() -> None:
+    assert tokens("用GitHub搜索") == ["用", "git", "hub", "github", "搜索"]
+
+
+def test_compatible_characters_are_the_same_word() -> None:
+    assert tokens("\uff46\uff55\uff4c\uff4c \ufb01le cafe\u0301") == tokens("full file café")
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        ("query", "queries"),
+        ("create", "creates", "created", "creating"),
+        ("map", "maps", "mapped", "mapping"),
+        ("code", "codes", "coded", "coding"),
+        ("search", "searches", "searching"),
+        ("modify", "modified", "modifies", "modifying"),
+        ("box", "boxes"),
+        ("api", "apis"),
+        ("call", "calls", "called", "calling"),
+    ],
+)
+def test_the_endings_of_a_word_do_not_matter(forms: tuple[str, ...]) -> None:
+    assert {stem(form) for form in forms} == {stem(forms[0])}
+
+
+@pytest.mark.parametrize("word", ["ping", "string", "feed", "news", "status", "class", "data", "s3", "天气"])
+def test_what_only_looks_like_an_ending_stays(word: str) -> None:
+    assert stem(word) == word
+
+
+def test_words_without_meaning_are_left_out_but_not_those_that_tell_tools_apart() -> None:
+    assert tokens("Can you turn the light on or off for me?") == ["can", "turn", "light", "on", "off"]
+
+
+@pytest.mark.parametrize("piece", ["a\u0316\u0300", "\u0316\u0300", "aB", "a1", "天", "\ufdfa", "\ud800 x"])
+def test_megabytes_of_odd_text_cost_little(piece: str) -> None:
+    text = piece * 1_000_000
+    started = time.process_time()
+    found = tokens(text)
+    assert time.process_time() - started < 0.5
+    assert len(found) <= MAX_TEXT
+
+
+@given(st.text())
+def test_words_are_never_empty_spaced_or_without_end(text: str) -> None:
+    for word in tokens(text):
+        assert word
+        assert not any(char.isspace() for char in word)
+        assert len(word) <= 3 * MAX_RUN
+
+
+@given(st.text())
+def test_the_same_text_has_the_same_words(text: str) -> None:
+    assert tokens(text) == tokens(text)
+
+
+@pytest.mark.parametrize("name", ["create-issue", "Create Issue", "createIssue", "CREATE.ISSUE"])
+def test_a_folded_name_has_neither_case_nor_separators(name: str) -> None:
+    assert folded(name) == "createissue"
+
+
+def test_a_name_of_separators_alone_is_not_folded_to_nothing() -> None:
+    assert folded("--") == "--"

@@ -1,0 +1,43 @@
+"""`counter.py [FILE]`: leaves a line with its pid in FILE (or $COUNTER_FILE) at each start, and counts its calls."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+
+from mcpctl.demo.stdio_server import Json, Request, Server, text
+
+server = Server("counter")
+answered = 0
+
+
+@server.tool(
+    {
+        "name": "count",
+        "description": "How many calls this process has answered, this one included, and its pid.",
+        "inputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True},
+    }
+)
+def count(request: Request) -> Json:
+    """The number of calls up to this one."""
+    global answered
+    answered += 1
+    return text(json.dumps({"count": answered, "pid": os.getpid()}))
+
+
+@server.tool({"name": "echo", "description": "Returns its arguments.", "inputSchema": {"type": "object"}})
+def echo(request: Request) -> Json:
+    """The arguments, as JSON text."""
+    global answered
+    answered += 1
+    return text(json.dumps(request.arguments))
+
+
+if __name__ == "__main__":
+    if path := sys.argv[1] if len(sys.argv) > 1 else os.environ.get("COUNTER_FILE"):
+        with Path(path).open("a", encoding="utf-8") as file:
+            file.write(f"{os.getpid()}\n")
+    server.run()

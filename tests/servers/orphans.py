@@ -1,0 +1,42 @@
+"""`orphans.py FILE [stubborn]`: a server with a grandchild in its process group; both pids are in FILE.
+
+A stubborn one, and its grandchild, ignore SIGTERM and go on when stdin is closed.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+
+from mcpctl.demo.stdio_server import Json, Request, Server, text
+
+server = Server("orphans")
+
+
+@server.tool({"name": "pids", "description": "Both pids.", "inputSchema": {"type": "object"}})
+def pids(request: Request) -> Json:
+    """What the file says."""
+    return text(Path(sys.argv[1]).read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    stubborn = sys.argv[2:] == ["stubborn"]
+    if stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Inherited by the grandchild, through exec as well.
+    grandchild = subprocess.Popen(
+        [sys.executable, "-S", "-c", "import time; time.sleep(1000)"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    beside = Path(sys.argv[1] + ".new")
+    beside.write_text(f"{os.getpid()}\n{grandchild.pid}\n", encoding="utf-8")
+    beside.rename(sys.argv[1])  # Whoever sees the file sees both pids.
+    server.run()
+    if stubborn:
+        time.sleep(1000)
+    grandchild.returncode = 0  # Left behind on purpose: no warning about it.

@@ -1,0 +1,53 @@
+"""`pages.py N`: N tools, tool_0 to tool_N-1, and `grow`, which adds the next; ten tools a page."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
+
+from mcpctl.demo.stdio_server import Json, Request, Server, text
+
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+
+server = Server("pages", page_size=10, changes=True)
+streams: list[object] = []
+
+
+def notify(method: str, **params: Any) -> None:
+    """Send a notification."""
+    server.send({"jsonrpc": "2.0", "method": method} | ({"params": params} if params else {}))
+
+
+def add_tool() -> str:
+    """One more tool; its name."""
+    name = f"tool_{len(server.tools) - 1}"
+    server.tool({"name": name, "description": f"Number {name[5:]}.", "inputSchema": {"type": "object"}})(
+        lambda request: text(name)
+    )
+    return name
+
+
+@server.tool({"name": "grow", "description": "Adds a tool and says so.", "inputSchema": {"type": "object"}})
+def grow(request: Request) -> Json:
+    """Adds a tool; told to everybody in the older era, to those who listen in the newer."""
+    name = add_tool()
+    if not request.modern:
+        notify("notifications/tools/list_changed")
+    for stream in streams:
+        notify("notifications/tools/list_changed", _meta={SUBSCRIPTION: stream})
+    return text(name)
+
+
+def listen(request: Request) -> None:
+    """Acknowledge; the stream then stays open."""
+    streams.append(request.id)
+    honored = {"toolsListChanged": True}
+    notify("notifications/subscriptions/acknowledged", notifications=honored, _meta={SUBSCRIPTION: request.id})
+
+
+if __name__ == "__main__":
+    server.methods["subscriptions/listen"] = listen
+    for _ in range(int(sys.argv[1])):
+        add_tool()
+    server.run()
