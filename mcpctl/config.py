@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +15,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from mcpctl.errors import McpctlError, NotFound, Unusable, did_you_mean
-from mcpctl.store.recorder import RecordSettings
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -54,6 +53,16 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     answer_tokens: int = 2000
 
 
+class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `[records]` of the configuration."""
+
+    keep_sessions: int = 100
+    max_mb: int = 512
+    max_response_kb: int = 64
+    redact_keys: list[str] = []
+    fsync: bool = False
+
+
 @dataclass(frozen=True)
 class Config:
     """What the file says. An entry that cannot be used is in `problems`, by server name, and not in `servers`."""
@@ -74,9 +83,14 @@ class Config:
         if name in self.problems:
             raise Unusable(self.problems[name], f"mend [servers.{name}] in {self.path}", code="server_unusable")
         if name not in self.servers:
-            otherwise = "list servers with: mcpctl servers ls"
-            raise NotFound(f"no server '{name}'", did_you_mean(name, self.servers, otherwise), "server_not_found")
+            raise no_server(name, self.servers)
         return self.servers[name]
+
+
+def no_server(name: str, known: Iterable[str]) -> NotFound:
+    """The failure for a name that no server has."""
+    hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
+    return NotFound(f"no server '{name}'", hint, "server_not_found")
 
 
 @dataclass(frozen=True)
@@ -113,7 +127,7 @@ def load(path: Path) -> Config:
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
-    """`text` with each `${VAR}` and `${VAR:-default}` replaced; raises `CannotLaunch` naming a variable without value."""
+    """`text` with each `${VAR}` and `${VAR:-default}` replaced; raises `CannotLaunch` naming a variable not set."""
 
     def value(match: re.Match[str]) -> str:
         name, default = match.groups()
@@ -153,7 +167,7 @@ def _checked(path: Path, document: dict[str, Any]) -> Config:
     problems: dict[str, str] = {}
     for name, table in tables.items():
         try:
-            servers[name] = _server(name, table)
+            servers[name] = check_server(name, table)
         except ValueError as error:
             problems[name] = f"{path}: servers.{name}{error}"
     return Config(
@@ -162,7 +176,8 @@ def _checked(path: Path, document: dict[str, Any]) -> Config:
     )  # fmt: skip
 
 
-def _server(name: str, table: Any) -> Server:
+def check_server(name: str, table: Any) -> Server:
+    """The entry that a table is; raises ValueError with the key and what is wrong with it, such as `.args: …`."""
     if not NAME.match(name):
         raise ValueError(": a server's name has only letters, digits, '_' and '-'")
     if isinstance(table, dict):

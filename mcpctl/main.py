@@ -1,8 +1,83 @@
+"""The entry point: runs the command tree; failures become messages and exit codes."""
+
+import os
+import re
 import sys
+from collections.abc import Sequence
+from typing import Annotated
+
 import typer
+
+from mcpctl import __version__
+from mcpctl.commands import calls, db, servers, sessions, tools
+from mcpctl.commands import options as opt
+from mcpctl.commands.demo import demo
 from mcpctl.commands.serve import serve
-app=typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+from mcpctl.errors import ExitCode, McpctlError
+
+app = typer.Typer(
+    help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
+    epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_DEBUG, NO_COLOR.",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings=opt.HELP,
+)
 app.command()(serve)
+app.command()(demo)
+app.add_typer(servers.app, name="servers")
+app.add_typer(tools.app, name="tools")
+app.add_typer(sessions.app, name="sessions")
+app.add_typer(calls.app, name="calls")
+app.add_typer(db.app, name="db")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mcpctl {__version__}")
+        raise typer.Exit()
+
+
 @app.callback()
-def root()->None: ...
-def main(args=None): app(args)
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="Print without colour (also: NO_COLOR).")] = False,
+) -> None:
+    if no_color:
+        os.environ["NO_COLOR"] = "1"
+        os.environ.pop("FORCE_COLOR", None)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command line; returns its exit status."""
+    given = list(sys.argv[1:] if args is None else args)
+    if sys.platform == "win32":
+        print("mcpctl: Windows is not supported yet; use it in WSL", file=sys.stderr)
+        return ExitCode.FAILED
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        app(args=given, prog_name="mcpctl")
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else ExitCode.FAILED
+    except McpctlError as error:
+        return _report(error, given)
+    except KeyboardInterrupt:
+        return ExitCode.INTERRUPTED
+    except Exception as error:
+        if os.environ.get("MCPCTL_DEBUG"):
+            raise
+        bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
+        return _report(bug, given)
+    return ExitCode.OK
+
+
+def _report(error: McpctlError, args: Sequence[str]) -> int:
+    from mcpctl import output
+
+    options = " ".join(args[: args.index("--")] if "--" in args else args)
+    output.report(error, as_json=bool(re.search(r"(^| )--(json|jsonl|format[ =]jsonl?)( |$)", options)))
+    return error.exit_code

@@ -144,14 +144,10 @@ def replace(
 def load(db: sqlite3.Connection, server: str, fingerprint: str) -> Listed | None:
     """What a server last listed; None when it has never been asked."""
     key = (server, fingerprint)
-    row = db.execute(
-        "SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?", key
-    ).fetchone()
+    row = db.execute("SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?", key).fetchone()
     if row is None:
         return None
-    texts = db.execute(
-        "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key
-    )
+    texts = db.execute("SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key)
     return Listed(row[0], row[1], tuple(tool(server, name, text) for name, text in texts))
 
 

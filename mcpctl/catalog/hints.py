@@ -56,7 +56,9 @@ def declared(tool: Tool, overrides: Mapping[str, Any] | None = None) -> dict[str
 
 def snapshot(tool: Tool | None) -> bytes:
     """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when none is."""
-    known = {n: {"value": h.value, "source": h.source} for n, h in effective(tool).items() if h.is_known} if tool else {}
+    known = (
+        {n: {"value": h.value, "source": h.source} for n, h in effective(tool).items() if h.is_known} if tool else {}
+    )
     return msgspec.json.encode(known) if known else b"null"
 
 
@@ -71,7 +73,7 @@ _LETTERS = (("readOnlyHint", "R"), ("destructiveHint", "D"), ("idempotentHint", 
 
 
 def compact(recorded: Mapping[str, Any] | None) -> str:
-    """Four hints in one short column: `RdIo`, a capital for true, small for false, `-` for not declared, `!` overridden."""
+    """Four hints in one column, as `RdI-`: a capital for true, small for false, `-` not declared, `!` overridden."""
     out = []
     for name, letter in _LETTERS:
         entry = (recorded or {}).get(name)

@@ -21,3 +21,84 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy what server
 def paths(config: Path | None, data_dir: Path | None) -> Paths:
     """Where things are, with what was given on the command line."""
     return find(config, data_dir)
+
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
+Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
+Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="table, tsv, json or jsonl.")]
+Fields = Annotated[
+    str | None, typer.Option("--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False)
+]
+Limit = Annotated[
+    int | None,
+    typer.Option("--limit", metavar="N", min=0, help="Print at most N rows; 0: all.", show_default=False),
+]
+Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave out the first N rows.")]
+Count = Annotated[bool, typer.Option("--count", help="Print how many rows there are, and nothing else.")]
+
+ServerFilter = Annotated[
+    str | None, typer.Option("--server", metavar="NAME", help="Only of this server.", show_default=False)
+]
+SessionFilter = Annotated[
+    str | None,
+    typer.Option("--session", metavar="ID", help="Only of this session, or of the last.", show_default=False),
+]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="TIME", help="Only since: 30m, 2h, 7d, or 2026-07-28T12:00Z.", show_default=False),
+]
+
+
+def since(text: str | None) -> str | None:
+    """The moment that `--since` names, as records write it."""
+    if text is None:
+        return None
+    import datetime
+    import re
+    import time
+
+    from mcpctl.errors import WrongUsage
+    from mcpctl.store.clock import iso
+
+    ago = re.fullmatch(r"(\d{1,9})([smhdw])", text)
+    if ago:
+        unit = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[ago[2]]
+        return iso(max(0, time.time() - int(ago[1]) * unit))
+    try:
+        moment = datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise WrongUsage(f"'{text}' is no time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
+    return iso(moment.timestamp())
+
+
+ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
+ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.")]
+
+ReadOnly = Annotated[
+    bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")
+]
+Destructive = Annotated[
+    bool | None, typer.Option("--destructive/--no-destructive", help="Only tools that may (not) destroy.")
+]
+Idempotent = Annotated[
+    bool | None, typer.Option("--idempotent/--no-idempotent", help="Only tools that are (not) safe to repeat.")
+]
+OpenWorld = Annotated[
+    bool | None, typer.Option("--open-world/--no-open-world", help="Only tools that (do not) reach outside.")
+]
+
+
+def group(help: str) -> typer.Typer:
+    """A noun, to hang its verbs on."""
+    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
+
+
+HELP = {"help_option_names": ["-h", "--help"]}
+
+
+def one_of(option: str, value: str | None, known: tuple[str, ...]) -> None:
+    """Refuse a value that an option does not have."""
+    if value is not None and value not in known:
+        from mcpctl.errors import WrongUsage
+
+        raise WrongUsage(f"--{option} has no value '{value}'", f"values: {', '.join(known)}")

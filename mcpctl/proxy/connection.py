@@ -152,7 +152,7 @@ class Connection:
         exchange = Exchange(
             method, params, {}, caller,
             on_result=lambda result: None if answer.done() else answer.set_result(result),
-            on_error=lambda error: fail(f"it answered {method} with an error: {error[:300].decode('utf-8', 'replace')}", error),
+            on_error=lambda error: fail(f"{method} failed: {error[:300].decode('utf-8', 'replace')}", error),
             on_failure=lambda failure: fail(failure.message),
         )  # fmt: skip
         self.send(exchange)
@@ -270,7 +270,11 @@ class Connection:
         """Exit status or signal, and its last words, for a message."""
         status = self.exit_status
         if status is not None and status < 0:
-            how = f"killed by {signal.Signals(-status).name}" if -status in signal.valid_signals() else f"signal {-status}"
+            how = (
+                f"killed by {signal.Signals(-status).name}"
+                if -status in signal.valid_signals()
+                else f"signal {-status}"
+            )
         else:
             how = f"exit status {status}"
         return f"{how}; its last words: {self.last_words}" if self.last_words else how

@@ -1,6 +1,6 @@
 """One `tool_discovery`: search the catalog, and say as much about each tool as the answer's budget allows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,8 @@ from mcpctl.store.recorder import tokens
 DETAILS = ("auto", "names", "full")
 _MAX_RESULTS = 50
 _MAX_QUERIES = 32
-_DESCRIPTION_CUTS = (None, 600, 300, 150, 80, 0)
+_DESCRIPTION_CUTS = ((None, 0.5), (600, 0.5), (300, 0.5), (150, 1.0), (80, 1.0), (0, 1.0))
+"""The longest description, and the share of the budget that all entries may then take."""
 
 
 @dataclass(frozen=True)
@@ -167,7 +168,7 @@ def _in_full(entry: dict[str, Any], tool: Tool) -> dict[str, Any]:
 
 
 def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
-    """The entries with descriptions cut, and as many schemas, best first, as fit; an exact name has its schema always."""
+    """The entries with descriptions cut, and as many schemas, best first, as fit; an exact name always has its own."""
     if not entries:
         return []
     schemas = [{"inputSchema": dict(tool.input_schema)} for tool in tools]
@@ -186,14 +187,13 @@ def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -
 def _cut_to(entries: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
     """Entries with their descriptions cut as little as the budget asks, then their signatures, then fewer of them."""
     # Half the room is for schemas: a model that sees parameters calls right the first time.
-    fits: Callable[[list[dict[str, Any]], float], bool] = lambda found, share: _size(found) <= budget * share
     results = entries
-    for number, cut in enumerate(_DESCRIPTION_CUTS):
+    for cut, share in _DESCRIPTION_CUTS:
         results = [_shortened(entry, cut) for entry in entries]
-        if fits(results, 0.5 if number < 3 else 1.0):
+        if _size(results) <= budget * share:
             return results
     results = [{**entry, "signature": _cut(entry["signature"], 80)} for entry in results]
-    while len(results) > 1 and not fits(results, 1.0):
+    while len(results) > 1 and _size(results) > budget:
         results.pop()
     return results
 

@@ -24,6 +24,8 @@ class Asked:
     answer: Callable[["Asked", bytes], None]
     answer_error: Callable[["Asked", bytes], None]
     progress: Callable[["Asked", dict[str, bytes]], None] | None = None
+    refused: Callable[[str, str], None] | None = None
+    """Gets the code and message of a refusal of ours, instead of `answer`."""
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
     """Members of the request's params that are no concern of ours, such as `inputResponses`."""
@@ -163,7 +165,11 @@ class Call:
     def refuse(self, status: str, code: str, message: str) -> None:
         """Answer with a refusal of our own that a model can act on."""
         self.finish(status, error=msgspec.json.encode({"code": code, "message": message}))
-        self._answer(refusals.result(message, self.asked.caller))
+        if self.asked.refused and not self.done:
+            self.asked.refused(code, message)
+            self.end()
+        else:
+            self._answer(refusals.result(message, self.asked.caller))
 
     def fail(self, failure: Failure) -> None:
         """Answer that the upstream gave no answer."""

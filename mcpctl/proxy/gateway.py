@@ -1,4 +1,4 @@
-"""What is behind the two meta-tools: the upstreams, the catalog, search and the record, for `serve` and for commands."""
+"""What is behind the two meta-tools, for `serve` and for commands: upstreams, catalog, search and record."""
 
 import asyncio
 import sqlite3
@@ -56,7 +56,7 @@ class Gateway:
             if len(unlisted) == len(self.upstreams):
                 await asyncio.wait([refreshing], timeout=_FIRST_SEARCH_S)
         missing = {name: self._why_unlisted(name) for name in self._catalog.unlisted()}
-        problems = {name: "cannot be used: its configuration is wrong" for name in self.config.problems}
+        problems = dict.fromkeys(self.config.problems, "cannot be used: its configuration is wrong")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._searching, self._search, asked, missing | problems)
 
@@ -101,6 +101,16 @@ class Gateway:
             self._search(Wanted(("",)), {})
         except (Unusable, sqlite3.Error) as error:
             warn(f"the catalog cannot be read: {error}")
+
+    def status(self, name: str) -> dict[str, Any]:
+        """A listed server: how many tools it has, which revision it speaks, how long it took to start."""
+        listed, connection = self._catalog.listed(name), self.upstreams[name].connection
+        return {
+            "server": name,
+            "tools": len(listed.tools) if listed else 0,
+            "revision": connection.revision if connection else None,
+            "duration_ms": round(self.upstreams[name].start_s * 1000),
+        }
 
     async def listed(self, upstream: Upstream, definitions: list[bytes]) -> None:
         """Keep what a server lists."""

@@ -150,7 +150,7 @@ def _execute(servers: str) -> dict[str, Any]:
             f"Call a tool of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
             f" {DISCOVERY} gives it. Its result comes back unchanged. If you do not know the tool's parameters, look it"
             f" up with {DISCOVERY} first."
-            ' Example: {"toolKey": "github:create_issue", "arguments": {"owner": "octo", "repo": "app", "title": "Bug"}}'
+            ' Example: {"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
         ),
         "inputSchema": {
             "type": "object",

@@ -147,12 +147,14 @@ class Server:
         arguments = params.get("arguments", b"{}")
         if name == b'"tool_execute"':
             extra = {n: value for n, value in params.items() if n not in ("name", "arguments", "_meta")}
-            asked = Asked(id_, caller, self._answer, self._answer_error, self._progressed, meta, extra)
+            asked = Asked(id_, caller, self._answer, self._answer_error, self._progressed, meta=meta, extra=extra)
             self.gateway.execute.start(asked, arguments)
         elif name == b'"tool_discovery"':
             self.gateway.background(self._discover(id_, caller, arguments))
         else:
-            known = f"this server has {metatools.DISCOVERY} and {metatools.EXECUTE}; call others with {metatools.EXECUTE}"
+            known = (
+                f"this server has {metatools.DISCOVERY} and {metatools.EXECUTE}; call others with {metatools.EXECUTE}"
+            )
             self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
 
     def _notified(self, method: str, raw: Raw) -> None:

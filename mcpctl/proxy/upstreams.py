@@ -47,6 +47,7 @@ class Upstream:
         self.server = server
         self.down_since: float | None = None
         self.last_failure = ""
+        self.start_s = 0.0
         self._config_path = config_path
         self._events = events
         self._verbose = verbose
@@ -115,9 +116,11 @@ class Upstream:
         self._starting = asyncio.create_task(self._started(caller), name=f"start {self.name}")
 
     async def _started(self, caller: Caller) -> None:
+        began = time.monotonic()
         try:
             async with asyncio.timeout(self.server.start_timeout_s or None):
                 connection = await self._connect(caller)
+            self.start_s = time.monotonic() - began
             self._connected(connection, caller)
         except TimeoutError:
             self._did_not_start(f"no answer within {self.server.start_timeout_s:g} s" + self._heard())
@@ -288,5 +291,3 @@ def _ignore_failure(task: asyncio.Task[None]) -> None:
     # A list that could not be had leaves the one that was cached.
     if not task.cancelled():
         task.exception()
-
-

@@ -58,10 +58,9 @@ def catch_up_on_disk(paths: Paths) -> None:
         catch_up(db, paths.sessions)
 
 
-def rebuild(paths: Paths) -> sqlite3.Connection:
-    """A new index, made from the journals alone."""
+def remove(paths: Paths) -> None:
+    """Delete the index; the next reader makes it anew."""
     _remove(paths.index)
-    return _caught_up(paths)
 
 
 def catch_up(db: sqlite3.Connection, sessions: Path) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import Raw
 
+from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.store import clock, lines
@@ -17,16 +18,6 @@ from mcpctl.store.state import redaction_key
 
 ENCODING = "estimate:bytes/4"
 """How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
-
-
-class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The `[records]` of the configuration."""
-
-    keep_sessions: int = 100
-    max_mb: int = 512
-    max_response_kb: int = 64
-    redact_keys: list[str] = []
-    fsync: bool = False
 
 
 @dataclass(slots=True)
@@ -121,7 +112,9 @@ class Recorder:
             id=_new_id(),
             session_id=self._session(),
             query=Raw(self._recorded(msgspec.json.encode(list(queries)))),
-            context=None if context is None else self._redact(context.encode())[: self._limit].decode("utf-8", "ignore"),
+            context=None
+            if context is None
+            else self._redact(context.encode())[: self._limit].decode("utf-8", "ignore"),
             provider=provider,
             fallback=fallback,
             results=Raw(msgspec.json.encode(results)),
@@ -193,6 +186,9 @@ class Recorder:
         if not text.isascii():
             text = text.decode("utf-8", "replace").encode()
         return self._redact(text)
+
+    def _text(self, text: str) -> str:
+        return self._redact(cut(text.encode("utf-8", "replace"), self._limit)).decode("utf-8", "replace")
 
     def _redact(self, text: bytes) -> bytes:
         if self._redactor is None:

@@ -13,7 +13,7 @@ _KEY_NAMES = (
     "secret[_-]?key", "authorization", "credentials?", "cookie",
 )  # fmt: skip
 
-_SHAPES = re.compile(
+SHAPES = re.compile(
     rb"gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{16,255}"
     rb"|xox[abeprs]-[A-Za-z0-9-]{10,255}|npm_[A-Za-z0-9]{30,60}|hf_[A-Za-z0-9]{30,60}"
     rb"|(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,255}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"
@@ -57,7 +57,7 @@ class Redactor:
         if any(mark in lowered for mark in self._marks):
             text = self._without_named(text)
         if any(mark in lowered for mark in _SHAPE_MARKS):
-            text = _SHAPES.sub(lambda found: self._marker(found.group()), text)
+            text = SHAPES.sub(lambda found: self._marker(found.group()), text)
         return text
 
     def text(self, text: str) -> str:
@@ -89,6 +89,11 @@ class Redactor:
         if bare in (b"", b"null", b"true", b"false") or bare.startswith(b"[redacted:"):
             return value
         return quote + self._marker(bare) + quote
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value under this name is a secret: `token`, `API_KEY`, `client-secret`."""
+    return re.search(f"(?:{'|'.join(_KEY_NAMES)})\\Z", name, re.IGNORECASE) is not None
 
 
 def cut(text: bytes, limit: int) -> bytes:

@@ -3,11 +3,14 @@
 import sqlite3
 import time
 
-from mcpctl.paths import Paths
+from mcpctl.config import RecordSettings
+from mcpctl.models import Row
+from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import index, journal
 
 _MIB = 1 << 20
 _YOUNG_S = 60
+_TABLES = ("journals", "sessions", "calls", "discoveries")
 
 
 def tidy(paths: Paths, *, keep_sessions: int, max_mb: int) -> None:
@@ -23,9 +26,25 @@ def tidy(paths: Paths, *, keep_sessions: int, max_mb: int) -> None:
             journal.evict(beside)
 
 
+def rebuild(paths: Paths, settings: RecordSettings) -> Row:
+    """Make the index anew, tidy, and say what there is: `{sessions, calls, discoveries, journals, bytes}`."""
+    if not paths.data.exists():
+        private_dir(paths.data)
+    try:
+        index.remove(paths)
+        tidy(paths, keep_sessions=settings.keep_sessions, max_mb=settings.max_mb)
+    except OSError as error:
+        raise cannot_write(paths.data, error) from error
+    with index.opened(paths) as db:
+        counts = {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _TABLES}
+    size = sum(file.stat().st_size for file in paths.sessions.glob("*.jsonl"))
+    return {**counts, "bytes": size, "index": str(paths.index)}
+
+
 def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
     rows = db.execute(
-        "SELECT id, journal, last_activity FROM sessions WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
+        "SELECT id, journal, last_activity FROM sessions"
+        " WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
         " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
     ).fetchall()
     for session, name, last_activity in rows:

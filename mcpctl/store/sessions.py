@@ -57,5 +57,3 @@ def _by_tool(db: sqlite3.Connection, session: str) -> Sequence[dict[str, Any]]:
     )
     names = [column[0] for column in cursor.description]
     return [dict(zip(names, row, strict=True)) for row in cursor]
-
-

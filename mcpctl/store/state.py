@@ -44,8 +44,15 @@ def connect(paths: Paths) -> sqlite3.Connection:
         ) from error
 
 
+def connect_to_read(paths: Paths) -> sqlite3.Connection:
+    """The database for a command that only reads: an empty one where there is none yet or none can be made."""
+    if not paths.state.exists():
+        return in_memory()
+    return connect(paths)
+
+
 def in_memory() -> sqlite3.Connection:
-    """A database that this process's connections share and that ends with it, for when the one on disk cannot be had."""
+    """A database that this process's connections share and that ends with it, where none on disk can be had."""
     db = sqlite3.connect("file:mcpctl-state?mode=memory&cache=shared", uri=True, isolation_level=None)
     migrate(db)
     return db
@@ -95,9 +102,12 @@ def _opened(path: Path) -> sqlite3.Connection:
     if not path.exists():
         private_dir(path.parent)
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    db = sqlite3.connect(path, timeout=10, isolation_level=None)
+    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
+    uri = path.absolute().as_uri() + ("" if writable else "?immutable=1")
+    db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
     try:
-        if os.access(path, os.W_OK):
+        if writable:
             db.execute("PRAGMA journal_mode = WAL")
             db.execute("PRAGMA synchronous = NORMAL")
             migrate(db)

@@ -1,0 +1,9 @@
+"""`mcpctl calls`"""
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.calls.ls import ls
+from mcpctl.commands.calls.show import show
+
+app = opt.group("Calls and searches on record.")
+app.command()(ls)
+app.command()(show)

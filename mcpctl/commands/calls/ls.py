@@ -1,0 +1,47 @@
+"""`mcpctl calls ls`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+
+def ls(
+    session: opt.SessionFilter = None,
+    server: opt.ServerFilter = None,
+    tool: Annotated[
+        str | None, typer.Option(metavar="TOOL", help="Only of this tool, by name or key.", show_default=False)
+    ] = None,
+    status: Annotated[
+        str | None, typer.Option(metavar="STATUS", help="ok, tool_error, denied, failed, ….", show_default=False)
+    ] = None,
+    since: opt.Since = None,
+    kind: Annotated[str, typer.Option(metavar="KIND", help="call or discovery.")] = "call",
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """List the calls on record, newest first, or with --kind discovery the searches.
+
+    Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
+    letter false, - not declared when the call was made.
+
+    \b
+    Examples:
+      mcpctl calls ls --session last
+      mcpctl calls ls --status tool_error --since 1h --json | jq -r '.[].tool'
+    """
+    from mcpctl import output
+    from mcpctl.commands.calls import columns
+    from mcpctl.store import index
+
+    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    selected = columns.Selection(kind, session, server, tool, status, opt.since(since))
+    with index.opened(opt.paths(None, data_dir)) as db:
+        output.write_list(selected.found(db), selected.columns, asked)

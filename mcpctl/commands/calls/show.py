@@ -1,0 +1,28 @@
+"""`mcpctl calls show`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+
+def show(
+    call: Annotated[str, typer.Argument(metavar="ID", help="An id, its beginning, or last.")],
+    json: opt.Json = False,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show one call whole: what was sent, what came back, how long it took.
+
+    \b
+    Examples:
+      mcpctl calls show last
+      mcpctl calls show last --json | jq .response
+    """
+    from mcpctl import output
+    from mcpctl.output import text
+    from mcpctl.store import calls, index
+
+    with index.opened(opt.paths(None, data_dir)) as db:
+        row = calls.show(db, call)
+    output.write_row(row, json, lambda: text.pairs(row))

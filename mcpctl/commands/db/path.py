@@ -1,0 +1,20 @@
+"""`mcpctl db path`"""
+
+from mcpctl.commands import options as opt
+
+
+def path(data_dir: opt.DataDir = None) -> None:
+    """Print the path of the SQLite index, brought up to date, for SQL of your own.
+
+    It is derived from the journals beside it: reading it is safe, and deleting it loses nothing.
+
+    \b
+    Example:
+      sqlite3 "$(mcpctl db path)" 'select tool, count(*) from calls group by tool'
+    """
+    from mcpctl import output
+    from mcpctl.store import index
+
+    paths = opt.paths(None, data_dir)
+    with index.opened(paths):
+        output.write_text(str(paths.index))

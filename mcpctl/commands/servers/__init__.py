@@ -1,0 +1,17 @@
+"""`mcpctl servers`"""
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.servers.add import add
+from mcpctl.commands.servers.disable import disable
+from mcpctl.commands.servers.enable import enable
+from mcpctl.commands.servers.ls import ls
+from mcpctl.commands.servers.rm import rm
+from mcpctl.commands.servers.show import show
+
+app = opt.group("The upstream servers in config.toml.")
+app.command()(ls)
+app.command()(show)
+app.command()(add)
+app.command()(rm)
+app.command()(enable)
+app.command()(disable)

@@ -1,0 +1,31 @@
+"""`mcpctl servers ls`"""
+
+from mcpctl.commands import options as opt
+
+
+def ls(
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """List the configured servers.
+
+    Secrets are never printed: ${VAR} stays as it is, literal values show as ***.
+
+    \b
+    Examples:
+      mcpctl servers ls
+      mcpctl servers ls --json | jq -r '.[] | select(.enabled) | .name'
+    """
+    from mcpctl import output, servers
+    from mcpctl.commands.servers.columns import COLUMNS
+    from mcpctl.models import Found
+
+    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    output.write_list(Found.of(servers.ls(opt.paths(config, data_dir))), COLUMNS, asked)

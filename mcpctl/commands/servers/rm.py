@@ -1,0 +1,22 @@
+"""`mcpctl servers rm`"""
+
+from mcpctl.commands import options as opt
+
+
+def rm(
+    name: opt.ServerName,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Remove a server from config.toml. What is on record of it stays.
+
+    \b
+    Example:
+      mcpctl servers rm github
+    """
+    from mcpctl import output, servers
+
+    path = opt.paths(config, data_dir).config
+    servers.remove(path, name)
+    output.write_text(name)
+    output.say(f"removed from {path}")

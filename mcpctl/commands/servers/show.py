@@ -1,0 +1,23 @@
+"""`mcpctl servers show`"""
+
+from mcpctl.commands import options as opt
+
+
+def show(
+    name: opt.ServerName,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show one server's entry, its secrets masked.
+
+    \b
+    Examples:
+      mcpctl servers show github
+      mcpctl servers show github --json
+    """
+    from mcpctl import output, servers
+    from mcpctl.output import text
+
+    row = servers.show(opt.paths(config, data_dir), name)
+    output.write_row(row, json, lambda: text.pairs(row))

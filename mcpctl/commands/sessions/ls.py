@@ -1,0 +1,36 @@
+"""`mcpctl sessions ls`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+
+def ls(
+    status: Annotated[str | None, typer.Option(metavar="STATUS", help="active or closed.", show_default=False)] = None,
+    client: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this client.", show_default=False)] = None,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """List the sessions on record, last activity first.
+
+    \b
+    Examples:
+      mcpctl sessions ls
+      mcpctl sessions ls --status active --json
+    """
+    from mcpctl import output
+    from mcpctl.commands.sessions.columns import COLUMNS
+    from mcpctl.store import index, sessions
+
+    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    opt.one_of("status", status, ("active", "closed"))
+    with index.opened(opt.paths(None, data_dir)) as db:
+        output.write_list(sessions.find(db, status=status, client=client), COLUMNS, asked)

@@ -1,0 +1,28 @@
+"""`mcpctl sessions show`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+
+def show(
+    session: Annotated[str, typer.Argument(metavar="ID", help="An id, its beginning, or last.")],
+    json: opt.Json = False,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show one session: who was connected, what was called how often, and every call.
+
+    \b
+    Examples:
+      mcpctl sessions show last
+      mcpctl sessions show 3f2a --json | jq '.tools'
+    """
+    from mcpctl import output
+    from mcpctl.output import text
+    from mcpctl.store import index, sessions
+
+    with index.opened(opt.paths(None, data_dir)) as db:
+        row = sessions.show(db, session)
+    output.write_row(row, json, lambda: text.session(row))

@@ -1,0 +1,15 @@
+"""`mcpctl tools`"""
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.tools.call import call
+from mcpctl.commands.tools.ls import ls
+from mcpctl.commands.tools.refresh import refresh
+from mcpctl.commands.tools.search import search
+from mcpctl.commands.tools.show import show
+
+app = opt.group("The tools of all servers.")
+app.command()(ls)
+app.command()(search)
+app.command()(show)
+app.command()(call)
+app.command()(refresh)

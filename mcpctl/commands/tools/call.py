@@ -1,0 +1,37 @@
+"""`mcpctl tools call`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Arguments = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[JSON|-|KEY=VALUE...]", help="The arguments: JSON, - for JSON on stdin, or pairs.",
+                   show_default=False),
+]  # fmt: skip
+
+
+def call(
+    key: opt.ToolKey,
+    arguments: Arguments = None,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Call a tool, on record like any call, and print the text of its result.
+
+    --json prints the result exactly as the server sent it. Exit status 4 means that the tool answered with an error.
+
+    \b
+    Examples:
+      mcpctl tools call time:get_current_time timezone=Europe/Oslo
+      mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json
+    """
+    from mcpctl import output
+    from mcpctl.output import text
+    from mcpctl.proxy import once
+
+    result = once.call(opt.paths(config, data_dir), key, arguments or [])
+    output.write_row(result.raw, json, lambda: text.content(result.content))

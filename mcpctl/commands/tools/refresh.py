@@ -1,0 +1,37 @@
+"""`mcpctl tools refresh`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Servers = Annotated[
+    list[str] | None, typer.Argument(metavar="[SERVER]...", help="Only these servers.", show_default=False)
+]
+
+
+def refresh(
+    servers: Annotated[
+        list[str] | None, typer.Argument(metavar="[SERVER]...", help="Only these.", show_default=False)
+    ] = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    fields: opt.Fields = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Start the servers and list their tools anew.
+
+    \b
+    Examples:
+      mcpctl tools refresh
+      mcpctl tools refresh github linear --json
+    """
+    from mcpctl import output
+    from mcpctl.proxy import once
+
+    asked = output.listing(json, jsonl, format, fields)
+    rows = once.refresh(opt.paths(config, data_dir), servers or [])
+    output.write_list(rows, output.Columns(once.REFRESH_FIELDS, once.REFRESH_FIELDS, noun="servers"), asked)

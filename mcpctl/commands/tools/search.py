@@ -1,0 +1,42 @@
+"""`mcpctl tools search`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+
+def search(
+    query: Annotated[list[str], typer.Argument(metavar="QUERY...", help="What the tool should do.")],
+    server: opt.ServerFilter = None,
+    read_only: opt.ReadOnly = None,
+    destructive: opt.Destructive = None,
+    idempotent: opt.Idempotent = None,
+    open_world: opt.OpenWorld = None,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Rank the tools against a few words, in the order that tool_discovery gives.
+
+    \b
+    Examples:
+      mcpctl tools search create an issue
+      mcpctl tools search calendar --read-only --json
+    """
+    from mcpctl import output
+    from mcpctl.catalog import rows
+    from mcpctl.commands.tools import columns
+    from mcpctl.search import ranked
+
+    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    with rows.catalog(opt.paths(config, data_dir)) as catalog:
+        output.write_list(ranked.found(catalog, " ".join(query), wanted), columns.FOUND, asked)

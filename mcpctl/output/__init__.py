@@ -1,0 +1,209 @@
+"""How results look: the only printing code besides the report of errors.
+
+A terminal gets a table, a pipe tab-separated values, `--json` an array and `--jsonl` lines; `--fields` chooses and
+orders the columns of each of them.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mcpctl.errors import ExitCode, McpctlError, WrongUsage
+from mcpctl.models import Found, RawJson, Row
+from mcpctl.output.text import line_of
+
+FORMATS = ("auto", "table", "tsv", "json", "jsonl")
+_TABLE_ROWS = 50
+_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at"))
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A list's fields: all of them for JSON, fewer for people, and how a person sees some of them."""
+
+    fields: Sequence[str]
+    shown: Sequence[str]
+    cut: frozenset[str] = frozenset()
+    """Fields that a narrow table may cut; one copies ids and keys, so they are never among them."""
+    render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+    """How a field's value looks in a table and in tab-separated values."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Shorter headings for some fields."""
+    noun: str = "rows"
+    empty: str = ""
+    """What a terminal is told when there are no rows."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What was asked of a list: its format and its window."""
+
+    format: str = "auto"
+    fields: str | None = None
+    limit: int | None = None
+    offset: int = 0
+    count: bool = False
+
+    @property
+    def effective(self) -> str:
+        """The format, decided."""
+        if self.format != "auto":
+            return self.format
+        return "table" if sys.stdout.isatty() else "tsv"
+
+
+def listing(
+    json: bool,
+    jsonl: bool,
+    format: str,
+    fields: str | None,
+    limit: int | None = None,
+    offset: int = 0,
+    count: bool = False,
+) -> Listing:
+    """The options of a list command as one value; raises `WrongUsage` when they contradict each other."""
+    return Listing(chosen_format(json, jsonl, format), fields, limit, offset, count)
+
+
+def chosen_format(json: bool, jsonl: bool, format: str) -> str:
+    """The one format that `--json`, `--jsonl` and `--format` ask for."""
+    given = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
+    if len(given) > 1:
+        raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
+    if format not in FORMATS:
+        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(FORMATS)}")
+    return given[0] if given else "auto"
+
+
+def write_list(found: Found, columns: Columns, asked: Listing) -> None:
+    """Print the rows that were asked for, in the format that was asked for."""
+    names = _chosen(columns, asked)
+    if asked.count:
+        write_text(str(found.count()))
+        return
+    kind = asked.effective
+    limit = asked.limit or None
+    if kind == "table" and asked.limit is None:
+        limit = _TABLE_ROWS
+    rows = found.rows(limit, asked.offset)
+    if kind in ("json", "jsonl"):
+        _write(_json_rows(rows, names, as_array=kind == "json"))
+    elif kind == "tsv":
+        _write(_tsv_rows(rows, names, columns))
+    else:
+        _write_table(list(rows), names, columns, found, asked)
+
+
+def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]]) -> None:
+    """Print one thing: a JSON object, or its text."""
+    _write(iter([to_json(row)]) if json else text())
+
+
+def write_text(text: str) -> None:
+    """Print one line of data."""
+    _write(iter([text]))
+
+
+def write_lines(lines: Iterator[str]) -> None:
+    """Print lines of data."""
+    _write(lines)
+
+
+def say(message: str) -> None:
+    """Tell a person at a terminal what was done or what comes next; say nothing in a pipe."""
+    if sys.stderr.isatty():
+        print(line_of(message), file=sys.stderr)
+
+
+def report(error: McpctlError, *, as_json: bool) -> None:
+    """Print a failure on stderr: a message and a hint, or one JSON object."""
+    if as_json and error.exit_code != ExitCode.USAGE:
+        body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
+        print(json.dumps(body, ensure_ascii=False), file=sys.stderr)
+        return
+    print(f"mcpctl: {line_of(error.message)}", file=sys.stderr)
+    if error.hint:
+        print(f"hint: {line_of(error.hint)}", file=sys.stderr)
+
+
+def to_json(value: Any) -> str:
+    """A value as JSON text on one line; what is JSON text already stays as it is."""
+    if isinstance(value, RawJson):
+        return str(value)
+    if isinstance(value, Mapping):
+        members = (f"{json.dumps(str(name))}: {to_json(item)}" for name, item in value.items())
+        return f"{{{', '.join(members)}}}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(to_json, value))}]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _chosen(columns: Columns, asked: Listing) -> Sequence[str]:
+    if asked.fields is None:
+        return columns.fields if asked.effective in ("json", "jsonl") else columns.shown
+    names = [name.strip() for name in asked.fields.split(",") if name.strip()]
+    for name in names:
+        if name not in columns.fields:
+            raise WrongUsage(f"unknown field '{name}'", f"fields: {', '.join(columns.fields)}")
+    if not names:
+        raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
+    return names
+
+
+def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:
+    if not as_array:
+        for row in rows:
+            yield to_json({name: row[name] for name in names})
+        return
+    lead = "["
+    for row in rows:
+        # The comma belongs to the row before: each row is on a line of its own, and rows are never kept.
+        yield f"{lead}{to_json({name: row[name] for name in names})}"
+        lead = ","
+    yield "[]" if lead == "[" else "]"
+
+
+def _tsv_rows(rows: Iterator[Row], names: Sequence[str], columns: Columns) -> Iterator[str]:
+    for row in rows:
+        yield "\t".join(line_of(_cell(row, name, columns)) for name in names)
+
+
+def _cell(row: Row, name: str, columns: Columns) -> str:
+    value = row[name]
+    if name in columns.render:
+        return columns.render[name](value)
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return to_json(value) if isinstance(value, Mapping | list | tuple | RawJson) else str(value)
+
+
+def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found: Found, asked: Listing) -> None:
+    if not rows:
+        say(columns.empty or f"no {columns.noun}")
+        return
+    from mcpctl.output import table
+
+    cells = [[line_of(_cell(row, name, columns)) for name in names] for row in rows]
+    headings = [columns.labels.get(name, name.upper()) for name in names]
+    cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
+    times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
+    _write(table.lines(headings, cells, cut, times))
+    if asked.limit is None and len(rows) == _TABLE_ROWS and (total := found.count()) > len(rows) + asked.offset:
+        say(f"{len(rows)} of {total:,} {columns.noun}; --limit 0 shows all")
+
+
+def _write(lines: Iterator[str]) -> None:
+    """Print lines; when the reader has gone, end as `cat` does."""
+    try:
+        for line in lines:
+            sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Nothing more can be said there; what Python would flush at its end goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(ExitCode.PIPE_CLOSED) from None

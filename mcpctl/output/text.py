@@ -1,0 +1,122 @@
+"""Untrusted text made safe for a terminal."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mcpctl.models import RawJson, Row
+
+_UNSAFE = re.compile(
+    # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
+    "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+
+def line_of(text: str) -> str:
+    """`text` on one line: white space becomes spaces, what could command a terminal U+FFFD."""
+    return _UNSAFE.sub(_replacement, text)
+
+
+def block_of(text: str) -> str:
+    """`text` with its lines and tabs, but nothing that could command a terminal."""
+    return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
+
+
+def _replacement(match: re.Match[str]) -> str:
+    return " " if match[0] in "\t\n\r\v\f\u2028\u2029" else "\N{REPLACEMENT CHARACTER}"
+
+
+def pairs(row: Row) -> Iterator[str]:
+    """One thing as lines of `name: value`, JSON values indented below their name."""
+    width = max(map(len, row), default=0)
+    for name, value in row.items():
+        if isinstance(value, RawJson):
+            value = _decoded(value)
+        if isinstance(value, Mapping | list | tuple) and value:
+            yield f"{name}:"
+            for line in json.dumps(value, ensure_ascii=False, indent=2).splitlines():
+                yield f"  {line_of(line)}"
+        else:
+            yield f"{name + ':':<{width + 1}} {_scalar(value)}".rstrip()
+
+
+def tool(row: Row) -> Iterator[str]:
+    """One tool: what it does, how it behaves, what it takes."""
+    yield line_of(row["key"])
+    if row["title"]:
+        yield line_of(row["title"])
+    if not row["permitted"]:
+        yield "not permitted: it is set false in config.toml, neither found nor called"
+    yield ""
+    yield from block_of(row["description"] or "(no description)").splitlines()
+    yield ""
+    for field, meaning in _MEANINGS.items():
+        yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"
+    yield ""
+    yield f"parameters:  {line_of(row['signature'])}"
+    definition = _decoded(row["definition"])
+    for name in ("inputSchema", "outputSchema"):
+        if isinstance(definition, Mapping) and name in definition:
+            yield f"{name}:"
+            for line in json.dumps(definition[name], ensure_ascii=False, indent=2).splitlines():
+                yield f"  {line_of(line)}"
+
+
+def session(row: Row) -> Iterator[str]:
+    """One session: its fields, then what was called how often, then every call."""
+    yield from pairs({name: value for name, value in row.items() if name not in ("tools", "calls")})
+    if row["tools"]:
+        yield ""
+        yield "tools called:"
+        for entry in row["tools"]:
+            key = line_of(f"{entry['server']}:{entry['tool']}")
+            yield f"  {key}  {entry['calls']} calls, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
+    if row["calls"]:
+        yield ""
+        yield "calls:"
+        for call in row["calls"]:
+            took = "" if call["duration_ms"] is None else f"  {call['duration_ms']} ms"
+            yield line_of(
+                f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{took}"
+            )
+
+
+def content(blocks: Sequence[Any]) -> Iterator[str]:
+    """A result's content: its texts, and each other block as one line of JSON."""
+    for block in blocks:
+        text = block.get("text") if isinstance(block, Mapping) and block.get("type") == "text" else None
+        if isinstance(text, str):
+            yield block_of(text)
+        else:
+            yield line_of(json.dumps(block, ensure_ascii=False))
+
+
+_MEANINGS = {
+    "read_only": ("it changes nothing", "it may change things"),
+    "destructive": ("it may destroy or overwrite", "it only adds"),
+    "idempotent": ("repeating it changes nothing more", "repeating it may do more"),
+    "open_world": ("it reaches outside systems", "it stays in its own domain"),
+}
+
+
+def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
+    said = meaning[0] if value["effective"] else meaning[1]
+    if value["source"] == "default":
+        return f"not declared; counts as: {said}"
+    return f"{'yes' if value['effective'] else 'no'} ({value['source']}): {said}"
+
+
+def _decoded(text: RawJson) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return str(text)
+
+
+def _scalar(value: Any) -> str:
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return line_of(str(value) if isinstance(value, str | int | float) else json.dumps(value))

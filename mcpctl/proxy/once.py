@@ -1,0 +1,176 @@
+"""The gateway without a client: one call, or one refresh, for a command."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mcpctl import __version__, config
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import Config
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
+from mcpctl.models import Found, RawJson, Tool
+from mcpctl.paths import Paths
+from mcpctl.proxy import jsonrpc, translate
+from mcpctl.proxy.connection import Caller
+from mcpctl.proxy.execute import Asked
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.store import state
+from mcpctl.store.recorder import Client
+
+REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
+_REVISION = jsonrpc.LEGACY_REVISIONS[-1]
+_INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
+_CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
+
+
+@dataclass(frozen=True)
+class Result:
+    """A tool's result as it came, and its content blocks."""
+
+    raw: RawJson
+    content: Sequence[Any]
+
+
+def call(paths: Paths, key: str, words: Sequence[str]) -> Result:
+    """Call a tool with the arguments that the words of a command line give; raises what `McpctlError` fits."""
+    loaded = _load(paths)
+    server, name = rows.split(key)
+    with closing(state.connect_to_read(paths)) as db:
+        catalog = Catalog(loaded, db)
+        if not name:
+            raise rows.unknown(catalog, key)
+        loaded.server(server)
+        arguments = _arguments(words, catalog.find(server, name))
+    return asyncio.run(_called(loaded, paths, f"{server}:{name}", arguments))
+
+
+def refresh(paths: Paths, names: Sequence[str]) -> Found:
+    """List the tools of servers anew: those named, or all that are enabled."""
+    loaded = _load(paths)
+    for name in names:
+        if not loaded.server(name).enabled:
+            raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
+    return Found.of(asyncio.run(_refreshed(loaded, paths, list(names) or list(loaded.enabled))))
+
+
+async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> Result:
+    answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def refused(code: str, message: str) -> None:
+        answer.set_exception(_failure(code, message))
+
+    def error(_: Asked, raw: bytes) -> None:
+        answer.set_exception(_tool_error(key, _error_text(raw)))
+
+    gateway = Gateway(loaded, paths, via="cli")
+    gateway.recorder.client = _CALLER.client
+    try:
+        asked = Asked(b"1", _CALLER, lambda _, raw: answer.set_result(raw), error, refused=refused)
+        envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
+        gateway.execute.start(asked, envelope)
+        raw = await answer
+    finally:
+        await gateway.stop(0)
+    if bytes(translate.head(raw).is_error) == b"true":
+        said = translate.text_of(raw) or raw.decode("utf-8", "replace")
+        raise _tool_error(key, said)
+    return Result(RawJson(raw.decode("utf-8", "replace")), _content(raw))
+
+
+async def _refreshed(loaded: Config, paths: Paths, names: list[str]) -> list[dict[str, Any]]:
+    gateway = Gateway(loaded, paths)
+    gateway.asked_for.update(names)
+    found: list[dict[str, Any]] = []
+    try:
+        failures = await gateway.refresh(names, _CALLER)
+        found = [gateway.status(name) for name in names if name not in failures]
+    finally:
+        await gateway.stop(0)
+    if failures:
+        others = f" ({len(found)} others were listed)" if found else ""
+        raise UpstreamFailed("; ".join(failures.values()) + others, "see: mcpctl servers show NAME", "refresh_failed")
+    return found
+
+
+def _load(paths: Paths) -> Config:
+    loaded = config.load(paths.config)
+    for problem in loaded.problems.values():
+        warn(f"{problem}; this server is skipped")
+    return loaded
+
+
+def _failure(code: str, message: str) -> McpctlError:
+    if code in ("not_permitted", "server_disabled"):
+        return Refused(message, "change it in config.toml, [servers.NAME.tools] or enabled", code)
+    if code == "unknown_tool":
+        return NotFound(message, "list tools with: mcpctl tools ls", "tool_not_found")
+    if code == "server_unusable":
+        return Unusable(message, "mend it in config.toml", code)
+    return UpstreamFailed(message, "see: mcpctl calls show last", code)
+
+
+def _tool_error(key: str, said: str) -> UpstreamFailed:
+    return UpstreamFailed(f"{key} answered with an error: {said}", f"see: mcpctl tools show {key}", "tool_error")
+
+
+def _error_text(raw: bytes) -> str:
+    try:
+        found = msgspec.json.decode(raw)
+    except msgspec.MsgspecError:
+        return raw.decode("utf-8", "replace")
+    return str(found.get("message", found)) if isinstance(found, Mapping) else str(found)
+
+
+def _content(raw: bytes) -> Sequence[Any]:
+    try:
+        found = json.loads(raw)
+    except ValueError:
+        return []
+    content = found.get("content") if isinstance(found, dict) else None
+    return content if isinstance(content, list) else [found]
+
+
+def _arguments(words: Sequence[str], tool: Tool | None) -> bytes:
+    """The arguments' JSON: `{…}` as it stands, `-` from stdin, else `key=value` pairs."""
+    if list(words) == ["-"]:
+        return _json(sys.stdin.read(), "stdin")
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        return _json(words[0], "the argument")
+    given: dict[str, bytes] = {}
+    properties = tool.input_schema.get("properties") if tool else None
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise WrongUsage(f"'{word}' is no KEY=VALUE", "give JSON, - for JSON on stdin, or KEY=VALUE pairs")
+        schema = properties.get(name) if isinstance(properties, Mapping) else None
+        given[name] = _value(value, schema)
+    return jsonrpc.object_of(given)
+
+
+def _value(text: str, schema: Any) -> bytes:
+    """What a pair's value is: text where the schema wants text, else JSON if it is some, else text."""
+    if not (isinstance(schema, Mapping) and schema.get("type") == "string"):
+        try:
+            json.loads(text)
+            return " ".join(text.split("\n")).encode()
+        except ValueError:
+            pass
+    return msgspec.json.encode(text)
+
+
+def _json(text: str, where: str) -> bytes:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise WrongUsage(f"{where} is no JSON: {error}", "give one JSON object") from None
+    if not isinstance(found, dict):
+        raise WrongUsage(f"{where} is no JSON object", 'give one, such as {"city": "Oslo"}')
+    # JSON-RPC on stdio is one line a message; line breaks between members carry no meaning.
+    return text.strip().replace("\r", " ").replace("\n", " ").encode()

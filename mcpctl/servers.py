@@ -1,0 +1,222 @@
+"""The `[servers]` of config.toml as people see and change them: secrets masked, comments and order kept."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from mcpctl import config, posix
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import Config
+from mcpctl.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.models import Row
+from mcpctl.paths import Paths, cannot_write, private_dir
+from mcpctl.store import clock, state
+from mcpctl.store.redact import SHAPES, is_secret_name
+
+FIELDS = (
+    "name", "enabled", "transport", "command", "args", "env", "env_file", "cwd", "start_timeout_s", "call_timeout_s",
+    "permissions", "tools", "listed_at", "problem",
+)  # fmt: skip
+_VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
+_MASK = "***"
+
+
+def ls(paths: Paths) -> list[Row]:
+    """Every entry of the file, usable or not, by name."""
+    with closing(state.connect_to_read(paths)) as db:
+        loaded = config.load(paths.config)
+        catalog = Catalog(loaded, db)
+        return [row(loaded, name, catalog) for name in sorted({*loaded.servers, *loaded.problems})]
+
+
+def show(paths: Paths, name: str) -> Row:
+    """One entry; raises `NotFound`."""
+    rows = {row["name"]: row for row in ls(paths)}
+    if name not in rows:
+        raise config.no_server(name, rows)
+    return rows[name]
+
+
+def row(loaded: Config, name: str, catalog: Catalog) -> Row:
+    """One entry with its secrets masked, and what is cached of its tools."""
+    server = loaded.servers.get(name)
+    listed = catalog.listed(name)
+    found: dict[str, Any] = dict.fromkeys(FIELDS)
+    found.update(name=name, transport="stdio", problem=loaded.problems.get(name))
+    if server:
+        found.update(
+            enabled=server.enabled,
+            command=server.command,
+            args=masked_args(server.args),
+            env={variable: masked(value) for variable, value in server.env.items()},
+            env_file=server.env_file,
+            cwd=server.cwd,
+            start_timeout_s=server.start_timeout_s,
+            call_timeout_s=server.call_timeout_s,
+            permissions=server.tools,
+            tools=len(listed.tools) if listed else None,
+            listed_at=clock.iso(listed.fetched_at) if listed else None,
+        )
+    return found
+
+
+def masked(value: str) -> str:
+    """A value of `env`: `${VAR}` as it stands, anything literal as `***`."""
+    variable = _VARIABLE_ONLY.match(value)
+    if not variable:
+        return _MASK
+    return value if ":-" not in value else f"{variable[1]}:-{_MASK}}}"
+
+
+def masked_args(args: list[str]) -> list[str]:
+    """Arguments without what follows a telling option (`--token X`, `TOKEN=X`) or looks like a token."""
+    shown: list[str] = []
+    hide_next = False
+    for arg in args:
+        option, equals, value = arg.partition("=")
+        if hide_next and not arg.startswith("-"):
+            shown.append(arg if _VARIABLE_ONLY.match(arg) else _MASK)
+        elif equals and is_secret_name(option.lstrip("-")):
+            shown.append(arg if _VARIABLE_ONLY.match(value) else f"{option}={_MASK}")
+        else:
+            shown.append(SHAPES.sub(_MASK.encode(), arg.encode("utf-8", "replace")).decode())
+        hide_next = not equals and arg.startswith("-") and is_secret_name(arg.lstrip("-"))
+    return shown
+
+
+def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
+    """Put a new entry into the file; raises when the name is taken or the entry could not be used."""
+    if not config.NAME.match(name):
+        raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
+
+    def change(document: Any) -> None:
+        servers = document.setdefault("servers", {})
+        if name in servers:
+            raise McpctlError(
+                f"there is a server '{name}' already",
+                f"remove it first with: mcpctl servers rm {name}",
+                "server_exists",
+            )
+        servers[name] = dict(table)
+
+    _edit(path, change)
+
+
+def remove(path: Path, name: str) -> None:
+    """Take an entry out of the file."""
+
+    def change(document: Any) -> None:
+        _existing(path, document, name)
+        document["servers"].pop(name)
+
+    _edit(path, change)
+
+
+def enable(path: Path, name: str, enabled: bool) -> None:
+    """Switch an entry on or off."""
+
+    def change(document: Any) -> None:
+        _existing(path, document, name)
+        if enabled:
+            document["servers"][name].pop("enabled", None)
+        else:
+            document["servers"][name]["enabled"] = False
+
+    _edit(path, change)
+
+
+def entry(
+    command: list[str],
+    env: list[str],
+    env_file: str | None,
+    cwd: str | None,
+    deny: list[str],
+    start_timeout: float | None,
+    call_timeout: float | None,
+) -> dict[str, Any]:
+    """The table of a new entry, only what was given; raises `WrongUsage` when it could not be used."""
+    given = {
+        "command": command[0],
+        "args": command[1:],
+        "env": dict(map(_assignment, env)),
+        "env_file": env_file,
+        "cwd": cwd,
+        "start_timeout_s": start_timeout,
+        "call_timeout_s": call_timeout,
+        "tools": dict.fromkeys(deny, False),
+    }
+    table = {name: value for name, value in given.items() if value not in (None, [], {})}
+    try:
+        config.check_server("new", table)
+    except ValueError as error:
+        why = str(error).lstrip(".")
+        raise WrongUsage(f"this server could not be used: {why}", "see: mcpctl servers add --help") from error
+    return table
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        raise WrongUsage("--env wants NAME=VALUE", "write for example: --env 'TOKEN=${TOKEN}'")
+    return name, value
+
+
+def _existing(path: Path, document: Any, name: str) -> None:
+    known = list(document.get("servers", {}))
+    if name not in known:
+        raise config.no_server(name, known)
+
+
+def _edit(path: Path, change: Callable[[Any], None]) -> None:
+    """Lock, read, change, write beside, fsync, rename: edits at once lose nothing, a crash leaves a whole file."""
+    path = path.resolve()
+    private_dir(path.parent)
+    try:
+        fd = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    try:
+        posix.lock(fd, wait=True)
+        text = _changed(path, change)
+        _replace(path, text)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    finally:
+        os.close(fd)
+
+
+def _changed(path: Path, change: Callable[[Any], None]) -> str:
+    if not path.exists():
+        import tomli_w
+
+        fresh: dict[str, Any] = {}
+        change(fresh)
+        return tomli_w.dumps(fresh)
+    import tomlkit
+    import tomlkit.exceptions
+
+    config.load(path)
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        change(document)
+        return tomlkit.dumps(document)
+    except tomlkit.exceptions.TOMLKitError as error:
+        raise Unusable(f"{path} cannot be edited: {error}", "edit it by hand", code="config_syntax") from error
+
+
+def _replace(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
+    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
+    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        beside.rename(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
