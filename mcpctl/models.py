@@ -32,7 +32,7 @@ class RawJson(str):
     __slots__ = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Tool:
     """One tool as its server defines it. Definitions are untrusted: any member may have any type."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -54,6 +55,7 @@ def declared(tool: Tool, overrides: Mapping[str, Any] | None = None) -> dict[str
     return {name: hint.value for name, hint in effective(tool, overrides).items() if hint.is_known}
 
 
+@lru_cache(maxsize=4096)
 def snapshot(tool: Tool | None) -> bytes:
     """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when none is."""
     known = (

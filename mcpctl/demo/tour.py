@@ -10,10 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from mcpctl.output.text import line_of
 
+_SERVERS = ("notes", "weather")
 _MCPCTL = [sys.executable, "-m", "mcpctl"]
 _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tool_discovery", {"query": ["weather forecast for a city", "write a note"], "maxResults": 3}),
@@ -44,7 +43,11 @@ def run(*, keep: bool) -> None:
 
 
 def _configure(home: Path) -> None:
-    servers = {name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")}
+    import tomli_w
+
+    servers = {
+        name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")
+    }
     (home / "config.toml").write_text(tomli_w.dumps({"servers": servers}), encoding="utf-8")
 
 

@@ -12,7 +12,7 @@ from msgspec import Raw
 from mcpctl import posix
 from mcpctl.config import Launch
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.pipes import LineReader, Writer
+from mcpctl.proxy.pipes import Line, LineReader, Turn, Writer
 from mcpctl.store.recorder import Client
 
 _STDERR_KEPT = 8192
@@ -51,7 +51,7 @@ class Exchange:
     params: Mapping[str, bytes]
     meta: Mapping[str, bytes]
     caller: Caller
-    on_result: Callable[[bytes], None]
+    on_result: Callable[[memoryview], None]
     on_error: Callable[[bytes], None]
     on_failure: Callable[[Failure], None]
     on_progress: Callable[[dict[str, bytes]], None] | None = None
@@ -79,6 +79,7 @@ class Connection:
     def __init__(
         self,
         launch: Launch,
+        turn: Turn,
         on_message: Callable[["Connection", jsonrpc.Message], None],
         on_gone: Callable[["Connection"], None],
         on_stderr: Callable[[bytes], None],
@@ -104,9 +105,9 @@ class Connection:
         os.set_blocking(stdout.fileno(), False)
         os.set_blocking(stderr.fileno(), False)
         # The writer owns a descriptor of its own, which it closes to say that nothing more comes.
-        self._writer = Writer(os.dup(stdin.fileno()), on_broken=self._hung_up)
+        self._writer = Writer(os.dup(stdin.fileno()), turn, on_broken=self._hung_up)
         stdin.close()
-        self._reader = LineReader(stdout.fileno(), self._line, self._hung_up)
+        self._reader = LineReader(stdout.fileno(), turn, self._line, self._hung_up)
         self._loop.add_reader(stderr.fileno(), self._read_stderr)
         threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
 
@@ -151,7 +152,7 @@ class Connection:
 
         exchange = Exchange(
             method, params, {}, caller,
-            on_result=lambda result: None if answer.done() else answer.set_result(result),
+            on_result=lambda result: None if answer.done() else answer.set_result(bytes(result)),
             on_error=lambda error: fail(f"{method} failed: {error[:300].decode('utf-8', 'replace')}", error),
             on_failure=lambda failure: fail(failure.message),
         )  # fmt: skip
@@ -192,9 +193,7 @@ class Connection:
             return jsonrpc.object_of(exchange.params)
         return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})
 
-    def _line(self, line: bytes) -> None:
-        if not line.strip():
-            return
+    def _line(self, line: Line) -> None:
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.Malformed:
@@ -207,10 +206,12 @@ class Connection:
             return
         if exchange.timer:
             exchange.timer.cancel()
-        if bytes(message.error) not in (b"", b"null"):
+        result = memoryview(message.result)
+        if memoryview(message.error).nbytes and bytes(message.error) != b"null":
             exchange.on_error(bytes(message.error))
-        elif bytes(message.result):
-            exchange.on_result(bytes(message.result))
+        elif result.nbytes:
+            # A view: a result of 20 MB is never copied on its way.
+            exchange.on_result(result)
         else:
             exchange.on_failure(Failure("bad_answer", "the server's answer has neither result nor error"))
 

@@ -12,7 +12,7 @@ from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc, refusals, translate
 from mcpctl.proxy.connection import Caller, Exchange, Failure, NoAnswer
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
-from mcpctl.store.recorder import OpenCall, Recorder
+from mcpctl.store.recorder import Json, OpenCall, Recorder
 
 
 @dataclass(slots=True)
@@ -21,7 +21,7 @@ class Asked:
 
     id: bytes
     caller: Caller
-    answer: Callable[["Asked", bytes], None]
+    answer: Callable[["Asked", Json], None]
     answer_error: Callable[["Asked", bytes], None]
     progress: Callable[["Asked", dict[str, bytes]], None] | None = None
     refused: Callable[[str, str], None] | None = None
@@ -180,7 +180,7 @@ class Call:
             message += ". The call was sent and may have taken effect; it was not sent again"
         self.refuse("failed", failure.code, message)
 
-    def finish(self, status: str, *, response: bytes = b"null", error: bytes = b"null") -> None:
+    def finish(self, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
         """Put the outcome on record."""
         if self._record:
             self._execute.recorder.call_finished(self._record, status, response=response, error=error)
@@ -195,7 +195,7 @@ class Call:
         if not execute.in_flight:
             execute.idle.set()
 
-    def _answer(self, result: bytes) -> None:
+    def _answer(self, result: Json) -> None:
         if not self.done:
             self.asked.answer(self.asked, result)
             self.end()
@@ -205,7 +205,7 @@ class Call:
             self.asked.answer_error(self.asked, error)
             self.end()
 
-    def _result(self, result: bytes) -> None:
+    def _result(self, result: memoryview) -> None:
         top = translate.head(result)
         failed = bytes(top.is_error) == b"true"
         waiting = bytes(top.result_type) == b'"input_required"'
@@ -213,7 +213,7 @@ class Call:
         connection = self._execute.upstreams[self.server].connection
         answer = translate.for_client(result, top, self.asked.caller, connection)
         if failed:
-            self._with_help(lambda text: self._answer(translate.with_block(answer, text) if text else answer))
+            self._with_help(lambda text: self._answer(translate.with_block(bytes(answer), text) if text else answer))
         else:
             self._answer(answer)
 

@@ -15,6 +15,7 @@ from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, NoAnswer
 from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
+from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
 from mcpctl.store import index, retention, state
 from mcpctl.store.recorder import Recorder
@@ -30,8 +31,10 @@ class Gateway:
     def __init__(self, config: Config, paths: Paths, *, via: str = "client", verbose: bool = False) -> None:
         self.config = config
         self.recorder = Recorder(paths, config.records, via=via)
+        self.turn = Turn(self.recorder.flush)
         self.upstreams = {
-            name: Upstream(name, server, config.path, self, verbose=verbose) for name, server in config.enabled.items()
+            name: Upstream(name, server, config.path, self.turn, self, verbose=verbose)
+            for name, server in config.enabled.items()
         }
         self.from_upstream: Callable[[Connection, jsonrpc.Message], None] = _unanswerable
         self.asked_for: set[str] = set()

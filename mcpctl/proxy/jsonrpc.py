@@ -46,7 +46,7 @@ _members: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, 
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
 
 
-def decode(line: bytes) -> Message:
+def decode(line: bytes | bytearray) -> Message:
     """The message in `line`; raises `Malformed` when there is none.
 
     JSON that a strict decoder refuses (NaN, half surrogates, raw control characters, deep nesting) is still taken
@@ -56,6 +56,7 @@ def decode(line: bytes) -> Message:
         return _message.decode(line)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         pass
+    line = bytes(line)
     found = {name: Raw(line[start:end]) for name, (start, end) in spans(line).items()}
     try:
         method = json.loads(bytes(found["method"])) if "method" in found else None
@@ -96,6 +97,11 @@ def is_id(raw: Raw) -> bool:
 def result(id_: bytes, payload: bytes) -> bytes:
     """A response line."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (id_, payload)
+
+
+def result_pieces(id_: bytes, payload: bytes | memoryview) -> tuple[bytes | memoryview, ...]:
+    """A response line in pieces, so that a large payload need not be copied."""
+    return b'{"jsonrpc":"2.0","id":%b,"result":' % id_, payload, b"}\n"
 
 
 def error(id_: bytes, payload: bytes) -> bytes:

@@ -72,7 +72,7 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> R
     gateway = Gateway(loaded, paths, via="cli")
     gateway.recorder.client = _CALLER.client
     try:
-        asked = Asked(b"1", _CALLER, lambda _, raw: answer.set_result(raw), error, refused=refused)
+        asked = Asked(b"1", _CALLER, lambda _, raw: answer.set_result(bytes(raw)), error, refused=refused)
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
         gateway.execute.start(asked, envelope)
         raw = await answer

@@ -4,22 +4,62 @@ import asyncio
 import contextlib
 import os
 import select
+import stat
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+
+from mcpctl.errors import warn
+
+Line = bytes | bytearray
 
 _READ = 1 << 18
+_SMALL = 1 << 14
 _PIPE_PIECE = 4096
 """What a pipe that polls writable takes without blocking: POSIX's PIPE_BUF on Linux, and less than any socket's."""
 
 
-class LineReader:
-    """Calls `on_line` for every line of `fd`, without its newline, and `on_end` once at the end."""
+class Turn:
+    """One turn of reading: what its lines cause to be written leaves at its end, the record first."""
 
-    def __init__(self, fd: int, on_line: Callable[[bytes], None], on_end: Callable[[], None]) -> None:
+    def __init__(self, record: Callable[[], None]) -> None:
+        self._record = record
+        self._writers: dict[Writer, None] = {}
+        self._taking = False
+
+    def take(self, lines: Iterable[Line], on_line: Callable[[Line], None]) -> None:
+        """Handle the lines that were read at once."""
+        self._taking = True
+        for line in lines:
+            try:
+                if line:
+                    on_line(line)
+            except Exception as error:
+                # One line's fault must not cost the lines after it, nor the process.
+                warn(f"internal error: {error!r}")
+        self._taking = False
+        self._record()
+        writers, self._writers = self._writers, {}
+        for writer in writers:
+            writer.flush()
+
+    def written(self, writer: "Writer") -> None:
+        """Let a writer send now, or at the end of the turn."""
+        if self._taking:
+            self._writers[writer] = None
+        else:
+            self._record()
+            writer.flush()
+
+
+class LineReader:
+    """Calls `on_line` for every line of `fd` that is not empty, without its newline, and `on_end` once at the end."""
+
+    def __init__(self, fd: int, turn: Turn, on_line: Callable[[Line], None], on_end: Callable[[], None]) -> None:
         self._fd = fd
+        self._turn = turn
         self._on_line = on_line
         self._on_end = on_end
-        self._parts: list[bytes] = []
+        self._partial = bytearray()
         self._loop = asyncio.get_running_loop()
         self._polled = True
         self._open = False
@@ -53,7 +93,7 @@ class LineReader:
         """Read nothing more; the descriptor stays its owner's."""
         self.pause()
         self._fd = -1
-        self._parts.clear()
+        self._partial = bytearray()
 
     def _readable(self) -> None:
         if not self._open:
@@ -72,22 +112,21 @@ class LineReader:
             self._loop.call_soon(self._readable)
 
     def _split(self, data: bytes) -> None:
-        *whole, rest = data.split(b"\n")
-        if whole and self._parts:
-            # Joined once, however many reads a line took: a line of 20 MB stays linear.
-            self._parts.append(whole[0])
-            whole[0] = b"".join(self._parts)
-            self._parts.clear()
-        if rest:
-            self._parts.append(rest)
-        for line in whole:
-            self._on_line(line)
+        read = data.split(b"\n")
+        rest = read.pop()
+        whole: list[Line] = [*read]
+        if whole and self._partial:
+            # Grown in place and handed on as it is: a line of 20 MB is in memory once.
+            self._partial += whole[0]
+            whole[0], self._partial = self._partial, bytearray()
+        self._partial += rest
+        if whole:
+            self._turn.take(whole, self._on_line)
 
     def _ended(self) -> None:
-        last = b"".join(self._parts)
+        last = self._partial
         self.close()
-        if last:
-            self._on_line(last)
+        self._turn.take([last], self._on_line)
         self._on_end()
 
 
@@ -98,8 +137,9 @@ class Writer:
     written in pieces that a writable pipe always takes.
     """
 
-    def __init__(self, fd: int, on_broken: Callable[[], None], *, inherited: bool = False) -> None:
+    def __init__(self, fd: int, turn: Turn, on_broken: Callable[[], None], *, inherited: bool = False) -> None:
         self._fd = fd
+        self._turn = turn
         self._on_broken = on_broken
         self._poll: select.poll | None = None
         self._loop = asyncio.get_running_loop()
@@ -108,20 +148,33 @@ class Writer:
         self.pending = 0
         """Bytes that were given and not yet taken."""
         self.on_drained: Callable[[], None] | None = None
-        if inherited:
+        if inherited and not self._reopened():
             self._poll = select.poll()
             self._poll.register(fd, select.POLLOUT)
         else:
-            os.set_blocking(fd, False)
+            os.set_blocking(self._fd, False)
 
-    def write(self, data: bytes) -> None:
-        """Send `data` now, or as soon as the other side takes it."""
+    def _reopened(self) -> bool:
+        """Have the pipe as an open file of our own, where the system gives one (Linux does)."""
+        if not stat.S_ISFIFO(os.fstat(self._fd).st_mode):
+            return False
+        try:
+            fd = os.open(f"/proc/self/fd/{self._fd}", os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return False
+        os.close(self._fd)
+        self._fd = fd
+        return True
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Send the pieces at the end of this turn, or as soon after as the other side takes them."""
         if self._fd < 0:
             return
-        self.pending += len(data)
-        self._queue.append(memoryview(data))
+        for piece in pieces:
+            self.pending += len(piece)
+            self._queue.append(memoryview(piece))
         if not self._waiting:
-            self._flush()
+            self._turn.written(self)
 
     def close(self) -> None:
         """Send nothing more and close the descriptor."""
@@ -133,7 +186,12 @@ class Writer:
             with contextlib.suppress(OSError):
                 os.close(fd)
 
-    def _flush(self) -> None:
+    def flush(self) -> None:
+        """Send what is queued, as far as the other side takes it."""
+        if self._fd < 0:
+            return
+        if len(self._queue) > 1:
+            self._join_small()
         try:
             while self._queue:
                 piece = self._queue[0]
@@ -157,6 +215,20 @@ class Writer:
         if self.on_drained:
             self.on_drained()
 
+    def _join_small(self) -> None:
+        """Many small messages become one write; a large one is not copied for it."""
+        joined: deque[memoryview] = deque()
+        small: list[memoryview] = []
+        for piece in self._queue:
+            if len(piece) <= _SMALL:
+                small.append(piece)
+                continue
+            joined += [memoryview(b"".join(small)), piece] if small else [piece]
+            small = []
+        if small:
+            joined.append(memoryview(b"".join(small)))
+        self._queue = joined
+
     def _write_some(self, piece: memoryview) -> int:
         if self._poll is None:
             return os.write(self._fd, piece)
@@ -166,7 +238,7 @@ class Writer:
 
     def _wait(self, waiting: bool) -> None:
         if waiting and not self._waiting:
-            self._loop.add_writer(self._fd, self._flush)
+            self._loop.add_writer(self._fd, self.flush)
         elif self._waiting and not waiting:
             self._loop.remove_writer(self._fd)
         self._waiting = waiting

@@ -15,8 +15,8 @@ from mcpctl.proxy.connection import Caller, Connection
 from mcpctl.proxy.discovery import wanted
 from mcpctl.proxy.execute import Asked
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.pipes import LineReader, Writer
-from mcpctl.store.recorder import Client
+from mcpctl.proxy.pipes import Line, LineReader, Writer
+from mcpctl.store.recorder import Client, Json
 
 _GRACE_S = 0.5
 _MAX_UNREAD = 16 << 20
@@ -49,31 +49,31 @@ class Server:
         self._last_forwarded = 0
         self._warm = False
         gateway.from_upstream = self._from_upstream
-        self._out = Writer(stdout, self.ending.set, inherited=True)
-        self._in = LineReader(stdin, self.line, self.ending.set)
+        self._out = Writer(stdout, gateway.turn, self.ending.set, inherited=True)
+        self._in = LineReader(stdin, gateway.turn, self.line, self.ending.set)
         self._out.on_drained = self._in.resume
 
     # ---- what the client says
 
-    def line(self, line: bytes) -> None:
+    def line(self, line: Line) -> None:
         """Take one line from the client."""
-        if not line.strip():
-            return
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.Malformed:
-            self._not_a_message(line)
+            self._not_a_message(bytes(line))
             return
         if message.method is None:
             self._answered(message)
         elif jsonrpc.is_id(message.id):
-            self._requested(bytes(message.id), message.method, message.params)
+            self._requested_safely(bytes(message.id), message.method, message.params)
         else:
             self._notified(message.method, message.params)
         if self._out.pending > _MAX_UNREAD:
             self._in.pause()
 
     def _not_a_message(self, line: bytes) -> None:
+        if not line.strip():
+            return
         try:
             batch = jsonrpc.items(line)
         except jsonrpc.Malformed:
@@ -81,6 +81,13 @@ class Server:
             return
         for item in batch:  # 2025-03-26 allows batches; each request in one is answered on its own
             self.line(item)
+
+    def _requested_safely(self, id_: bytes, method: str, raw: Raw) -> None:
+        try:
+            self._requested(id_, method, raw)
+        except Exception as error:
+            self._error(id_, jsonrpc.INTERNAL_ERROR, f"internal error: {error!r}")
+            raise
 
     def _requested(self, id_: bytes, method: str, raw: Raw) -> None:
         if not (id_.startswith(b'"') or id_.lstrip(b"-").replace(b".", b"").isdigit()):
@@ -191,8 +198,8 @@ class Server:
 
     # ---- what the client is told
 
-    def _answer(self, asked: Asked, result: bytes) -> None:
-        self._out.write(jsonrpc.result(asked.id, result))
+    def _answer(self, asked: Asked, result: Json) -> None:
+        self._out.write(*jsonrpc.result_pieces(asked.id, result))
 
     def _answer_error(self, asked: Asked, error: bytes) -> None:
         self._out.write(jsonrpc.error(asked.id, error))

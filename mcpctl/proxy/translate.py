@@ -10,8 +10,10 @@ from msgspec import Raw
 
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection
+from mcpctl.store.recorder import Json
 
 _EMPTY = b""
+_STRUCTURED_SINCE = "2025-06-18"
 
 
 class Head(msgspec.Struct):
@@ -27,29 +29,31 @@ class Head(msgspec.Struct):
 _head: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
 
 
-def head(result: bytes) -> Head:
+def head(result: Json) -> Head:
     """The deciding members of `result`; all absent when it is no object."""
     try:
         return _head.decode(result)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         pass
     try:
-        found = jsonrpc.members(result)
+        found = jsonrpc.members(bytes(result))
     except jsonrpc.Malformed:
         return Head()
     names = ("isError", "resultType", "content", "structuredContent", "_meta")
     return Head(*(Raw(found.get(name, _EMPTY)) for name in names))
 
 
-def for_client(result: bytes, top: Head, caller: Caller, connection: Connection | None) -> bytes:
-    """An upstream's result as the caller's revision has it."""
+def for_client(result: Json, top: Head, caller: Caller, connection: Connection | None) -> Json:
+    """An upstream's result as the caller's revision has it: in most cases itself."""
     from_modern = connection is not None and connection.modern
     if caller.modern:
-        return result if from_modern else _for_modern(result, top, connection.server_info if connection else b"")
+        if from_modern:
+            return result
+        return _for_modern(bytes(result), top, connection.server_info if connection else b"")
     if from_modern:
-        result = _for_legacy(result, top)
-    if caller.revision < "2025-06-18":
-        result = _with_text(result, top)
+        result = _for_legacy(bytes(result), top)
+    if caller.revision < _STRUCTURED_SINCE:
+        result = _with_text(bytes(result), top)
     return result
 
 

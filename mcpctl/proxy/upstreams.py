@@ -13,6 +13,7 @@ from msgspec import Raw
 from mcpctl.config import CannotLaunch, Server, launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer
+from mcpctl.proxy.pipes import Turn
 
 _PROBE_S = 2.0
 _MAX_BACKOFF_S = 60.0
@@ -42,13 +43,16 @@ class DidNotStart(Exception):
 class Upstream:
     """One configured server, started or not."""
 
-    def __init__(self, name: str, server: Server, config_path: Path, events: Events, *, verbose: bool = False) -> None:
+    def __init__(
+        self, name: str, server: Server, config_path: Path, turn: Turn, events: Events, *, verbose: bool = False
+    ) -> None:
         self.name = name
         self.server = server
         self.down_since: float | None = None
         self.last_failure = ""
         self.start_s = 0.0
         self._config_path = config_path
+        self._turn = turn
         self._events = events
         self._verbose = verbose
         self._connection: Connection | None = None
@@ -181,6 +185,7 @@ class Upstream:
     def _spawn(self) -> Connection:
         connection = Connection(
             launch(self.server, self._config_path),
+            self._turn,
             on_message=self._message,
             on_gone=self._gone,
             on_stderr=self._stderr if self._verbose else lambda _: None,

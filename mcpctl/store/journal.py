@@ -1,6 +1,7 @@
 """One session's journal: an append-only file of JSON lines, owned by whoever holds its lock."""
 
 import contextlib
+import errno
 import os
 import time
 import uuid
@@ -57,14 +58,18 @@ class Journal:
                 beside.unlink()
 
     def append(self, line: bytes, *, fsync: bool = False) -> None:
-        """Write whole lines with one write; raises OSError and leaves no half line joined to the next."""
+        """Write whole lines with one write; raises OSError and leaves no half line joined to the next.
+
+        Lines that were written before it failed may be given again: each is told by its id.
+        """
         if self._torn:
             line = b"\n" + line
         written = os.write(self._fd, line)
-        self._torn = written != len(line)
-        if self._torn:
+        if written != len(line):
             # The rest does not fit. What was written is no line; the next one must not continue it.
-            raise OSError(28, f"only {written} of {len(line)} bytes could be written")
+            self._torn = True
+            raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")
+        self._torn = False
         if fsync:
             os.fsync(self._fd)
 
@@ -87,7 +92,7 @@ def _write_beside(path: Path, created: lines.SessionCreated, *, shared: bool, be
         posix.lock(fd, shared=shared)
         line = lines.encode(created)
         if os.write(fd, line) != len(line):
-            raise OSError(28, "no space left on device")
+            raise OSError(errno.ENOSPC, "no space left on device")
     except BaseException:
         os.close(fd)
         beside.unlink(missing_ok=True)
