@@ -22,8 +22,12 @@ def lines(
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
     widths = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
     room = shutil.get_terminal_size().columns
-    gap = 2 if sum(widths) + 2 * (len(widths) - 1) <= room else 1
-    widths = _fitted(widths, cut, room - gap * (len(widths) - 1))
+    gap = 2
+    fitted = _fitted(widths, cut, room - gap * (len(widths) - 1))
+    if sum(fitted) + gap * (len(widths) - 1) > room:
+        gap = 1
+        fitted = _fitted(widths, cut, room - gap * (len(widths) - 1))
+    widths = fitted
     table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
     for heading, width in zip(headings, widths, strict=True):
         table.add_column(Text(heading), no_wrap=True, width=width, overflow="ellipsis")

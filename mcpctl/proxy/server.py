@@ -113,7 +113,7 @@ class Server:
             self._out.write(jsonrpc.result(id_, answer))
         else:
             self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
-        if method == "tools/list" and not self._warm:
+        if method in ("tools/list", "tools/call") and not self._warm:
             self._warm = True
             # After the answer has left: nothing here is needed for it.
             asyncio.get_running_loop().call_soon(self.gateway.warm_up, caller)

@@ -1,0 +1,109 @@
+"""Every test has a home of its own, and one way to run a command: through `main`, with what holds for all checked."""
+
+import io
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.errors import ExitCode
+from mcpctl.main import main
+from mcpctl.paths import Paths, find
+
+CODES = {code.value for code in ExitCode}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home, and nothing of the user's own environment."""
+    for name in [name for name in os.environ if name.startswith("MCPCTL_")]:
+        monkeypatch.delenv(name)
+    folder = tmp_path / "home"
+    monkeypatch.setenv("MCPCTL_HOME", str(folder))
+    monkeypatch.setenv("MCPCTL_DEBUG", "1")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TZ", "UTC")
+    return folder
+
+
+@pytest.fixture
+def paths(home: Path) -> Paths:
+    """Where things are in this test's home."""
+    return find()
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a command did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """What it printed, as JSON."""
+        return json.loads(self.out)
+
+    @property
+    def jsonl(self) -> list[Any]:
+        """What it printed, one JSON value a line."""
+        return [json.loads(line) for line in self.out.splitlines()]
+
+    @property
+    def error(self) -> Any:
+        """The error object on stderr, under --json: its last line, after any warnings."""
+        return json.loads(self.err.splitlines()[-1])["error"]
+
+
+class _Stream(io.TextIOWrapper):
+    def __init__(self, tty: bool) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8", write_through=True)
+        self._tty = tty
+
+    def isatty(self) -> bool:
+        return self._tty
+
+    def text(self) -> str:
+        buffer = self.buffer
+        assert isinstance(buffer, io.BytesIO)
+        return buffer.getvalue().decode()
+
+
+Mcpctl = Callable[..., Ran]
+
+
+@pytest.fixture
+def mcpctl(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mcpctl]:
+    """Run one command line in process; `tty` is whether stdout and stderr are a terminal."""
+
+    def run(*args: str, stdin: str = "", tty: bool = False) -> Ran:
+        out, err = _Stream(tty), _Stream(tty)
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "stdin", io.StringIO(stdin))
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            code = main(list(args))
+        ran = Ran(int(code), out.text(), err.text())
+        _check(ran, args)
+        return ran
+
+    yield run
+
+
+def _check(ran: Ran, args: tuple[str, ...]) -> None:
+    """What holds for every command."""
+    assert ran.code in CODES, ran
+    assert "\x1b" not in ran.out + ran.err
+    assert "Traceback" not in ran.err
+    if ran.code:
+        assert ran.out == "", ran
+        assert ran.err != ""
+    elif "--json" in args:
+        assert ran.json is not None or ran.out == "null\n"
