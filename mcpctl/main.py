@@ -1,5 +1,6 @@
 """The entry point: runs the command tree; failures become messages and exit codes."""
 
+import importlib
 import os
 import re
 import sys
@@ -9,27 +10,31 @@ from typing import Annotated
 import typer
 
 from mcpctl import __version__
-from mcpctl.commands import calls, db, servers, sessions, tools
 from mcpctl.commands import options as opt
 from mcpctl.commands.demo import demo
 from mcpctl.commands.serve import serve
 from mcpctl.errors import ExitCode, McpctlError
 
-app = typer.Typer(
-    help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
-    epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_DEBUG, NO_COLOR.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    context_settings=opt.HELP,
-)
-app.command()(serve)
-app.command()(demo)
-app.add_typer(servers.app, name="servers")
-app.add_typer(tools.app, name="tools")
-app.add_typer(sessions.app, name="sessions")
-app.add_typer(calls.app, name="calls")
-app.add_typer(db.app, name="db")
+NOUNS = ("servers", "tools", "sessions", "calls", "db")
+
+
+def tree(noun: str | None = None) -> typer.Typer:
+    """The command tree; with a noun that branch alone, since building the others would double its start-up."""
+    app = typer.Typer(
+        help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
+        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_DEBUG, NO_COLOR.",
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings=opt.HELP,
+    )
+    app.callback()(root)
+    if noun not in NOUNS:
+        app.command()(serve)
+        app.command()(demo)
+    for name in (noun,) if noun in NOUNS else NOUNS:
+        app.add_typer(importlib.import_module(f"mcpctl.commands.{name}").app, name=name)
+    return app
 
 
 def _show_version(wanted: bool) -> None:
@@ -38,7 +43,6 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit()
 
 
-@app.callback()
 def root(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
@@ -60,7 +64,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
-        app(args=given, prog_name="mcpctl")
+        tree(given[0] if given else None)(args=given, prog_name="mcpctl")
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else ExitCode.FAILED
     except McpctlError as error:

@@ -4,9 +4,12 @@ import contextlib
 import fcntl
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
 
 _PR_SET_PDEATHSIG = 1
 
@@ -20,11 +23,13 @@ def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
     return True
 
 
-def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> subprocess.Popen[bytes]:
+def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> "subprocess.Popen[bytes]":
     """Start `argv` with pipes on its three streams, as the leader of a process group of its own.
 
     Raises OSError when it cannot be started.
     """
+    import subprocess  # commands that only read records need locks, and no processes
+
     return subprocess.Popen(
         list(argv),
         bufsize=0,

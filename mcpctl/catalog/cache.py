@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.config import Config
+from mcpctl.errors import warn
 from mcpctl.models import Tool
 
 STALE_S = 24 * 3600
@@ -26,8 +27,8 @@ class Listed:
 
     @cached_property
     def by_name(self) -> dict[str, Tool]:
-        """The tools by name; of two with one name the first."""
-        return {tool.name: tool for tool in reversed(self.tools)}
+        """The tools by name."""
+        return {tool.name: tool for tool in self.tools}
 
     @property
     def is_stale(self) -> bool:
@@ -116,7 +117,13 @@ def replace(
 
     An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
     """
-    texts = [(name, text) for name, text in map(_named, definitions) if name]
+    named: dict[str, str] = {}
+    for name, text in map(_named, definitions):
+        if name:
+            named.setdefault(name, text)
+    texts = list(named.items())
+    if len(texts) < len(definitions):
+        warn(f"server '{server}' lists {len(definitions) - len(texts)} tools without a usable name of their own")
     key = (server, fingerprint)
     db.execute("BEGIN IMMEDIATE")
     try:

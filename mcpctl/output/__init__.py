@@ -4,12 +4,14 @@ A terminal gets a table, a pipe tab-separated values, `--json` an array and `--j
 orders the columns of each of them.
 """
 
-import json
+import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from mcpctl.errors import ExitCode, McpctlError, WrongUsage
 from mcpctl.models import Found, RawJson, Row
@@ -17,6 +19,7 @@ from mcpctl.output.text import line_of
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _TABLE_ROWS = 50
+_LINES_AT_ONCE = 500
 _TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at"))
 
 
@@ -122,7 +125,7 @@ def report(error: McpctlError, *, as_json: bool) -> None:
     """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
         body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-        print(json.dumps(body, ensure_ascii=False), file=sys.stderr)
+        print(to_json(body), file=sys.stderr)
         return
     print(f"mcpctl: {line_of(error.message)}", file=sys.stderr)
     if error.hint:
@@ -131,14 +134,16 @@ def report(error: McpctlError, *, as_json: bool) -> None:
 
 def to_json(value: Any) -> str:
     """A value as JSON text on one line; what is JSON text already stays as it is."""
-    if isinstance(value, RawJson):
-        return str(value)
-    if isinstance(value, Mapping):
-        members = (f"{json.dumps(str(name))}: {to_json(item)}" for name, item in value.items())
-        return f"{{{', '.join(members)}}}"
-    if isinstance(value, list | tuple):
-        return f"[{', '.join(map(to_json, value))}]"
-    return json.dumps(value, ensure_ascii=False)
+    return msgspec.json.encode(_embedded(value)).decode()
+
+
+def _embedded(value: Any) -> Any:
+    kind = type(value)
+    if kind is RawJson:
+        return msgspec.Raw(value.encode())
+    if kind is dict:
+        return {name: _embedded(item) for name, item in value.items()}
+    return [_embedded(item) for item in value] if kind is list or kind is tuple else value
 
 
 def _chosen(columns: Columns, asked: Listing) -> Sequence[str]:
@@ -156,14 +161,23 @@ def _chosen(columns: Columns, asked: Listing) -> Sequence[str]:
 def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:
     if not as_array:
         for row in rows:
-            yield to_json({name: row[name] for name in names})
+            yield _json_row(row, names)
         return
     lead = "["
     for row in rows:
         # The comma belongs to the row before: each row is on a line of its own, and rows are never kept.
-        yield f"{lead}{to_json({name: row[name] for name in names})}"
+        yield lead + _json_row(row, names)
         lead = ","
     yield "[]" if lead == "[" else "]"
+
+
+def _json_row(row: Row, names: Sequence[str]) -> str:
+    # JSON text is a member's whole value or none of it: no need to look deeper, a hundred thousand times.
+    members = {name: row[name] for name in names}
+    for name, value in members.items():
+        if type(value) is RawJson:
+            members[name] = msgspec.Raw(value.encode())
+    return msgspec.json.encode(members).decode()
 
 
 def _tsv_rows(rows: Iterator[Row], names: Sequence[str], columns: Columns) -> Iterator[str]:
@@ -200,8 +214,8 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found:
 def _write(lines: Iterator[str]) -> None:
     """Print lines; when the reader has gone, end as `cat` does."""
     try:
-        for line in lines:
-            sys.stdout.write(line + "\n")
+        while some := "".join(f"{line}\n" for line in itertools.islice(lines, _LINES_AT_ONCE)):
+            sys.stdout.write(some)
         sys.stdout.flush()
     except BrokenPipeError:
         # Nothing more can be said there; what Python would flush at its end goes nowhere.

@@ -189,7 +189,7 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: Any) -> bool:
 def _insert(db: sqlite3.Connection, name: str, position: int, text: bytes) -> None:
     try:
         line = lines.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if text.strip():
             warn(f"{name}: the line at byte {position} cannot be read; skipped")
         return

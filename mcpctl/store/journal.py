@@ -4,7 +4,6 @@ import contextlib
 import errno
 import os
 import time
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +36,8 @@ class Journal:
     @classmethod
     def of_the_day(cls, folder: Path, created: lines.SessionCreated) -> "Journal":
         """The journal that today's command-line calls share, created by the first of them."""
+        import uuid
+
         midnight = int(time.time()) // _DAY_S * _DAY_S
         created.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"mcpctl:cli:{midnight}"))
         path = folder / f"{midnight * 1_000_000_000}_{created.id}.jsonl"

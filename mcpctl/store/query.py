@@ -41,13 +41,22 @@ def found(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condit
     """Rows of `table` under the names in `columns`, each given by its SQL expression."""
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
 
+    as_json = [name for name in columns if name in _JSON_FIELDS]
+    as_bool = [name for name in columns if name in _BOOL_FIELDS]
+
     def rows(limit: int | None, offset: int) -> Iterator[Row]:
         cursor = db.execute(
             f"SELECT {selection} FROM {table}{conditions.where} ORDER BY {order} LIMIT ? OFFSET ?",
             (*conditions.values, -1 if limit is None else limit, offset),
         )
         for values in cursor:
-            yield {name: _value(name, value) for name, value in zip(columns, values, strict=True)}
+            row = dict(zip(columns, values, strict=True))
+            for name in as_json:
+                if row[name] is not None:
+                    row[name] = RawJson(row[name])
+            for name in as_bool:
+                row[name] = None if row[name] is None else bool(row[name])
+            yield row
 
     def count() -> int:
         row = db.execute(f"SELECT count(*) FROM {table}{conditions.where}", conditions.values).fetchone()
@@ -80,11 +89,3 @@ def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: st
             f"{noun}_ambiguous",
         )
     return prefix if prefix in ids else str(ids[0])
-
-
-def _value(name: str, value: Any) -> Any:
-    if value is None:
-        return None
-    if name in _JSON_FIELDS:
-        return RawJson(value)
-    return bool(value) if name in _BOOL_FIELDS else value

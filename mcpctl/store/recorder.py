@@ -17,6 +17,8 @@ from mcpctl.store.redact import Redactor, cut
 from mcpctl.store.state import redaction_key
 
 _UNWRITTEN_KEPT = 1000
+_ROOM = 200
+_json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 ENCODING = "estimate:bytes/4"
 """How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
 
@@ -67,7 +69,7 @@ class Recorder:
             timestamp=clock.now(),
             id=call.id,
             session_id=self._session(),
-            request_id=Raw(request_id),
+            request_id=Raw(_readable(request_id)),
             via=self._via,
             server=server,
             tool=tool,
@@ -134,7 +136,9 @@ class Recorder:
 
     def flush(self) -> None:
         """Write what was put on record. Nothing that depends on it may be sent before."""
-        if not self._lines or self._journal is None:
+        if self._journal is None:
+            self._lines.clear()
+        if self._journal is None or not self._lines:
             return
         try:
             self._journal.append(b"".join(self._lines), fsync=self._settings.fsync)
@@ -169,7 +173,7 @@ class Recorder:
             client_name=client.name,
             client_version=client.version,
             protocol_version=client.protocol_version,
-            capabilities=Raw(client.capabilities),
+            capabilities=Raw(_readable(client.capabilities)),
         )
         create = Journal.of_the_day if self._via == "cli" else Journal.create
         try:
@@ -191,9 +195,7 @@ class Recorder:
         text = bytes(json)
         if text in (b"null", b"{}"):
             return text
-        if not text.isascii():
-            text = text.decode("utf-8", "replace").encode()
-        return self._redact(text)
+        return _readable(self._redact(text))
 
     def _text(self, text: str) -> str:
         return self._redact(cut(text.encode("utf-8", "replace"), self._limit)).decode("utf-8", "replace")
@@ -202,6 +204,19 @@ class Recorder:
         if self._redactor is None:
             self._redactor = Redactor(redaction_key(self._paths), self._settings.redact_keys)
         return self._redactor.json(text)
+
+
+def _readable(text: bytes) -> bytes:
+    """`text` if every reader takes it for JSON; what strict ones refuse (NaN, half characters) as a string of it."""
+    if not text.isascii():
+        text = text.decode("utf-8", "replace").encode()
+    # Readers differ in how deep they go: what is nested nearly too deep for this one is too deep for some.
+    room = _ROOM if text.count(b"[") + text.count(b"{") > _ROOM else 0
+    try:
+        _json.decode(b"[" * room + text + b"]" * room if room else text)
+    except (msgspec.DecodeError, RecursionError):
+        return msgspec.json.encode(text.decode("utf-8", "replace"))
+    return text
 
 
 def tokens(size: int) -> int:

@@ -172,7 +172,9 @@ def within(seconds: float, what: str) -> Iterator[None]:
 
 def environment() -> dict[str, str]:
     """Ours, with this checkout importable and nothing of the user's mcpctl."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
+    # As on a user's machine: modules are compiled once, and output is buffered.
+    changed = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_") and name not in changed}
     return {**kept, "PYTHONPATH": str(ROOT)}
 
 
