@@ -18,6 +18,7 @@ from mcpctl.errors import McpctlError, NotFound, Unusable, did_you_mean
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+_QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
 _LATER = {"url", "transport", "headers", "projects"}
 _MAX_S = 1e7
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
@@ -246,7 +247,6 @@ def _env_file(path: Path) -> dict[str, str]:
         name, equals, value = stripped.removeprefix("export ").partition("=")
         if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
             raise CannotLaunch(f"its env_file has no NAME=value in line {number}: {path}", "mend that line")
-        value = value.strip()
-        quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "'\""
-        found[name.strip()] = value[1:-1] if quoted else value.split(" #")[0].rstrip()
+        quoted = _QUOTED.fullmatch(value.strip())
+        found[name.strip()] = quoted[2] if quoted else value.split(" #")[0].strip()
     return found

@@ -45,7 +45,9 @@ def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[
 def private_dir(path: Path) -> Path:
     """`path` as a folder that exists and is its owner's alone."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
+            missing.mkdir(mode=0o700, exist_ok=True)
+        path.mkdir(exist_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from error
     return path

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from mcpctl.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import clock, state
-from mcpctl.store.redact import SHAPES, is_secret_name
+from mcpctl.store.redact import MARK, Redactor, is_secret_name
 
 FIELDS = (
     "name", "enabled", "transport", "command", "args", "env", "env_file", "cwd", "start_timeout_s", "call_timeout_s",
@@ -22,6 +22,7 @@ FIELDS = (
 )  # fmt: skip
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 _MASK = "***"
+_REDACTOR = Redactor(b"")
 
 
 def ls(paths: Paths) -> list[Row]:
@@ -78,11 +79,11 @@ def masked_args(args: list[str]) -> list[str]:
     for arg in args:
         option, equals, value = arg.partition("=")
         if hide_next and not arg.startswith("-"):
-            shown.append(arg if _VARIABLE_ONLY.match(arg) else _MASK)
+            shown.append(masked(arg))
         elif equals and is_secret_name(option.lstrip("-")):
-            shown.append(arg if _VARIABLE_ONLY.match(value) else f"{option}={_MASK}")
+            shown.append(f"{option}={masked(value)}")
         else:
-            shown.append(SHAPES.sub(_MASK.encode(), arg.encode("utf-8", "replace")).decode())
+            shown.append(MARK.sub(_MASK, _REDACTOR.text(arg)))
         hide_next = not equals and arg.startswith("-") and is_secret_name(arg.lstrip("-"))
     return shown
 
@@ -120,10 +121,13 @@ def enable(path: Path, name: str, enabled: bool) -> None:
 
     def change(document: Any) -> None:
         _existing(path, document, name)
+        entry = document["servers"][name]
+        if not isinstance(entry, MutableMapping):
+            raise Unusable(f"{path}: servers.{name}: must be a table", "mend it there", "server_unusable")
         if enabled:
-            document["servers"][name].pop("enabled", None)
+            entry.pop("enabled", None)
         else:
-            document["servers"][name]["enabled"] = False
+            entry["enabled"] = False
 
     _edit(path, change)
 

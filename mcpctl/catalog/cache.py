@@ -94,6 +94,11 @@ class Catalog:
         self.forget(server)
         return replace(self.db, server, self.config.servers[server].fingerprint, definitions, asked=asked)
 
+    def hold(self, server: str, definitions: Sequence[bytes]) -> None:
+        """Take a server's list for as long as this process runs: where it could not be kept."""
+        tools = tuple(tool(server, name, text) for name, text in _usable(server, definitions))
+        self._listed[server] = Listed(0, time.time(), tools)
+
     def forget(self, server: str) -> None:
         """Look the server's list up again when it is next needed."""
         self._listed.pop(server, None)
@@ -117,13 +122,7 @@ def replace(
 
     An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
     """
-    named: dict[str, str] = {}
-    for name, text in map(_named, definitions):
-        if name:
-            named.setdefault(name, text)
-    texts = list(named.items())
-    if len(texts) < len(definitions):
-        warn(f"server '{server}' lists {len(definitions) - len(texts)} tools without a usable name of their own")
+    texts = _usable(server, definitions)
     key = (server, fingerprint)
     db.execute("BEGIN IMMEDIATE")
     try:
@@ -161,6 +160,17 @@ def load(db: sqlite3.Connection, server: str, fingerprint: str) -> Listed | None
 def tool(server: str, name: str, text: str) -> Tool:
     """The tool that a stored definition describes."""
     return Tool(server, name, msgspec.json.decode(text), text)
+
+
+def _usable(server: str, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
+    """Names and definitions; of two with one name the first."""
+    named: dict[str, str] = {}
+    for name, text in map(_named, definitions):
+        if name:
+            named.setdefault(name, text)
+    if lost := len(definitions) - len(named):
+        warn(f"server '{server}' lists {lost} tools without a usable name of their own; they are left out")
+    return list(named.items())
 
 
 def _named(definition: bytes) -> tuple[str, str]:

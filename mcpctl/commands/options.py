@@ -65,10 +65,9 @@ def since(text: str | None) -> str | None:
         unit = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[ago[2]]
         return iso(max(0, time.time() - int(ago[1]) * unit))
     try:
-        moment = datetime.datetime.fromisoformat(text)
-    except ValueError:
+        return iso(max(0, datetime.datetime.fromisoformat(text).timestamp()))
+    except (ValueError, OverflowError):
         raise WrongUsage(f"'{text}' is no time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
-    return iso(moment.timestamp())
 
 
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]

@@ -89,7 +89,7 @@ def write_list(found: Found, columns: Columns, asked: Listing) -> None:
         return
     kind = asked.effective
     limit = asked.limit or None
-    if kind == "table" and asked.limit is None:
+    if kind == "table" and asked.limit is None and sys.stdout.isatty():
         limit = _TABLE_ROWS
     rows = found.rows(limit, asked.offset)
     if kind in ("json", "jsonl"):

@@ -48,7 +48,7 @@ class Answer:
 
 
 def wanted(arguments: Mapping[str, bytes]) -> Wanted:
-    """The request in `arguments`; raises ValueError with what a model should mend."""
+    """The request in `arguments`; raises `Malformed` with what a model should mend."""
     example = 'Example: {"query": ["create an issue in github"]}'
     try:
         given = {name: msgspec.json.decode(value) for name, value in arguments.items()}
@@ -77,17 +77,9 @@ class Discovery:
         self._provider: Provider | None = None
         self._tools: dict[str, Tool] = {}
 
-    def rank(self, asked: Wanted) -> Ranking:
-        """The tools found, best first."""
-        return self._up_to_date().search(asked.queries, context=asked.context, limit=asked.limit)
-
-    def tool(self, key: str) -> Tool:
-        """A tool that was found."""
-        return self._tools[key]
-
     def answer(self, asked: Wanted, missing: Mapping[str, str]) -> Answer:
         """The whole answer. `missing` says, per server without any known tools, why it has none."""
-        ranking = self.rank(asked)
+        ranking = self._up_to_date().search(asked.queries, context=asked.context, limit=asked.limit)
         tools = [self._tools[hit.key] for hit in ranking.hits]
         entries = [_entry(tool, hit) for tool, hit in zip(tools, ranking.hits, strict=True)]
         budget = self._catalog.config.search.answer_tokens

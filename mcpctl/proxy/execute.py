@@ -100,12 +100,14 @@ class Execute:
                 call.fail(Failure("server_did_not_start", str(error)))
             return
         except (NoAnswer, jsonrpc.Malformed):
-            pass  # it starts but cannot list: its own answer to the call is worth more than our doubt
+            # It runs but cannot list: its own answer to the call is worth more than our doubt.
+            if not call.done:
+                call.send(None)
+            return
         if call.done:
             return
         tool = self.catalog.find(call.server, call.name)
-        listed = self.catalog.listed(call.server)
-        if tool is None and listed and listed.tools:
+        if tool is None:
             call.record_start(None)
             call.refuse("failed", "unknown_tool", refusals.unknown(f"{call.server}:{call.name}", self.catalog))
         else:

@@ -123,7 +123,9 @@ class Gateway:
             await loop.run_in_executor(self._searching, self._store, name, definitions, name in self.asked_for)
         except sqlite3.Error as error:
             warn(f"the tools of '{name}' cannot be kept: {error}")
-        self._catalog.forget(name)
+            self._catalog.hold(name, definitions)
+        else:
+            self._catalog.forget(name)
 
     def _store(self, name: str, definitions: list[bytes], asked: bool) -> None:
         db = _state(self._paths)

@@ -5,10 +5,10 @@ import sqlite3
 from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, Found, Row
 from mcpctl.store import query
 
-_STATUS = (
+STATUS = (
     "CASE WHEN status = 'running' AND session_id IN (SELECT session_id FROM dead) THEN 'interrupted' ELSE status END"
 )
-_COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": _STATUS}
+_COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
@@ -26,8 +26,8 @@ def find(
     if tool is not None and ":" in tool:
         conditions.when("server = ? AND tool = ?", *tool.split(":", 1))
     else:
-        conditions.equal("tool", tool)
-    conditions.equal(_STATUS, status).when("started_at >= ?", since)
+        conditions.when("? IN (tool, server || '.' || tool)", tool)
+    conditions.equal(STATUS, status).when("started_at >= ?", since)
     return query.found(db, "calls", _COLUMNS, conditions, _ORDER)
 
 

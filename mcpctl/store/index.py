@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.errors import warn
+from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, private_dir
 from mcpctl.store import journal, lines
 
@@ -48,14 +48,19 @@ def opened(paths: Paths) -> Iterator[sqlite3.Connection]:
     Rows of sessions whose process is gone are told apart by the temporary table `dead(session_id)`.
     """
     with closing(_caught_up(paths)) as db:
-        _mark_the_dead(db, paths.sessions)
-        yield db
+        try:
+            _mark_the_dead(db, paths.sessions)
+            yield db
+        except sqlite3.DatabaseError as error:
+            if type(error) is not sqlite3.DatabaseError:
+                raise
+            hint = "make it anew with: mcpctl db rebuild"
+            raise Unusable(f"{paths.index} is damaged: {error}", hint, "index_damaged") from error
 
 
 def catch_up_on_disk(paths: Paths) -> None:
     """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done."""
-    with closing(_connect(paths.index)) as db:
-        catch_up(db, paths.sessions)
+    _on_disk(paths).close()
 
 
 def remove(paths: Paths) -> None:
@@ -79,22 +84,25 @@ def catch_up(db: sqlite3.Connection, sessions: Path) -> None:
 def _caught_up(paths: Paths) -> sqlite3.Connection:
     for _ in range(3):
         try:
-            db = _connect(paths.index)
+            return _on_disk(paths)
         except (sqlite3.OperationalError, OSError):
             break  # a read-only home, a full disk
-        try:
-            catch_up(db, paths.sessions)
-            return db
-        except sqlite3.OperationalError:
-            db.close()
-            break
         except sqlite3.DatabaseError:
             # Deleted or damaged under us: it holds nothing that the journals do not.
-            db.close()
             with suppress(OSError):
                 _remove(paths.index)
     db = _prepared(sqlite3.connect(":memory:", isolation_level=None))
     catch_up(db, paths.sessions)
+    return db
+
+
+def _on_disk(paths: Paths) -> sqlite3.Connection:
+    db = _connect(paths.index)
+    try:
+        catch_up(db, paths.sessions)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 

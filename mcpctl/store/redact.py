@@ -24,6 +24,8 @@ SHAPES = re.compile(
     rb"|(?<=://)[^\s/:@\"\\]{1,255}:[^\s/:@\"\\]{1,255}(?=@)",
     re.DOTALL,
 )
+MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
+"""What stands for a secret."""
 _NAME_MARKS = (b"pass", b"pwd", b"secret", b"token", b"key", b"authorization", b"credential", b"cookie")
 """What every telling name contains; texts without any, which most are, cost no more than finding that out."""
 _SHAPE_MARKS = (
@@ -32,9 +34,9 @@ _SHAPE_MARKS = (
     (b"", (b"akia", b"asia", b"aiza", b"eyj", b"earer ", b"asic ", b"://")),
 )
 """What every shape contains, under the character that its group contains."""
-_TOKEN_TAIL = re.compile(rb"[A-Za-z0-9._~+/=-]{1,4096}\Z")
-_STRING = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"')
-_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]')
+_TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
+_LONGEST_TOKEN = 32_768
+_DELIMITER = re.compile(rb'\\*"|\\+|[{}\[\]]')
 
 
 class Redactor:
@@ -44,12 +46,11 @@ class Redactor:
         self._key = key
         names = list(names)
         alternatives = "|".join([*_KEY_NAMES, *(re.escape(name) for name in names)]).encode()
-        # "token": …   \"token\": … (JSON inside a string, at any depth of escaping)   token=…   token: …
-        self._named = re.compile(
-            rb'(?:(?P<quote>\\*")[A-Za-z0-9_.\-]{0,64}(?:' + alternatives + rb")(?P=quote)\s*:\s*)(?P<json>)"
-            rb"|(?<![A-Za-z0-9])[A-Za-z0-9_.\-]{0,64}(?:" + alternatives + rb")=(?P<text>[^\s\"'&;,\\\[]{1,4096})",
-            re.IGNORECASE,
-        )
+        telling = rb"[A-Za-z0-9_.\-]{0,64}(?:" + alternatives + rb")"
+        # "token": …   \"token\": … (JSON inside a string, at any depth of escaping)   token=…
+        in_json = rb'(?P<quote>(?<!\\)\\*")' + telling + rb"(?P=quote)\s*:\s*"
+        in_text = rb"(?<![A-Za-z0-9])" + telling + rb"=(?P<text>(?!\[redacted:)[^\s\"'&;,\\]+)"
+        self._named = re.compile(in_json + b"|" + in_text, re.IGNORECASE)
         self._marks = (*_NAME_MARKS, *(name.lower().encode() for name in names))
 
     def json(self, text: bytes) -> bytes:
@@ -102,31 +103,41 @@ def cut(text: bytes, limit: int) -> bytes:
     if len(text) <= limit:
         return text
     kept = text[:limit]
-    tail = _TOKEN_TAIL.search(kept, max(0, limit - 4096))
-    if tail and tail.start() > 0 and re.match(rb"[A-Za-z0-9._~+/=-]", text[limit : limit + 1]):
-        kept = kept[: tail.start()] if len(tail.group()) < 4096 else kept
+    if text[limit] in _TOKEN_CHARACTERS:
+        before = kept.rstrip(_TOKEN_CHARACTERS)
+        # A longer run is no token but data, such as an image.
+        kept = before if limit - len(before) < _LONGEST_TOKEN else kept
     return kept.decode("utf-8", "ignore").encode()
 
 
 def _value_end(text: bytes, start: int, quote: bytes) -> int:
     """Where the JSON value that starts at `start` ends; `quote` is how strings are quoted at this depth."""
-    if text.startswith(quote, start):
-        if quote == b'"':
-            string = _STRING.match(text, start)
-            return string.end() if string else len(text)
-        close = text.find(quote, start + len(quote))
-        return len(text) if close < 0 else close + len(quote)
-    if text[start : start + 1] in (b"{", b"["):
-        return _structure_end(text, start)
-    scalar = re.compile(rb"[^,}\]\s\\\"]*").match(text, start)
-    return scalar.end() if scalar else start
-
-
-def _structure_end(text: bytes, start: int) -> int:
-    depth = 0
-    for token in _STRUCTURE.finditer(text, start):
-        first = token.group()[:1]
-        depth += (first in b"{[") - (first in b"}]")
-        if depth == 0:
-            return token.end()
+    is_string = text.startswith(quote, start)
+    if not is_string and text[start : start + 1] not in (b"{", b"["):
+        scalar = re.compile(rb"[^,}\]\s\\\"]*").match(text, start)
+        return scalar.end() if scalar else start
+    level, depth, in_string = _level(len(quote)), 0, False
+    for found in _DELIMITER.finditer(text, start):
+        mark = found.group()
+        if mark.endswith(b'"'):
+            of_mark = _level(len(mark))
+            if of_mark < level:
+                return found.end() - of_mark  # the text around it ends before the value does
+            if of_mark > level:
+                continue
+            in_string = not in_string
+        elif in_string or mark.startswith(b"\\"):
+            continue
+        else:
+            depth += 1 if mark in b"{[" else -1
+        if depth == 0 and not in_string:
+            return found.end()
     return len(text)
+
+
+def _level(length: int) -> int:
+    """How deep in strings of JSON a quotation mark stands, from the length of it and the backslashes before it.
+
+    1 for a bare one, 2 within a string, 4 in a string's string; what precedes are whole escaped backslashes.
+    """
+    return length & -length

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcpctl.models import CALL_FIELDS, SESSION_FIELDS, Found, Row
-from mcpctl.store import query
+from mcpctl.store import calls, query
 
 _STATUS = (
     "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead)"
@@ -36,8 +36,6 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
     """One session: its fields, `tools` (what was called, how often, how it went) and `calls`, oldest first."""
     session = resolve(db, ref)
     (row,) = query.found(db, "sessions", _COLUMNS, query.Conditions().equal("id", session), _ORDER).rows(1, 0)
-    from mcpctl.store import calls
-
     return {
         **row,
         "tools": _by_tool(db, session),
@@ -50,7 +48,8 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
 
 def _by_tool(db: sqlite3.Connection, session: str) -> Sequence[dict[str, Any]]:
     cursor = db.execute(
-        "SELECT server, tool, count(*) AS calls, sum(status NOT IN ('ok', 'running', 'input_required')) AS failed,"
+        "SELECT server, tool, count(*) AS calls,"
+        f" sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')) AS failed,"
         " sum(total_tokens) AS total_tokens, sum(duration_ms) AS duration_ms"
         " FROM calls WHERE session_id = ? GROUP BY server, tool ORDER BY calls DESC, server, tool",
         (session,),
