@@ -13,7 +13,7 @@ from mcpctl import __version__
 from mcpctl.commands import options as opt
 from mcpctl.commands.demo import demo
 from mcpctl.commands.serve import serve
-from mcpctl.errors import ExitCode, McpctlError
+from mcpctl.errors import ExitCode, McpctlError, WrongUsage
 
 NOUNS = ("servers", "tools", "sessions", "calls", "db")
 
@@ -64,6 +64,7 @@ def main(args: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
+        _refuse_bytes(given)
         tree(given[0] if given else None)(args=given, prog_name="mcpctl")
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else ExitCode.FAILED
@@ -77,6 +78,13 @@ def main(args: Sequence[str] | None = None) -> int:
         bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
         return _report(bug, given)
     return ExitCode.OK
+
+
+def _refuse_bytes(args: Sequence[str]) -> None:
+    try:
+        "".join(args).encode()
+    except UnicodeEncodeError:
+        raise WrongUsage("an argument is not UTF-8", "give it as UTF-8 text") from None
 
 
 def _report(error: McpctlError, args: Sequence[str]) -> int:

@@ -49,8 +49,8 @@ def await_exit(pid: int) -> None:
         os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
 
 
-def signal_group(group: int, number: signal.Signals) -> bool:
-    """Signal every process of a group; False when none is left."""
+def signal_group(group: int, number: int) -> bool:
+    """Signal every process of a group, or with 0 only ask for them; False when none is left."""
     try:
         os.killpg(group, number)
     except ProcessLookupError:

@@ -111,7 +111,15 @@ def remove(path: Path, name: str) -> None:
 
     def change(document: Any) -> None:
         _existing(path, document, name)
-        document["servers"].pop(name)
+        servers = document["servers"]
+        # What a person wrote after the entry is about the one that follows.
+        after = "".join(item.as_string() for _, item in _taken_after(servers[name]))
+        place = next((n for n, (key, _) in enumerate(_body(servers)) if key == name), None)
+        servers.pop(name)
+        if after and place is not None:
+            from tomlkit.items import Whitespace
+
+            _body(servers)[place] = (None, Whitespace(after))
 
     _edit(path, change)
 
@@ -127,7 +135,9 @@ def enable(path: Path, name: str, enabled: bool) -> None:
         if enabled:
             entry.pop("enabled", None)
         else:
+            after = _taken_after(entry)
             entry["enabled"] = False
+            _body(entry).extend(after)
 
     _edit(path, change)
 
@@ -172,6 +182,23 @@ def _existing(path: Path, document: Any, name: str) -> None:
     known = list(document.get("servers", {}))
     if name not in known:
         raise config.no_server(name, known)
+
+
+def _body(table: Any) -> list[Any]:
+    """What tomlkit keeps of a table: keys with their items, and comments and blank lines under no key."""
+    body = getattr(getattr(table, "value", None), "body", None)
+    return body if isinstance(body, list) else []
+
+
+def _taken_after(table: Any) -> list[Any]:
+    """The comments and blank lines after a table's last key, taken out of it."""
+    body = _body(table)
+    end = next((n for n in range(len(body), 0, -1) if body[n - 1][0] is not None), 0)
+    if body and end == len(body):
+        return _taken_after(body[-1][1])
+    after = body[end:]
+    del body[end:]
+    return after
 
 
 def _edit(path: Path, change: Callable[[Any], None]) -> None:

@@ -103,7 +103,7 @@ def resolve(found: Catalog, key: str) -> Tool:
 
 def unknown(found: Catalog, key: str) -> NotFound:
     """The failure for a key that names no tool."""
-    from mcpctl.search import nearest
+    from mcpctl.catalog.near import nearest
 
     near = nearest(key, found.keys())
     hint = (

@@ -18,6 +18,7 @@ from mcpctl.store.recorder import Client
 _STDERR_KEPT = 8192
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
+_LOOK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Exchange:
     on_failure: Callable[[Failure], None]
     on_progress: Callable[[dict[str, bytes]], None] | None = None
     id: int = 0
+    connection: "Connection | None" = None
+    """The process that it was sent to."""
     timer: asyncio.TimerHandle | None = None
 
     def failed(self, code: str, message: str) -> None:
@@ -98,6 +101,7 @@ class Connection:
         self._last_id = 0
         self._stderr = b""
         self._ending: asyncio.Task[None] | None = None
+        self._ending_group: asyncio.Task[None] | None = None
         self._process = posix.spawn(launch.argv, launch.env, launch.cwd)
         stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
         assert stdin and stdout and stderr
@@ -117,6 +121,11 @@ class Connection:
         return self._process.pid
 
     @property
+    def is_over(self) -> bool:
+        """Whether neither the process nor anything of its group is left."""
+        return self.gone.is_set() and (self._ending_group is None or self._ending_group.done())
+
+    @property
     def last_words(self) -> str:
         """The last lines it wrote to stderr, on one line."""
         lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
@@ -125,13 +134,16 @@ class Connection:
     def send(self, exchange: Exchange) -> None:
         """Forward a request, its params as they came."""
         self._last_id = exchange.id = self._last_id + 1
+        exchange.connection = self
         self.pending[exchange.id] = exchange
         id_ = b"%d" % exchange.id
         self._writer.write(jsonrpc.request(id_, exchange.method, self._params(exchange, id_)))
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
         """Take a request back; a late answer to it is dropped."""
-        if self.pending.pop(exchange.id, None):
+        # Its number may be another request's here, if it was sent to an earlier process.
+        if self.pending.get(exchange.id) is exchange:
+            del self.pending[exchange.id]
             self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
 
     def notify(self, method: str, params: Mapping[str, bytes]) -> None:
@@ -165,11 +177,15 @@ class Connection:
     async def stop(self) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
         self._writer.close()
+        last = self._loop.time() + _EOF_GRACE_S + _TERM_GRACE_S
         for grace, number in ((_EOF_GRACE_S, signal.SIGTERM), (_TERM_GRACE_S, signal.SIGKILL)):
             if await self._is_gone_within(grace):
-                return
+                break
             posix.signal_group(self.pid, number)
         await self.gone.wait()
+        if self._ending_group and not self._ending_group.done():
+            await asyncio.wait([self._ending_group], timeout=max(0.0, last - self._loop.time()))
+            posix.signal_group(self.pid, signal.SIGKILL)
 
     async def _is_gone_within(self, seconds: float) -> bool:
         try:
@@ -252,9 +268,8 @@ class Connection:
         self._reader.drain()
         self._read_stderr()
         self.exit_status = self._process.wait()
-        # What it started is in its group, and must not outlive it.
         if posix.signal_group(self.pid, signal.SIGTERM):
-            self._loop.call_later(_TERM_GRACE_S, posix.signal_group, self.pid, signal.SIGKILL)
+            self._ending_group = self._loop.create_task(self._end_group())
         self.hung_up = True
         self._writer.close()
         self._reader.close()
@@ -266,6 +281,14 @@ class Connection:
         pending, self.pending = self.pending, {}
         for exchange in pending.values():
             exchange.failed("server_died", f"it ended ({self.how_it_ended()})")
+
+    async def _end_group(self) -> None:
+        """What the process has started is in its group, and must not outlive it."""
+        last = self._loop.time() + _TERM_GRACE_S
+        while self._loop.time() < last and posix.signal_group(self.pid, 0):
+            await asyncio.sleep(_LOOK_S)
+        posix.signal_group(self.pid, signal.SIGKILL)
+        self._loop.call_soon(self._on_gone, self)
 
     def how_it_ended(self) -> str:
         """Exit status or signal, and its last words, for a message."""

@@ -75,6 +75,7 @@ class Execute:
         """Put every call in flight on record as interrupted."""
         for call in list(self.in_flight.values()):
             call.finish("interrupted")
+            call.end()
 
     def _refused(self, server: str, name: str) -> tuple[str, str, str] | None:
         config = self.catalog.config
@@ -212,7 +213,7 @@ class Call:
         failed = bytes(top.is_error) == b"true"
         waiting = bytes(top.result_type) == b'"input_required"'
         self.finish("tool_error" if failed else "input_required" if waiting else "ok", response=result)
-        connection = self._execute.upstreams[self.server].connection
+        connection = self._exchange.connection if self._exchange else None
         answer = translate.for_client(result, top, self.asked.caller, connection)
         if failed:
             self._with_help(lambda text: self._answer(translate.with_block(bytes(answer), text) if text else answer))

@@ -47,6 +47,7 @@ class Gateway:
         self._indexing = ThreadPoolExecutor(1, "index")
         self._discovery: Discovery | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._answering: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
 
     # ---- searching
@@ -185,11 +186,18 @@ class Gateway:
         task.add_done_callback(self._tasks.discard)
         return task
 
+    def answering(self, work: Coroutine[Any, Any, Any]) -> None:
+        """Run `work`, which the client waits for: it has the grace of the end."""
+        task = self.background(work)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
     async def stop(self, grace_s: float) -> None:
         """Give calls in flight `grace_s`, put the rest on record as interrupted, end every server."""
         try:
             async with asyncio.timeout(grace_s):
                 await self.execute.idle.wait()
+                await asyncio.gather(*self._answering, return_exceptions=True)
         except TimeoutError:
             self.execute.interrupt()
         self.recorder.close()

@@ -22,7 +22,11 @@ def run(paths: Paths, *, verbose: bool = False) -> None:
 
     # What is loaded now lives as long as the process; the collector need not look at it again.
     gc.freeze()
-    asyncio.run(serve(loaded, paths, stdin=0, stdout=stdout, verbose=verbose))
-    sys.stderr.flush()
-    # A search still running in a thread is nobody's any more; waiting for it would break the promised 1.8 s.
-    os._exit(0)
+
+    async def served() -> None:
+        await serve(loaded, paths, stdin=0, stdout=stdout, verbose=verbose)
+        sys.stderr.flush()
+        # What still runs in a thread is nobody's any more; the loop would wait for it, and break the promised 1.8 s.
+        os._exit(0)
+
+    asyncio.run(served())

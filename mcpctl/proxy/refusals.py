@@ -1,6 +1,8 @@
 """What a model is told when a call is refused, by us or by the upstream, so that its next try is right."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -13,7 +15,8 @@ from mcpctl.proxy.connection import Caller
 _MAX_CHECKED = 64 * 1024
 _MAX_SCHEMA = 64 * 1024
 _MAX_DEPTH = 20
-_MAX_REFERENCES = 20  # a chain of doubled references takes time exponential in their number
+_MAX_S = 0.5
+"""The longest that a check may take: references that double take time exponential in their number, or in depth."""
 _UNSAFE = frozenset(("pattern", "patternProperties", "format", "$schema", "$id", "$dynamicRef", "uniqueItems"))
 _NAMED = frozenset(("properties", "$defs", "definitions", "dependentSchemas"))
 _VALUES = frozenset(("enum", "const", "default", "examples", "required"))
@@ -52,8 +55,6 @@ def help_with(tool: Tool, arguments: bytes) -> str:
     """What in `arguments` does not match the tool's schema, and the schema; empty when all of it matches."""
     if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
         return ""
-    if tool.text.count('"$ref"') > _MAX_REFERENCES:
-        return ""
     try:
         wrong = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
     except Exception:
@@ -67,9 +68,13 @@ def help_with(tool: Tool, arguments: bytes) -> str:
 
 
 def _mismatches(tool: Tool, arguments: Any) -> list[str]:
-    import jsonschema
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
 
-    validator = jsonschema.Draft202012Validator(_bounded(tool.input_schema))
+    last = time.monotonic() + _MAX_S
+    checks = {name: _until(last, check) for name, check in Draft202012Validator.VALIDATORS.items()}
+    kind: type[Draft202012Validator] = extend(Draft202012Validator, checks)  # type: ignore[no-untyped-call]
+    validator = kind(_bounded(tool.input_schema))
     lines = []
     for error in validator.iter_errors(arguments):
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
@@ -77,6 +82,17 @@ def _mismatches(tool: Tool, arguments: Any) -> list[str]:
         if len(lines) == 5:
             break
     return sorted(lines)
+
+
+def _until(last: float, check: Callable[..., Any]) -> Callable[..., Any]:
+    """A keyword's check that gives up once it is too late."""
+
+    def checked(*given: Any) -> Any:
+        if time.monotonic() > last:
+            raise TimeoutError
+        return check(*given)
+
+    return checked
 
 
 def _bounded(schema: Any, depth: int = 0) -> Any:

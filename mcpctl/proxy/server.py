@@ -19,6 +19,9 @@ from mcpctl.proxy.pipes import Line, LineReader, Writer
 from mcpctl.store.recorder import Client, Json
 
 _GRACE_S = 0.5
+_LOOK_S = 0.01
+_LAST_S = 1.4
+"""After this it ends, though the client has not read all of its answers."""
 _MAX_UNREAD = 16 << 20
 """Bytes the client may leave unread before no more of its requests are read."""
 _ASKABLE = frozenset(("roots/list", "sampling/createMessage", "elicitation/create"))
@@ -32,7 +35,10 @@ async def serve(config: Config, paths: Paths, *, stdin: int, stdout: int, verbos
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.ending.set)
     await server.ending.wait()
+    last = loop.time() + _LAST_S
+    server.hear_no_more()
     await server.gateway.stop(_GRACE_S)
+    await server.all_taken(last)
 
 
 class Server:
@@ -52,6 +58,15 @@ class Server:
         self._out = Writer(stdout, gateway.turn, self.ending.set, inherited=True)
         self._in = LineReader(stdin, gateway.turn, self.line, self.ending.set)
         self._out.on_drained = self._in.resume
+
+    def hear_no_more(self) -> None:
+        """Take no more requests: what they would start, nobody would end."""
+        self._in.close()
+
+    async def all_taken(self, last: float) -> None:
+        """Wait until the client has read all that it was sent, at most until `last` on the loop's clock."""
+        while self._out.pending and asyncio.get_running_loop().time() < last:
+            await asyncio.sleep(_LOOK_S)
 
     # ---- what the client says
 
@@ -157,7 +172,7 @@ class Server:
             asked = Asked(id_, caller, self._answer, self._answer_error, self._progressed, meta=meta, extra=extra)
             self.gateway.execute.start(asked, arguments)
         elif name == b'"tool_discovery"':
-            self.gateway.background(self._discover(id_, caller, arguments))
+            self.gateway.answering(self._discover(id_, caller, arguments))
         else:
             known = (
                 f"this server has {metatools.DISCOVERY} and {metatools.EXECUTE}; call others with {metatools.EXECUTE}"

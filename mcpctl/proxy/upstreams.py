@@ -1,6 +1,7 @@
 """The upstream servers: each started when first needed, kept warm, started again by the next call after it died."""
 
 import asyncio
+import math
 import sys
 import time
 from collections.abc import Coroutine
@@ -94,7 +95,7 @@ class Upstream:
             if self._starting:
                 await asyncio.shield(self._starting)
         if self._connection is None:
-            raise DidNotStart(self.last_failure)
+            raise DidNotStart(self._why_down())
         return self._connection
 
     async def refresh(self, caller: Caller) -> None:
@@ -113,9 +114,8 @@ class Upstream:
     def _start(self, caller: Caller) -> None:
         if self._starting is not None:
             return
-        wait = self._not_before - time.monotonic()
-        if wait > 0:
-            self._fail_queue(f"{self.last_failure}; it is tried again in {wait:.0f} s")
+        if time.monotonic() < self._not_before:
+            self._fail_queue(self._why_down())
             return
         self._starting = asyncio.create_task(self._started(caller), name=f"start {self.name}")
 
@@ -162,7 +162,11 @@ class Upstream:
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
         self.last_failure = f"server '{self.name}' did not start: {why}"
-        self._fail_queue(self.last_failure)
+        self._fail_queue(self._why_down())
+
+    def _why_down(self) -> str:
+        wait = math.ceil(self._not_before - time.monotonic())
+        return f"{self.last_failure}; it is tried again in {wait} s" if wait > 0 else self.last_failure
 
     def _fail_queue(self, why: str) -> None:
         queue, self._queue = self._queue, []
@@ -248,7 +252,7 @@ class Upstream:
             exchange.on_progress(params)
 
     def _gone(self, connection: Connection) -> None:
-        if connection.gone.is_set():
+        if connection.is_over:
             self._live.discard(connection)
         if connection is self._connection:
             self._connection = None

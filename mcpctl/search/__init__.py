@@ -1,10 +1,10 @@
-"""Ranking tools for a query: the answer's types, the default provider, and near names for a mistyped one."""
+"""Ranking tools for a query: the answer's types and the default provider."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Protocol
 
+from mcpctl.catalog.near import nearest as nearest
 from mcpctl.models import Tool
 
 
@@ -48,29 +48,3 @@ def build(tools: Sequence[Tool], descriptions: Mapping[str, str] | None = None) 
     from mcpctl.search.bm25 import Bm25
 
     return Bm25(tools, descriptions)
-
-
-def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
-    """The keys most like a mistyped key or tool name, best first; for messages, never to act on."""
-    wanted = name[:256].lower()
-    near = sorted((-_likeness(wanted, key[:256].lower()), key) for key in keys)
-    return [key for likeness, key in near[:n] if likeness <= -_NEAR]
-
-
-_NEAR = 0.6
-"""difflib's own bound for a close match."""
-
-
-def _likeness(wanted: str, key: str) -> float:
-    """How alike two names are; a bare name may be on any server, a key rather on the server it names."""
-    bare, wanted_bare = key.partition(":")[2], wanted.partition(":")[2]
-    if not wanted_bare:
-        return max(_ratio(wanted, bare), _ratio(wanted, key))
-    return max(_ratio(wanted, key), 0.9 * _ratio(wanted_bare, bare))
-
-
-def _ratio(a: str, b: str) -> float:
-    matcher = SequenceMatcher(None, a, b, autojunk=False)
-    if matcher.real_quick_ratio() < _NEAR or matcher.quick_ratio() < _NEAR:
-        return 0.0
-    return matcher.ratio()

@@ -13,7 +13,7 @@ def found(catalog: Catalog, query: str, wanted: rows.Wanted) -> Found:
         catalog.config.server(wanted.server)
     tools = {tool.key: tool for tool in catalog.visible()}
     ranking = build(list(tools.values())).search([query], limit=len(tools) or 1)
-    if ranking.unknown_words:
+    if ranking.unknown_words and tools:
         warn(f"no tool has these words: {', '.join(ranking.unknown_words)}")
     if ranking.weak and ranking.hits:
         warn("no good match; these are weak")

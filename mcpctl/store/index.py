@@ -1,11 +1,12 @@
 """The SQLite index of the journals: derived from them alone, and the same whenever it is derived again."""
 
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 import msgspec
 
@@ -78,7 +79,7 @@ def catch_up(db: sqlite3.Connection, sessions: Path) -> None:
     for name, size in sorted(sizes.items()):
         # An unchanged journal costs no lock, and most are unchanged.
         if size != known.get(name):
-            _read_on(db, sessions / name)
+            _read_on(db, sessions / name, size)
 
 
 def _caught_up(paths: Paths) -> sqlite3.Connection:
@@ -154,8 +155,11 @@ def _forget(db: sqlite3.Connection, names: list[str]) -> None:
     db.execute("COMMIT")
 
 
-def _read_on(db: sqlite3.Connection, path: Path) -> None:
-    """One journal's new lines, and how far they went, in one transaction a chunk."""
+def _read_on(db: sqlite3.Connection, path: Path, size: int) -> None:
+    """One journal's new lines up to `size`, and how far they went, in one transaction a chunk.
+
+    What is written meanwhile is for the next time: a reader must not chase a session that is busy.
+    """
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -165,14 +169,15 @@ def _read_on(db: sqlite3.Connection, path: Path) -> None:
         while more:
             db.execute("BEGIN IMMEDIATE")
             try:
-                more = _read_chunk(db, path.name, file)
+                more = _read_chunk(db, path.name, file) < size
             except BaseException:
                 db.execute("ROLLBACK")
                 raise
             db.execute("COMMIT")
 
 
-def _read_chunk(db: sqlite3.Connection, name: str, file: Any) -> bool:
+def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> float:
+    """Take the next whole lines; where they end, or infinity when there is none."""
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()
     offset = row[0] if row else 0
     file.seek(offset)
@@ -181,7 +186,7 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: Any) -> bool:
         text += rest
     whole = text[: text.rfind(b"\n") + 1]
     if not whole:
-        return False
+        return math.inf
     position = offset
     for line in whole.split(b"\n")[:-1]:
         _insert(db, name, position, line)
@@ -191,7 +196,7 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: Any) -> bool:
         " ON CONFLICT (name) DO UPDATE SET offset = ?3",
         (name, name.removesuffix(".jsonl").partition("_")[2], position),
     )
-    return len(text) >= _CHUNK
+    return position
 
 
 def _insert(db: sqlite3.Connection, name: str, position: int, text: bytes) -> None:

@@ -11,7 +11,7 @@ from mcpctl import posix
 from mcpctl.paths import private_dir
 from mcpctl.store import clock, lines
 
-_FLAGS = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _DAY_S = 86_400
 
 
@@ -63,7 +63,7 @@ class Journal:
 
         Lines that were written before it failed may be given again: each is told by its id.
         """
-        if self._torn:
+        if self._torn or (self._shared and _ends_torn(self._fd)):
             line = b"\n" + line
         written = os.write(self._fd, line)
         if written != len(line):
@@ -101,6 +101,12 @@ def _write_beside(path: Path, created: lines.SessionCreated, *, shared: bool, be
     return fd
 
 
+def _ends_torn(fd: int) -> bool:
+    """Whether the last line was never finished, by whoever wrote it."""
+    size = os.fstat(fd).st_size
+    return size > 0 and os.pread(fd, 1, size - 1) != b"\n"
+
+
 def is_alive(path: Path, *, shared: bool = False) -> bool:
     """Whether some process holds the journal's lock; `shared` says that command-line calls share it."""
     try:
@@ -133,10 +139,8 @@ def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
     with claimed(path) as fd:
         if fd is None:
             return False
-        size = os.fstat(fd).st_size
-        torn = size > 0 and os.pread(fd, 1, size - 1) != b"\n"
         line = lines.encode(lines.SessionClosed(timestamp=clock.now(), id=session_id, end_time=end_time))
-        os.write(fd, b"\n" + line if torn else line)
+        os.write(fd, b"\n" + line if _ends_torn(fd) else line)
         return True
 
 

@@ -19,7 +19,9 @@ SHAPES = re.compile(
     rb"|(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,255}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"
     rb"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
     rb"|eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,16384}\.[A-Za-z0-9_-]{8,4096}"
-    rb"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----.{0,20000}?(?:-----END [A-Z ]{0,20}PRIVATE KEY-----|$)"
+    # Cut off before its end, it goes as far as the string that it is in.
+    rb"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:(?:[^\"\\]|\\[^\"]){0,20000}?-----END [A-Z ]{0,20}PRIVATE KEY-----"
+    rb"|(?:[^\"\\]|\\[^\"]){0,20000})"
     rb"|(?:(?<=earer )|(?<=asic ))[A-Za-z0-9._~+/=-]{12,4096}"
     rb"|(?<=://)[^\s/:@\"\\]{1,255}:[^\s/:@\"\\]{1,255}(?=@)",
     re.DOTALL,

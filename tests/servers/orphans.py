@@ -1,6 +1,6 @@
-"""`orphans.py FILE [stubborn]`: a server with a grandchild in its process group; both pids are in FILE.
+"""`orphans.py FILE [KIND]`: a server with a grandchild in its process group; both pids are in FILE.
 
-A stubborn one, and its grandchild, ignore SIGTERM and go on when stdin is closed.
+If KIND is `stubborn`, both ignore SIGTERM and go on when stdin is closed; if it is `stubborn-child`, the child alone.
 """
 
 import os
@@ -25,7 +25,7 @@ def pids(request: Request) -> Json:
 
 if __name__ == "__main__":
     stubborn = sys.argv[2:] == ["stubborn"]
-    if stubborn:
+    if stubborn or sys.argv[2:] == ["stubborn-child"]:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Inherited by the grandchild, through exec as well.
     grandchild = subprocess.Popen(
         [sys.executable, "-S", "-c", "import time; time.sleep(1000)"],
@@ -33,6 +33,8 @@ if __name__ == "__main__":
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    if not stubborn:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     beside = Path(sys.argv[1] + ".new")
     beside.write_text(f"{os.getpid()}\n{grandchild.pid}\n", encoding="utf-8")
     beside.rename(sys.argv[1])  # Whoever sees the file sees both pids.

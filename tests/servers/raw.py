@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
@@ -57,6 +58,19 @@ def sleep(request: Request) -> None:
     timer = threading.Timer(seconds, request.answer, [text(f"slept {seconds} s")])
     timer.daemon = True
     timer.start()
+
+
+@server.tool(
+    {
+        "name": "nap",
+        "description": "Answers after that many seconds, in which nothing else is read, not even the end of input.",
+        "inputSchema": {"type": "object", "properties": {"seconds": {"type": "number"}}, "required": ["seconds"]},
+    }
+)
+def nap(request: Request) -> Json:
+    """A late answer."""
+    time.sleep(request.arguments["seconds"])
+    return text("awake")
 
 
 @server.tool({"name": "die", "description": "Exits during the call.", "inputSchema": {"type": "object"}})

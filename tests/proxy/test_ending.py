@@ -1,0 +1,261 @@
+"""However `serve` ends, nothing that it started is left, and nothing that was answered is missing from the record."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.conftest import Mcpctl
+from tests.proxy.client import ROOT, SERVE, Client, journal_lines, living, until, write_config
+from tests.proxy.conftest import Serve
+from tests.servers import command
+
+pytestmark = pytest.mark.process
+
+PROMISED_S = 1.8
+SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
+
+
+def close_input(client: Client) -> None:
+    """The client goes."""
+    client.end_input()
+
+
+def sending(number: signal.Signals) -> Callable[[Client], None]:
+    """The system says so."""
+    return lambda client: client.process.send_signal(number)
+
+
+ENDINGS = {"EOF": close_input} | {number.name: sending(number) for number in SIGNALS}
+
+
+def started(client: Client, *files: Path) -> list[psutil.Process]:
+    """The processes of orphan servers that have said so in these files."""
+    for file in files:
+        until("the server", file.exists)
+    found = [psutil.Process(int(pid)) for file in files for pid in file.read_text().split()]
+    assert living(found) == found
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "ending"),
+    [
+        *((kind, ending) for kind in ("plain", "stubborn", "stubborn-child") for ending in ("EOF", "SIGTERM")),
+        ("stubborn", "SIGINT"),
+        ("stubborn", "SIGHUP"),
+    ],
+)
+def test_nothing_that_was_started_is_alive_within_the_promised_time(
+    kind: str, ending: str, tmp_path: Path, serve: Serve
+) -> None:
+    servers = {name: command("orphans", tmp_path / name, kind) for name in ("one", "two")}
+    client = serve(servers)
+    for name in servers:
+        client.call(f"{name}:pids")
+    processes = started(client, tmp_path / "one", tmp_path / "two")
+    began = time.monotonic()
+    ENDINGS[ending](client)
+    assert client.wait() == 0
+    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+
+
+@pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
+def test_a_server_that_is_still_starting_is_ended_too(ending: str, tmp_path: Path, serve: Serve) -> None:
+    client = serve({"hangs": command("hangs")})
+    client.start_call("hangs:anything")
+    processes = until("the server", client.children)
+    began = time.monotonic()
+    ENDINGS[ending](client)
+    assert client.wait() == 0
+    assert time.monotonic() - began < PROMISED_S
+    assert living(processes) == []
+
+
+def test_what_a_dead_server_left_behind_is_ended(tmp_path: Path, serve: Serve) -> None:
+    client = serve({"orphans": command("orphans", tmp_path / "pids")})
+    client.call("orphans:pids")
+    leader, child = started(client, tmp_path / "pids")
+    leader.kill()
+    until("the child to be ended", lambda: not living([child]), PROMISED_S)
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_calls_in_flight_are_on_record_as_interrupted_and_the_session_as_closed(
+    ending: str, serve: Serve, mcpctl: Mcpctl
+) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    client.start_call("raw:sleep", {"seconds": 60})
+    until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
+    ENDINGS[ending](client)
+    client.wait()
+    assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["interrupted", "ok"]
+    (session,) = mcpctl("sessions", "ls", "--json").json
+    assert session["status"] == "closed"
+    assert session["end_time"]
+
+
+@pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
+def test_calls_that_finish_within_the_grace_are_answered(ending: str, serve: Serve, mcpctl: Mcpctl) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    id = client.start_call("raw:sleep", {"seconds": 0.25})
+    until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
+    ENDINGS[ending](client)
+    assert client.answer(id).text == "slept 0.25 s"
+    client.wait()
+    assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["ok", "ok"]
+
+
+def test_an_interrupted_call_is_never_answered_after_all(tmp_path: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    # It ends between the grace and the end of its server, which reads on for as long.
+    id = client.start_call("raw:nap", {"seconds": 0.7})
+    until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
+    client.process.send_signal(signal.SIGTERM)
+    said = client.rest()
+    client.wait()
+    assert mcpctl("calls", "ls", "--json").json[0]["status"] == "interrupted"
+    assert [line for line in said if b'"id":%d' % id in line] == []
+
+
+def test_calls_that_come_during_the_end_leave_nothing_behind(
+    tmp_path: Path, home: Path, serve: Serve, mcpctl: Mcpctl
+) -> None:
+    late = tmp_path / "late"
+    write_config(home, {"raw": command("raw"), "late": command("orphans", late)})
+    mcpctl("tools", "refresh")
+    late.unlink()
+    client = serve()
+    client.start_call("raw:sleep", {"seconds": 0.3})
+    until("the call on record", lambda: journal_lines(home))
+    client.process.send_signal(signal.SIGTERM)
+    with contextlib.suppress(BrokenPipeError):
+        while client.process.poll() is None:
+            client.start_call("late:pids")
+    pids = [int(pid) for pid in late.read_text().split()] if late.exists() else []
+    assert [pid for pid in pids if psutil.pid_exists(pid) and living([psutil.Process(pid)])] == []
+    types = [line["type"] for line in journal_lines(home)]
+    assert (types.count("sessions.created"), types[-1]) == (1, "sessions.closed")
+
+
+def piped(home: Path, *messages: dict[str, Any]) -> list[dict[str, Any]]:
+    """What `printf … | mcpctl serve` prints."""
+    lines = b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
+    ran = subprocess.run(SERVE, input=lines, capture_output=True, env=env, timeout=10, check=True)
+    assert ran.stderr == b""
+    return [json.loads(line) for line in ran.stdout.splitlines()]
+
+
+HELLO = {"id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}}
+
+
+def tool(id: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """A request for one of the meta-tools."""
+    return {"id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
+
+
+def test_piped_requests_are_all_answered_though_stdin_ends_at_once(home: Path, mcpctl: Mcpctl) -> None:
+    write_config(home, {"weather": [sys.executable, "-m", "mcpctl.demo.weather"]})
+    mcpctl("tools", "refresh")
+    call = tool(3, "tool_execute", {"toolKey": "weather:get_forecast", "arguments": {"city": "Oslo"}})
+    answers = piped(home, HELLO, {"id": 2, "method": "tools/list"}, call)
+    assert [answer["id"] for answer in answers] == [1, 2, 3]
+    assert "structuredContent" in answers[2]["result"]
+
+
+def test_a_piped_search_is_answered_though_stdin_ends_at_once(home: Path, mcpctl: Mcpctl) -> None:
+    write_config(home, {"weather": [sys.executable, "-m", "mcpctl.demo.weather"]})
+    mcpctl("tools", "refresh")
+    answers = piped(home, HELLO, tool(2, "tool_discovery", {"query": ["forecast"]}))
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert answers[1]["result"]["structuredContent"]["results"][0]["toolKey"] == "weather:get_forecast"
+
+
+def test_a_large_answer_is_written_whole_though_stdin_has_ended(serve: Serve) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    client.start_call("raw:big", {"bytes": 5_000_000})
+    client.end_input()
+    until("the answer to fill the pipe", lambda: client.readable(), 5)
+    assert sum(map(len, client.rest())) > 5_000_000
+
+
+def test_it_ends_when_nobody_reads_its_stdout(serve: Serve) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    client.close_output()
+    client.start_call("raw:big", {"bytes": 1})
+    assert client.wait() == 0
+
+
+def test_it_ends_in_time_though_a_client_reads_nothing(serve: Serve) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    client.start_call("raw:big", {"bytes": 5_000_000})
+    until("the answer to fill the pipe", lambda: client.readable(), 5)
+    began = time.monotonic()
+    client.process.send_signal(signal.SIGTERM)
+    client.wait()
+    assert time.monotonic() - began < PROMISED_S
+
+
+# ---- kill -9
+
+
+def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+    write_config(home, {"counter": command("counter")})
+    mcpctl("tools", "refresh")
+    moments = random.Random(20)
+    answered: dict[int, set[int]] = {}
+    for number in range(10):
+        client = serve()
+        children: list[psutil.Process] = []
+        asked = {client.start_call("counter:echo", {"round": number, "call": call}): call for call in range(8)}
+        answered[number] = set()
+        for _ in range(moments.randrange(60)):
+            call = asked.pop(id := answered_id(client, asked))
+            assert id
+            answered[number].add(call)
+            children = children or client.children()
+            last = max([*asked.values(), *answered[number]])
+            asked[client.start_call("counter:echo", {"round": number, "call": last + 1})] = last + 1
+        client.process.kill()
+        # What had left before the kill has arrived.
+        for line in client.rest(5) if moments.random() < 0.5 else []:
+            answered[number].add(asked[json.loads(line)["id"]])
+        until("its children to die with it", lambda alive=children: not living(alive), 5)
+    recorded = mcpctl("calls", "ls", "--json").json
+    finished = {(row["arguments"]["round"], row["arguments"]["call"]) for row in recorded if row["status"] == "ok"}
+    assert {(number, call) for number, calls in answered.items() for call in calls} <= finished
+    assert {row["status"] for row in recorded} <= {"ok", "interrupted"}
+
+
+def answered_id(client: Client, asked: dict[Any, int]) -> Any:
+    """The id of the next answer."""
+    return json.loads(client.line())["id"]
+
+
+def test_a_session_that_was_killed_is_closed_on_record_by_the_next(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+    client = serve({"counter": command("counter")})
+    client.call("counter:count")
+    client.process.kill()
+    client.process.wait()
+    assert mcpctl("sessions", "ls", "--json").json[0]["status"] == "closed"
+    assert journal_lines(home)[-1]["type"] == "calls.finished"
+    following = serve()
+    following.ask("tools/list")
+    until("the session to be closed", lambda: journal_lines(home)[-1]["type"] == "sessions.closed")

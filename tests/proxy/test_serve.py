@@ -1,0 +1,410 @@
+"""What a client is answered by `mcpctl serve` itself, in every revision, whatever it sends and whatever is behind."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from tests.conftest import Mcpctl
+from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, ROOT, SERVE, Client, write_config
+from tests.proxy.conftest import Serve, starter
+from tests.servers import command
+
+pytestmark = pytest.mark.process
+
+REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve]:
+    """Starts `mcpctl serve` for all tests of this module, on a home of its own."""
+    folder = tmp_path_factory.mktemp("serve")
+    yield from starter(folder, folder / "home")
+
+
+@pytest.fixture(scope="module")
+def legacy(shared: Serve) -> Client:
+    """One that has shaken hands."""
+    return shared({"counter": command("counter"), "strict": command("strict")})
+
+
+@pytest.fixture(scope="module")
+def modern(legacy: Client, shared: Serve) -> Client:
+    """One that is asked in the newer era."""
+    return shared(revision=MODERN)
+
+
+def error(client: Client, method: str, params: Any = None, **more: Any) -> dict[str, Any]:
+    """The error that a request gets."""
+    found: dict[str, Any] = client.ask(method, params or {}, **more).json["error"]
+    return found
+
+
+# ---- the handshake
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_a_revision_that_is_known_is_agreed_to(revision: str, serve: Serve) -> None:
+    answer = serve({}, revision=revision, opened=False).open()
+    assert answer["protocolVersion"] == revision
+    assert answer["serverInfo"]["name"] == "mcpctl"
+    assert answer["capabilities"] == {"tools": {"listChanged": False}}
+
+
+@pytest.mark.parametrize("asked", ["2026-07-28", "2023-01-01", "", None, 7, {"a": 1}])
+def test_a_revision_that_is_not_known_is_answered_with_the_latest(asked: Any, legacy: Client) -> None:
+    params = {"protocolVersion": asked, "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    assert legacy.ask("initialize", params).json["result"]["protocolVersion"] == LATEST
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"protocolVersion": LATEST},
+        {"protocolVersion": LATEST, "capabilities": None, "clientInfo": None},
+        {"protocolVersion": LATEST, "capabilities": {"sampling": True, "experimental": {"a": 1}}},
+        {"protocolVersion": LATEST, "capabilities": [], "clientInfo": {"name": 7}},
+        {"protocolVersion": LATEST, "capabilities": {}, "clientInfo": "me", "x": 1},
+    ],
+)
+def test_a_sloppy_handshake_is_taken(params: dict[str, Any], legacy: Client) -> None:
+    assert legacy.ask("initialize", params).json["result"]["protocolVersion"] == LATEST
+
+
+def test_requests_before_the_handshake_are_answered(serve: Serve) -> None:
+    client = serve({"counter": command("counter")}, opened=False)
+    assert len(client.ask("tools/list").json["result"]["tools"]) == 2
+    assert not client.call("counter:count").is_error
+
+
+# ---- the newer era
+
+
+def test_discover_tells_the_modern_revision_and_what_is_there(modern: Client) -> None:
+    found = modern.ask("server/discover").json["result"]
+    assert found["supportedVersions"] == [MODERN]
+    assert found["capabilities"] == {"tools": {"listChanged": False}}
+    assert "counter, strict" in found["instructions"]
+    assert found["resultType"] == "complete"
+    assert found["_meta"][META + "serverInfo"]["name"] == "mcpctl"
+
+
+def test_discover_without_an_envelope_is_not_known(legacy: Client) -> None:
+    assert error(legacy, "server/discover")["code"] == -32601
+
+
+@pytest.mark.parametrize("version", ["2025-11-25", "2027-01-01", "", 7, None])
+def test_an_envelope_of_another_version_is_told_the_supported_ones(version: Any, legacy: Client) -> None:
+    found = error(legacy, "tools/list", {"_meta": {**ENVELOPE, META + "protocolVersion": version}})
+    assert found["code"] == -32022
+    assert found["data"]["supported"] == [MODERN]
+
+
+@pytest.mark.parametrize("capabilities", [None, [], "x", True])
+def test_an_envelope_without_capabilities_is_wrong(capabilities: Any, legacy: Client) -> None:
+    meta = {**ENVELOPE, META + "clientCapabilities": capabilities}
+    assert error(legacy, "tools/list", {"_meta": meta})["code"] == -32602
+
+
+def test_an_envelope_needs_no_client_info(legacy: Client) -> None:
+    meta = {name: value for name, value in ENVELOPE.items() if name != META + "clientInfo"}
+    assert "result" in legacy.ask("tools/list", {"_meta": meta}).json
+
+
+def test_one_connection_serves_both_eras(legacy: Client) -> None:
+    assert "resultType" not in legacy.ask("tools/list").json["result"]
+    assert legacy.ask("tools/list", {"_meta": ENVELOPE}).json["result"]["resultType"] == "complete"
+    assert "resultType" not in legacy.ask("tools/list").json["result"]
+
+
+def test_a_search_for_a_modern_client_is_stamped(modern: Client) -> None:
+    found = modern.tool("tool_discovery", {"query": ["count"]}).json["result"]
+    assert found["resultType"] == "complete"
+    assert found["_meta"][META + "serverInfo"]["name"] == "mcpctl"
+
+
+def test_a_refusal_for_a_modern_client_is_stamped(modern: Client) -> None:
+    found = modern.call("nowhere:tool").json["result"]
+    assert (found["isError"], found["resultType"]) == (True, "complete")
+
+
+# ---- the two tools
+
+
+def test_the_tools_are_these(serve: Serve, snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
+    answer = serve({"weather": command("counter"), "notes": command("counter")}).ask("tools/list")
+    snapshot.assert_match(json.dumps(answer.json["result"], indent=2) + "\n", "tools-list.json")
+
+
+def test_the_tools_are_the_same_in_both_eras(legacy: Client, modern: Client) -> None:
+    found = modern.ask("tools/list").json["result"]
+    assert found["tools"] == legacy.ask("tools/list").json["result"]["tools"]
+    assert set(found) == {"tools", "resultType", "_meta", "ttlMs", "cacheScope"}
+
+
+def test_the_tools_stay_the_same_whatever_is_called(legacy: Client) -> None:
+    before = legacy.ask("tools/list").result
+    legacy.call("counter:count")
+    legacy.discover("count")
+    assert legacy.ask("tools/list").result == before
+
+
+def test_the_descriptions_name_the_servers_in_order_and_keep_to_a_bound(serve: Serve) -> None:
+    client = serve({f"server-{n:03}": command("counter") for n in reversed(range(300))}, opened=False)
+    instructions = client.open()["instructions"]
+    for text in [tool["description"] for tool in client.ask("tools/list").json["result"]["tools"]] + [instructions]:
+        assert "server-000, server-001, server-002" in text
+        assert "more" in text
+        assert len(text) < 2000
+
+
+def test_a_disabled_server_is_not_named(serve: Serve) -> None:
+    servers = {"hidden": {"command": "x", "enabled": False}, "shown": command("counter")}
+    client = serve(servers, opened=False)
+    assert "hidden" not in json.dumps([client.open(), client.ask("tools/list").json])
+
+
+def test_without_servers_it_serves_and_says_so(serve: Serve) -> None:
+    client = serve({})
+    assert "mcpctl servers add" in client.ask("tools/list").json["result"]["tools"][0]["description"]
+    found = client.discover("anything")
+    assert found["results"] == []
+    assert "No server is configured" in found["notice"]
+    assert client.call("a:b").is_error
+
+
+def test_another_tool_s_name_is_refused_with_the_two_there_are(legacy: Client) -> None:
+    found = legacy.tool("get_forecast").json["error"]
+    assert found["code"] == -32602
+    assert "tool_execute" in found["data"]
+
+
+SEARCHES: list[dict[str, Any]] = [
+    {"query": ["count calls"]},
+    {"query": "count calls"},
+    {"query": ["zzzzqqqq"]},
+    {"query": ["counter:count"]},
+    {"query": ["count", "refuses"], "context": "tests", "maxResults": 1},
+    {"query": ["count"], "detail": "names"},
+    {"query": ["refuses"], "detail": "full"},
+    {},
+    {"query": []},
+    {"query": [7]},
+    {"query": ["x"], "maxResults": 0},
+    {"query": ["x"], "maxResults": "many"},
+    {"query": ["x"], "detail": "some"},
+    {"query": ["x"], "context": []},
+]
+
+
+@pytest.mark.parametrize("arguments", SEARCHES, ids=json.dumps)
+def test_every_answer_to_a_search_is_as_its_output_schema_says(arguments: dict[str, Any], legacy: Client) -> None:
+    schema = legacy.ask("tools/list").json["result"]["tools"][0]["outputSchema"]
+    result = legacy.tool("tool_discovery", arguments).json["result"]
+    jsonschema.validate(result["structuredContent"], schema)
+
+
+@pytest.mark.parametrize("arguments", SEARCHES[:7], ids=json.dumps)
+def test_the_text_of_a_search_says_all_that_its_structured_content_says(
+    arguments: dict[str, Any], legacy: Client
+) -> None:
+    answer = legacy.tool("tool_discovery", arguments)
+    assert json.loads(answer.text) == answer.json["result"]["structuredContent"]
+
+
+@pytest.mark.parametrize("arguments", [b"[]", b'"x"', b"null", b"7"])
+def test_arguments_of_a_search_that_are_no_object_are_refused(arguments: bytes, legacy: Client) -> None:
+    assert legacy.tool("tool_discovery", arguments).is_error
+
+
+# ---- what a client may send
+
+
+def test_a_ping_is_answered(legacy: Client) -> None:
+    assert legacy.ask("ping").result == b"{}"
+
+
+@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "logging/setLevel", "nonsense", "", "tools/Call"])
+@pytest.mark.parametrize("era", ["legacy", "modern"])
+def test_a_method_that_is_not_known_is_refused(method: str, era: str, legacy: Client, modern: Client) -> None:
+    assert error(legacy if era == "legacy" else modern, method)["code"] == -32601
+
+
+@pytest.mark.parametrize("id", ["a", "", "ü\u2028", 0, -1, 2**60, 1.5])
+def test_an_id_comes_back_as_it_was(id: Any, legacy: Client) -> None:
+    assert legacy.ask("ping", id=id).json["id"] == id
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{", b"nonsense", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\xff\xfe", b'{"id":1}}', b'"a"', b"7"],
+)
+def test_a_line_that_is_no_message_is_a_parse_error(line: bytes, legacy: Client) -> None:
+    legacy.send(line)
+    found = json.loads(legacy.line())
+    assert (found["id"], found["error"]["code"]) == (None, -32700)
+
+
+@pytest.mark.parametrize("id", [b"true", b"{}", b"[1]"])
+def test_an_id_of_another_kind_is_an_invalid_request(id: bytes, legacy: Client) -> None:
+    legacy.send(b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % id)
+    found = json.loads(legacy.line())
+    assert (found["id"], found["error"]["code"]) == (None, -32600)
+
+
+@pytest.mark.parametrize("params", [b"[1]", b'"x"', b"7", b'{"_meta":[]}'])
+def test_params_that_are_no_object_are_wrong(params: bytes, legacy: Client) -> None:
+    assert legacy.ask("tools/list", params).json["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"   ",
+        b"\r",
+        b'{"jsonrpc":"2.0","method":"notifications/initialized"}',
+        b'{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{}}',
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":"nobody-asked","result":{}}',
+        b'{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}',
+        b"{}",
+        b"[]",
+    ],
+)
+def test_what_asks_nothing_is_answered_with_nothing(line: bytes, legacy: Client) -> None:
+    legacy.send(line)
+    legacy.ask("ping")
+    assert legacy.said == []
+
+
+def test_each_request_of_a_batch_is_answered(legacy: Client) -> None:
+    legacy.send(
+        b'[{"jsonrpc":"2.0","id":"b1","method":"ping"},{"jsonrpc":"2.0","method":"notifications/initialized"},'
+        b'{"jsonrpc":"2.0","id":"b2","method":"nonsense"}]'
+    )
+    assert legacy.answer("b1").json["result"] == {}
+    assert legacy.answer("b2").json["error"]["code"] == -32601
+
+
+def test_lines_may_end_as_on_windows(legacy: Client) -> None:
+    legacy.send(b'{"jsonrpc":"2.0","id":"crlf","method":"ping"}\r')
+    assert legacy.answer("crlf").json["result"] == {}
+
+
+def test_a_request_may_be_spaced_and_ordered_in_any_way(legacy: Client) -> None:
+    legacy.send(b' {"params" : null , "method":"ping","x":{"id":3}, "id" : "odd" ,"jsonrpc":"2.0" } ')
+    assert legacy.answer("odd").json["result"] == {}
+
+
+def test_a_hundred_requests_at_once_are_answered_in_order(legacy: Client) -> None:
+    ids = [f"pipelined-{n}" for n in range(100)]
+    legacy.send(*(b'{"jsonrpc":"2.0","id":"%b","method":"ping"}' % id.encode() for id in ids))
+    assert [json.loads(legacy.line())["id"] for _ in ids] == ids
+
+
+def test_a_request_of_5_mb_is_taken(legacy: Client) -> None:
+    answer = legacy.call("counter:echo", {"text": "x" * 5_000_000})
+    assert len(answer.text) > 5_000_000
+
+
+# ---- its streams
+
+
+@pytest.mark.parametrize("kind", ["/dev/null", "file"])
+def test_stdin_may_be_no_pipe(kind: str, home: Path, tmp_path: Path) -> None:
+    write_config(home, {"counter": command("counter")})
+    path = Path(kind) if kind.startswith("/") else tmp_path / "requests"
+    if kind == "file":
+        path.write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}')
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
+    with path.open("rb") as stdin:
+        ran = subprocess.run(SERVE, stdin=stdin, capture_output=True, env=env, timeout=10)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == ([1, 2] if kind == "file" else [])
+
+
+def test_stdout_may_be_a_file(home: Path, tmp_path: Path) -> None:
+    write_config(home, {})
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
+    with (tmp_path / "out").open("wb") as out:
+        ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+        subprocess.run(SERVE, input=ping, stdout=out, env=env, timeout=10, check=True)
+    assert json.loads((tmp_path / "out").read_bytes())["result"] == {}
+
+
+def test_stdout_carries_only_protocol_though_servers_are_chatty(serve: Serve) -> None:
+    client = serve({"rubbish": command("rubbish"), "exits": command("exits")})
+    client.call("rubbish:works")
+    client.call("exits:anything")
+    client.discover("works")
+    client.end_input()
+    assert client.rest() == []
+    assert client.stderr == ""
+
+
+def test_a_configuration_that_is_no_toml_is_refused_in_one_message(home: Path, serve: Serve) -> None:
+    home.mkdir()
+    (home / "config.toml").write_text("[servers.x\n")
+    client = serve(opened=False)
+    assert client.wait() == 5
+    assert client.rest() == []
+    assert "config.toml" in client.stderr
+    assert "line 1" in client.stderr
+
+
+# ---- at once
+
+
+def test_nothing_waits_for_a_server_that_hangs(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+    servers = {"counter": command("counter"), "hangs": command("hangs")}
+    write_config(home, servers)
+    mcpctl("tools", "refresh", "counter")
+    began = time.monotonic()
+    client = serve()
+    client.ask("tools/list")
+    found = client.discover("count the calls")
+    client.call("counter:count")
+    assert found["results"][0]["toolKey"] == "counter:count"
+    assert "Server hangs is still starting" in found["notice"]
+    assert time.monotonic() - began < 3
+
+
+def test_a_first_search_waits_for_the_servers_that_start(serve: Serve) -> None:
+    client = serve({"counter": command("counter"), "exits": command("exits")})
+    found = client.discover("count the calls")
+    assert found["results"][0]["toolKey"] == "counter:count"
+    assert "Server exits is not running since" in found["notice"]
+    assert "exit status 7" in found["notice"]
+
+
+def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve: Serve) -> None:
+    names = "mcp, numpy, rank_bm25, jsonschema, pydantic, rich"
+    write_config(home, {"counter": command("counter")})
+    script = (
+        "import sys, os, threading\n"
+        "from mcpctl.proxy import server\n"
+        "kept = server.Server.line\n"
+        "def line(self, text):\n"
+        "    kept(self, text)\n"
+        f"    heavy = [name for name in '{names}'.split(', ') if name in sys.modules]\n"
+        "    print(heavy, len(self.gateway.execute.in_flight), file=sys.stderr)\n"
+        "server.Server.line = line\n"
+        "from mcpctl.main import main\n"
+        "sys.exit(main(['serve']))\n"
+    )
+    requests = b'{"id":1,"method":"initialize","params":{}}\n{"id":2,"method":"tools/list"}\n'
+    env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
+    ran = subprocess.run([sys.executable, "-c", script], input=requests, capture_output=True, env=env, timeout=10)
+    assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == [1, 2]
+    assert ran.stderr.decode().splitlines() == ["[] 0", "[] 0"]
