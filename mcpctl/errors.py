@@ -77,8 +77,14 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
 
 
+_warned: set[str] = set()
+
+
 def warn(message: str) -> None:
-    """Say on stderr what went wrong without stopping anything; control characters never reach the terminal."""
+    """Say on stderr, once, what went wrong without stopping anything; control characters never reach the terminal."""
+    if message in _warned:
+        return
+    _warned.add(message)
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
     with contextlib.suppress(OSError, ValueError):
         print(f"mcpctl: {text}", file=sys.stderr, flush=True)  # noqa: T201

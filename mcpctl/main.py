@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import pathlib
 import re
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from mcpctl import __version__
 from mcpctl.commands import options as opt
 from mcpctl.commands.demo import demo
 from mcpctl.commands.serve import serve
-from mcpctl.errors import ExitCode, McpctlError, WrongUsage
+from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 
 NOUNS = ("servers", "tools", "sessions", "calls", "db")
 
@@ -60,9 +61,7 @@ def main(args: Sequence[str] | None = None) -> int:
     if sys.platform == "win32":
         print("mcpctl: Windows is not supported yet; use it in WSL", file=sys.stderr)
         return ExitCode.FAILED
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    _prepare_streams()
     try:
         _refuse_bytes(given)
         tree(given[0] if given else None)(args=given, prog_name="mcpctl")
@@ -72,12 +71,24 @@ def main(args: Sequence[str] | None = None) -> int:
         return _report(error, given)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else "the system"
+        hint = "check its owner and permissions, or name another place: MCPCTL_HOME, --config, --data-dir"
+        return _report(Unusable(f"{where}: {error.strerror or error}", hint, "system_error"), given)
     except Exception as error:
         if os.environ.get("MCPCTL_DEBUG"):
             raise
         bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
         return _report(bug, given)
     return ExitCode.OK
+
+
+def _prepare_streams() -> None:
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by the caller: >&-
+            setattr(sys, name, pathlib.Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for the life of the process
+        elif hasattr(stream := getattr(sys, name), "reconfigure"):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _refuse_bytes(args: Sequence[str]) -> None:

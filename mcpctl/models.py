@@ -81,11 +81,14 @@ class Found:
     count: Callable[[], int]
     rows: Callable[[int | None, int], Iterator[Row]]
     """`rows(limit, offset)`; a limit of None is no limit."""
+    filtered: bool = False
+    """Whether more would be found if less were asked."""
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> "Found":
+    def of(cls, rows: Sequence[Row], *, filtered: bool = False) -> "Found":
         """Rows that are in memory already."""
         return cls(
+            filtered=filtered,
             count=lambda: len(rows),
             rows=lambda limit, offset: iter(rows[offset : None if limit is None else offset + limit]),
         )

@@ -53,13 +53,12 @@ def private_dir(path: Path) -> Path:
     return path
 
 
-def cannot_write(path: Path, error: OSError) -> Unusable:
+_ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
+
+
+def cannot_write(path: Path, error: OSError, hint: str = _ELSEWHERE) -> Unusable:
     """The failure to say when `path` cannot be written."""
-    return Unusable(
-        f"cannot write {path}: {error.strerror or error}",
-        "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR",
-        code="not_writable",
-    )
+    return Unusable(f"cannot write {path}: {error.strerror or error}", hint, code="not_writable")
 
 
 def _named(env: Mapping[str, str], variable: str) -> Path | None:

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -59,6 +60,42 @@ def signal_group(group: int, number: int) -> bool:
         # macOS answers so for a group in which only zombies are left.
         return False
     return True
+
+
+def detached(leader: int) -> dict[int, str]:
+    """What `leader` and its children started in groups of their own, by pid and name (Linux; elsewhere none)."""
+    parents: dict[int, int] = {}
+    names: dict[int, str] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            # "pid (name) state ppid pgrp …"; the name may hold anything, parentheses included
+            before, _, after = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
+            pid = int(folder.name)
+            parents[pid] = int(after.split()[1])
+            if int(after.split()[2]) != leader:
+                names[pid] = before.partition("(")[2]
+    return {pid: name for pid, name in names.items() if _descends(pid, leader, parents)}
+
+
+def is_running(pid: int) -> bool:
+    """Whether a process of that id exists."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _descends(pid: int, ancestor: int, parents: Mapping[int, int]) -> bool:
+    seen: set[int] = set()
+    while pid in parents and pid not in seen:
+        seen.add(pid)
+        pid = parents[pid]
+        if pid == ancestor:
+            return True
+    return False
 
 
 def _parent_death_signal() -> Callable[[], None] | None:

@@ -14,20 +14,19 @@ from mcpctl.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import clock, state
-from mcpctl.store.redact import MARK, Redactor, is_secret_name
+from mcpctl.store.redact import MASK, is_secret_name, mask
 
 FIELDS = (
     "name", "enabled", "transport", "command", "args", "env", "env_file", "cwd", "start_timeout_s", "call_timeout_s",
     "permissions", "tools", "listed_at", "problem",
 )  # fmt: skip
+_ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
-_MASK = "***"
-_REDACTOR = Redactor(b"")
 
 
 def ls(paths: Paths) -> list[Row]:
     """Every entry of the file, usable or not, by name."""
-    with closing(state.connect_to_read(paths)) as db:
+    with closing(state.opened(paths)) as db:
         loaded = config.load(paths.config)
         catalog = Catalog(loaded, db)
         return [row(loaded, name, catalog) for name in sorted({*loaded.servers, *loaded.problems})]
@@ -46,11 +45,12 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
     server = loaded.servers.get(name)
     listed = catalog.listed(name)
     found: dict[str, Any] = dict.fromkeys(FIELDS)
-    found.update(name=name, transport="stdio", problem=loaded.problems.get(name))
+    found.update(name=name, problem=loaded.problems.get(name))
     if server:
         found.update(
             enabled=server.enabled,
-            command=server.command,
+            transport="stdio",
+            command=mask(server.command),
             args=masked_args(server.args),
             env={variable: masked(value) for variable, value in server.env.items()},
             env_file=server.env_file,
@@ -68,8 +68,8 @@ def masked(value: str) -> str:
     """A value of `env`: `${VAR}` as it stands, anything literal as `***`."""
     variable = _VARIABLE_ONLY.match(value)
     if not variable:
-        return _MASK
-    return value if ":-" not in value else f"{variable[1]}:-{_MASK}}}"
+        return MASK
+    return value if ":-" not in value else f"{variable[1]}:-{MASK}}}"
 
 
 def masked_args(args: list[str]) -> list[str]:
@@ -83,7 +83,7 @@ def masked_args(args: list[str]) -> list[str]:
         elif equals and is_secret_name(option.lstrip("-")):
             shown.append(f"{option}={masked(value)}")
         else:
-            shown.append(MARK.sub(_MASK, _REDACTOR.text(arg)))
+            shown.append(mask(arg))
         hide_next = not equals and arg.startswith("-") and is_secret_name(arg.lstrip("-"))
     return shown
 
@@ -208,13 +208,13 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
     try:
         fd = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write(path, error, _ELSEWHERE) from error
     try:
         posix.lock(fd, wait=True)
         text = _changed(path, change)
         _replace(path, text)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write(path, error, _ELSEWHERE) from error
     finally:
         os.close(fd)
 

@@ -15,6 +15,9 @@ from mcpctl.errors import ExitCode
 from mcpctl.main import main
 from mcpctl.paths import Paths, find
 
+ROOT = Path(__file__).resolve().parent.parent
+MCPCTL = [sys.executable, "-m", "mcpctl"]
+"""The command line as a process of its own; in every test's environment it finds this checkout."""
 CODES = {code.value for code in ExitCode}
 
 
@@ -26,9 +29,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "home"
     monkeypatch.setenv("MCPCTL_HOME", str(folder))
     monkeypatch.setenv("MCPCTL_DEBUG", "1")
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.setattr("mcpctl.errors._warned", set())
     return folder
 
 

@@ -40,7 +40,11 @@ def test_the_tour_prints_what_the_readme_shows(home: Path, monkeypatch: pytest.M
     for line, _, expected in steps:
         if not lacks_a_tool(line):
             ran = shell(line, home)
-            assert (ran.stdout, ran.returncode, ran.stderr) == (expected.rstrip("\n") + "\n" * bool(expected.strip()), 0, "")
+            assert (ran.stdout, ran.returncode, ran.stderr) == (
+                expected.rstrip("\n") + "\n" * bool(expected.strip()),
+                0,
+                "",
+            )
 
 
 @pytest.mark.process

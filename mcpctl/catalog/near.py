@@ -1,5 +1,6 @@
 """Near names for a mistyped key."""
 
+import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
 
@@ -16,11 +17,14 @@ _NEAR = 0.6
 
 
 def _likeness(wanted: str, key: str) -> float:
-    """How alike two names are; a bare name may be on any server, a key rather on the server it names."""
-    bare, wanted_bare = key.partition(":")[2], wanted.partition(":")[2]
-    if not wanted_bare:
-        return max(_ratio(wanted, bare), _ratio(wanted, key))
-    return max(_ratio(wanted, key), 0.9 * _ratio(wanted_bare, bare))
+    """How alike two names are: of the tool, or of a word of it, less what the server differs."""
+    server, _, bare = key.partition(":")
+    wanted_server, _, wanted_bare = wanted.rpartition(":")
+    words = (_ratio(wanted_bare, word) for word in re.split(r"[\W_]+", bare))
+    likeness = max(_ratio(wanted_bare, bare), 0.9 * max(words, default=0.0))
+    if not wanted_server:
+        return max(likeness, _ratio(wanted, key))
+    return likeness if wanted_server == server else likeness * (0.9 if _ratio(wanted_server, server) else 0.8)
 
 
 def _ratio(a: str, b: str) -> float:

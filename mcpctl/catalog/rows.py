@@ -48,7 +48,7 @@ def catalog(paths: Paths) -> Iterator[Catalog]:
     loaded = config.load(paths.config)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
-    with closing(state.connect_to_read(paths)) as db:
+    with closing(state.opened(paths)) as db:
         found = Catalog(loaded, db)
         if unlisted := found.unlisted():
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
@@ -59,7 +59,8 @@ def listed(found: Catalog, wanted: Wanted) -> Found:
     """The tools that may be found, by server and then as the server lists them."""
     if wanted.server is not None:
         found.config.server(wanted.server)
-    return Found.of([row(tool, found) for tool in found.visible() if wanted.met_by(tool)])
+    rows = [row(tool, found) for tool in found.visible() if wanted.met_by(tool)]
+    return Found.of(rows, filtered=wanted != Wanted())
 
 
 def row(tool: Tool, found: Catalog) -> Row:
@@ -105,6 +106,13 @@ def unknown(found: Catalog, key: str) -> NotFound:
     """The failure for a key that names no tool."""
     from mcpctl.catalog.near import nearest
 
+    server, _ = split(key)
+    if (entry := found.config.servers.get(server)) and not entry.enabled:
+        return NotFound(
+            f"no tool '{key}': server '{server}' is disabled",
+            f"enable it with: mcpctl servers enable {server}",
+            "server_disabled",
+        )
     near = nearest(key, found.keys())
     hint = (
         f"did you mean '{near[0]}'?"

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -18,9 +19,19 @@ DataDir = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy what servers say on stderr to stderr.")]
 
 
-def paths(config: Path | None, data_dir: Path | None) -> Paths:
-    """Where things are, with what was given on the command line."""
-    return find(config, data_dir)
+def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) -> Paths:
+    """Where things are, with what was given on the command line.
+
+    A configuration file that was named must be there, unless the command `creates` it: a mistyped name is no empty
+    configuration.
+    """
+    found = find(config, data_dir)
+    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not found.config.exists():
+        from mcpctl.errors import Unusable
+
+        hint = "check the name; mcpctl servers add makes a new file"
+        raise Unusable(f"there is no configuration file {found.config}", hint, "config_missing")
+    return found
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mcpctl.output import write_lines
 from mcpctl.output.text import line_of
 
 _SERVERS = ("notes", "weather")
@@ -31,12 +32,11 @@ def run(*, keep: bool) -> None:
     env["COLUMNS"] = str(max(100, shutil.get_terminal_size().columns))
     try:
         _configure(home)
-        _print(f"A home in {home}, with two servers: notes and weather.")
-        _play(env)
+        write_lines(iter([f"A home in {home}, with two servers: notes and weather.", *_played(env)]))
         for command in _COMMANDS:
-            _show(command, env)
+            write_lines(iter(["", f"$ mcpctl {command}", _shown(command, env)]))
         if keep:
-            _print(f"\nKept. Look around with: MCPCTL_HOME={home} mcpctl calls show last")
+            write_lines(iter(["", f"Kept. Look around with: MCPCTL_HOME={home} mcpctl calls show last"]))
     finally:
         if not keep:
             shutil.rmtree(home, ignore_errors=True)
@@ -51,43 +51,36 @@ def _configure(home: Path) -> None:
     (home / "config.toml").write_text(tomli_w.dumps({"servers": servers}), encoding="utf-8")
 
 
-def _play(env: Mapping[str, str]) -> None:
-    """Be the client, through the MCP SDK, as Claude or Cursor would be."""
+def _played(env: Mapping[str, str]) -> list[str]:
+    """Be the client, through the MCP SDK, as Claude or Cursor would be; what it said and was answered."""
     import anyio
     from mcp import Client, StdioServerParameters
 
-    async def talk() -> None:
+    async def talk() -> list[str]:
         serve = StdioServerParameters(command=_MCPCTL[0], args=[*_MCPCTL[1:], "serve"], env=dict(env))
         async with Client(serve) as client:
-            tools = [tool.name for tool in (await client.list_tools()).tools]
-            _print(f"A client connects to mcpctl serve ({client.protocol_version}) and sees: {', '.join(tools)}.")
+            tools = ", ".join(tool.name for tool in (await client.list_tools()).tools)
+            said = [f"A client connects to mcpctl serve ({client.protocol_version}) and sees: {tools}."]
             for tool, arguments in _CALLS:
-                _print(f"\n> {tool} {json.dumps(arguments)}")
-                result = await client.call_tool(tool, arguments)
-                _print_result(tool, result)
+                said += ["", f"> {tool} {json.dumps(arguments)}"]
+                said += _answer(tool, await client.call_tool(tool, arguments))
+            return said
 
-    anyio.run(talk)
+    return anyio.run(talk)
 
 
-def _print_result(tool: str, result: Any) -> None:
+def _answer(tool: str, result: Any) -> list[str]:
     if tool == "tool_discovery":
-        for found in result.structured_content["results"]:
-            _print(f"  {found['relevance']:.2f}  {found['toolKey']}{found['signature']}")
-        return
-    for block in result.content:
-        for line in block.text.splitlines()[:6]:
-            text = line_of(line)
-            _print(f"  {'error: ' if result.is_error else ''}{text[:110]}{'…' if len(text) > 110 else ''}")
+        found = result.structured_content["results"]
+        return [f"  {each['relevance']:.2f}  {each['toolKey']}{each['signature']}" for each in found]
+    lines = [line_of(line) for block in result.content for line in block.text.splitlines()[:6]]
+    lead = "  error: " if result.is_error else "  "
+    return [f"{lead}{line[:110]}{'…' if len(line) > 110 else ''}" for line in lines]
 
 
-def _show(command: str, env: Mapping[str, str]) -> None:
-    _print(f"\n$ mcpctl {command}")
+def _shown(command: str, env: Mapping[str, str]) -> str:
     words = command.split()
-    if "--format" not in words and words[1] == "ls":
+    if words[1] == "ls":
         words += ["--format", "table"]
     done = subprocess.run([*_MCPCTL, *words], env=dict(env), check=True, stdout=subprocess.PIPE, text=True)
-    _print(done.stdout.rstrip())
-
-
-def _print(text: str) -> None:
-    print(text, flush=True)
+    return done.stdout.rstrip()

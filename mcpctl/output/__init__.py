@@ -15,7 +15,7 @@ import msgspec
 
 from mcpctl.errors import ExitCode, McpctlError, WrongUsage
 from mcpctl.models import Found, RawJson, Row
-from mcpctl.output.text import line_of
+from mcpctl.output.text import block_of, line_of, plain_json
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _TABLE_ROWS = 50
@@ -125,9 +125,10 @@ def report(error: McpctlError, *, as_json: bool) -> None:
     """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
         body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-        print(to_json(body), file=sys.stderr)
+        print(plain_json(to_json(body)), file=sys.stderr)
         return
-    print(f"mcpctl: {line_of(error.message)}", file=sys.stderr)
+    # A server's own words may have lines; nothing in them commands the terminal.
+    print(f"mcpctl: {block_of(error.message)}", file=sys.stderr)
     if error.hint:
         print(f"hint: {line_of(error.hint)}", file=sys.stderr)
 
@@ -198,7 +199,7 @@ def _cell(row: Row, name: str, columns: Columns) -> str:
 
 def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found: Found, asked: Listing) -> None:
     if not rows:
-        say(columns.empty or f"no {columns.noun}")
+        say(columns.empty if columns.empty and not found.filtered else f"no {columns.noun} match")
         return
     from mcpctl.output import table
 
@@ -213,11 +214,18 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found:
 
 def _write(lines: Iterator[str]) -> None:
     """Print lines; when the reader has gone, end as `cat` does."""
+    visible = plain_json if sys.stdout.isatty() else str
     try:
         while some := "".join(f"{line}\n" for line in itertools.islice(lines, _LINES_AT_ONCE)):
-            sys.stdout.write(some)
-        sys.stdout.flush()
+            # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.
+            data = visible(some).encode("utf-8", "backslashreplace")
+            while data:
+                data = data[sys.stdout.buffer.write(data) :]
+        sys.stdout.buffer.flush()
     except BrokenPipeError:
         # Nothing more can be said there; what Python would flush at its end goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(ExitCode.PIPE_CLOSED) from None
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise McpctlError(f"cannot write to stdout: {error.strerror}", "make room, or write elsewhere") from error

@@ -23,6 +23,15 @@ def block_of(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
+def plain_json(text: str) -> str:
+    """JSON text, equal as JSON, in which nothing is left that could command a terminal."""
+    return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else _escaped(match[0]), text)
+
+
+def _escaped(character: str) -> str:
+    return json.dumps(character)[1:-1]
+
+
 def _replacement(match: re.Match[str]) -> str:
     return " " if match[0] in "\t\n\r\v\f\u2028\u2029" else "\N{REPLACEMENT CHARACTER}"
 
@@ -71,7 +80,8 @@ def session(row: Row) -> Iterator[str]:
         yield "tools called:"
         for entry in row["tools"]:
             key = line_of(f"{entry['server']}:{entry['tool']}")
-            yield f"  {key}  {entry['calls']} calls, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
+            calls = "1 call" if entry["calls"] == 1 else f"{entry['calls']} calls"
+            yield f"  {key}  {calls}, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
     if row["calls"]:
         yield ""
         yield "calls:"
@@ -94,7 +104,7 @@ def content(blocks: Sequence[Any]) -> Iterator[str]:
 
 _MEANINGS = {
     "read_only": ("it changes nothing", "it may change things"),
-    "destructive": ("it may destroy or overwrite", "it only adds"),
+    "destructive": ("it may destroy or overwrite", "it destroys nothing"),
     "idempotent": ("repeating it changes nothing more", "repeating it may do more"),
     "open_world": ("it reaches outside systems", "it stays in its own domain"),
 }

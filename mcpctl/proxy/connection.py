@@ -14,6 +14,7 @@ from mcpctl.config import Launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.pipes import Line, LineReader, Turn, Writer
 from mcpctl.store.recorder import Client
+from mcpctl.store.redact import mask
 
 _STDERR_KEPT = 8192
 _EOF_GRACE_S = 0.4
@@ -127,9 +128,9 @@ class Connection:
 
     @property
     def last_words(self) -> str:
-        """The last lines it wrote to stderr, on one line."""
+        """The last lines it wrote to stderr, on one line, without what looks like a secret."""
         lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
-        return " | ".join(line.strip() for line in lines[-3:])[-500:]
+        return mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
 
     def send(self, exchange: Exchange) -> None:
         """Forward a request, its params as they came."""

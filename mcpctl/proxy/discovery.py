@@ -82,11 +82,13 @@ class Discovery:
         ranking = self._up_to_date().search(asked.queries, context=asked.context, limit=asked.limit)
         tools = [self._tools[hit.key] for hit in ranking.hits]
         entries = [_entry(tool, hit) for tool, hit in zip(tools, ranking.hits, strict=True)]
-        budget = self._catalog.config.search.answer_tokens
-        if asked.detail == "names":
-            results = [_only_name(entry) for entry in entries]
-        elif asked.detail == "full":
+        # What the notice takes is not there for results, the sentence that some did not fit included.
+        longest = {"results": [], "notice": self._notice(asked, ranking, missing, left_out=len(entries))}
+        budget = self._catalog.config.search.answer_tokens - _size(longest)
+        if asked.detail == "full":
             results = [_in_full(entry, tool) for entry, tool in zip(entries, tools, strict=True)]
+        elif asked.detail == "names":
+            results = _names(entries, tools, budget)
         else:
             results = _within(entries, tools, budget)
         notice = self._notice(asked, ranking, missing, left_out=len(entries) - len(results))
@@ -124,14 +126,9 @@ class Discovery:
 
     def _hidden(self, queries: Sequence[str]) -> list[str]:
         """Tools that a query names and that the configuration does not permit."""
-        config = self._catalog.config
-        names = {query.strip() for query in queries}
-        return [
-            f"{server}:{tool}"
-            for server, entry in config.enabled.items()
-            for tool, allowed in entry.tools.items()
-            if not allowed and (tool in names or f"{server}:{tool}" in names)
-        ]
+        enabled = self._catalog.config.enabled.items()
+        denied = [f"{name}:{tool}" for name, entry in enabled for tool, allowed in entry.tools.items() if not allowed]
+        return sorted({key for query in queries[:4] for key in nearest(query.strip()[:100], denied)}) if denied else []
 
 
 def _entry(tool: Tool, hit: Hit) -> dict[str, Any]:
@@ -145,6 +142,14 @@ def _entry(tool: Tool, hit: Hit) -> dict[str, Any]:
     if declared := hints.declared(tool):
         entry["annotations"] = declared
     return entry
+
+
+def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
+    """Keys with a first sentence; a tool that the query names has its schema even so."""
+    results = [_only_name(entry) for entry in entries]
+    if results and results[0]["relevance"] >= 1.0:
+        results[0]["inputSchema"] = dict(tools[0].input_schema)
+    return _as_many_as_fit(results, budget)
 
 
 def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
@@ -184,7 +189,14 @@ def _cut_to(entries: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
         results = [_shortened(entry, cut) for entry in entries]
         if _size(results) <= budget * share:
             return results
-    results = [{**entry, "signature": _cut(entry["signature"], 80)} for entry in results]
+    least = ("toolKey", "relevance", "signature")
+    results = [{name: entry[name] for name in least} for entry in entries]
+    if _size(results) > budget:
+        results = [{**entry, "signature": _cut(entry["signature"], 80)} for entry in results]
+    return _as_many_as_fit(results, budget)
+
+
+def _as_many_as_fit(results: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
     while len(results) > 1 and _size(results) > budget:
         results.pop()
     return results
@@ -193,7 +205,9 @@ def _cut_to(entries: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
 def _shortened(entry: dict[str, Any], cut: int | None) -> dict[str, Any]:
     if "description" not in entry or cut is None:
         return dict(entry)
-    return {**entry, "description": _cut(entry["description"], cut)} if cut else {**entry, "description": ""}
+    if cut:
+        return {**entry, "description": _cut(entry["description"], cut)}
+    return {name: value for name, value in entry.items() if name != "description"}
 
 
 def _cut(text: str, limit: int, *, sentence: bool = False) -> str:

@@ -14,6 +14,8 @@ from mcpctl.proxy.connection import Caller, Exchange, Failure, NoAnswer
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
 from mcpctl.store.recorder import Json, OpenCall, Recorder
 
+_INTERRUPTED = "the session is ending before the tool has answered; the call may have taken effect"
+
 
 @dataclass(slots=True)
 class Asked:
@@ -72,10 +74,13 @@ class Execute:
             call.cancel(params)
 
     def interrupt(self) -> None:
-        """Put every call in flight on record as interrupted."""
+        """End every call in flight: on record as interrupted, and answered so."""
         for call in list(self.in_flight.values()):
-            call.finish("interrupted")
-            call.end()
+            call.refuse(
+                "interrupted",
+                "interrupted",
+                "the session is ending before the tool has answered; the call may have taken effect",
+            )
 
     def _refused(self, server: str, name: str) -> tuple[str, str, str] | None:
         config = self.catalog.config

@@ -40,7 +40,7 @@ class Gateway:
         self.asked_for: set[str] = set()
         """Servers whose list a person asked for: an empty one is then believed."""
         self._paths = paths
-        self._state = _state(paths)
+        self._state = state.opened(paths, create=True)
         self._catalog = Catalog(config, self._state)
         self.execute = Execute(self._catalog, self.upstreams, self.recorder)
         self._searching = ThreadPoolExecutor(1, "search")
@@ -66,7 +66,7 @@ class Gateway:
 
     def _search(self, asked: Wanted, missing: Mapping[str, str]) -> Answer:
         if self._discovery is None:
-            self._discovery = Discovery(Catalog(self.config, _state(self._paths)))
+            self._discovery = Discovery(Catalog(self.config, state.opened(self._paths, create=True)))
         return self._discovery.answer(asked, missing)
 
     def _why_unlisted(self, name: str) -> str:
@@ -129,7 +129,7 @@ class Gateway:
             self._catalog.forget(name)
 
     def _store(self, name: str, definitions: list[bytes], asked: bool) -> None:
-        db = _state(self._paths)
+        db = state.opened(self._paths, create=True)
         try:
             Catalog(self.config, db).replace(name, definitions, asked=asked)
         finally:
@@ -204,16 +204,6 @@ class Gateway:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*(upstream.stop() for upstream in self.upstreams.values()))
-
-
-def _state(paths: Paths) -> sqlite3.Connection:
-    try:
-        return state.connect(paths)
-    except Unusable as error:
-        if error.code == "state_newer":
-            raise
-        warn(f"{error.message}; the catalog is kept in memory")
-        return state.in_memory()
 
 
 def _unanswerable(connection: Connection, message: jsonrpc.Message) -> None:

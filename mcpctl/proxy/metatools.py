@@ -38,6 +38,8 @@ def tools(servers: Sequence[str]) -> list[dict[str, Any]]:
 
 def instructions(servers: Sequence[str]) -> str:
     """What a client is told about this server."""
+    if not servers:
+        return f"No MCP server is behind this one {named(servers).removeprefix('none ')}."
     return (
         f"All tools of these MCP servers are behind two tools: {named(servers)}. Find a tool with {DISCOVERY}, by what"
         f" it should do and for which product, then call it with {EXECUTE} and its toolKey."

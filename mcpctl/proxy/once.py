@@ -22,7 +22,7 @@ from mcpctl.proxy.connection import Caller
 from mcpctl.proxy.execute import Asked
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import state
-from mcpctl.store.recorder import Client
+from mcpctl.store.recorder import Client, Json
 
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
@@ -42,7 +42,7 @@ def call(paths: Paths, key: str, words: Sequence[str]) -> Result:
     """Call a tool with the arguments that the words of a command line give; raises what `McpctlError` fits."""
     loaded = _load(paths)
     server, name = rows.split(key)
-    with closing(state.connect_to_read(paths)) as db:
+    with closing(state.opened(paths)) as db:
         catalog = Catalog(loaded, db)
         if not name:
             raise rows.unknown(catalog, key)
@@ -63,16 +63,24 @@ def refresh(paths: Paths, names: Sequence[str]) -> Found:
 async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> Result:
     answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
+    def fail(error: McpctlError) -> None:
+        if not answer.done():  # interrupted: nobody waits for it any more
+            answer.set_exception(error)
+
     def refused(code: str, message: str) -> None:
-        answer.set_exception(_failure(code, message))
+        fail(_failure(code, message, key, loaded))
 
     def error(_: Asked, raw: bytes) -> None:
-        answer.set_exception(_tool_error(key, _error_text(raw)))
+        fail(_tool_error(key, _error_text(raw)))
+
+    def answered(_: Asked, raw: Json) -> None:
+        if not answer.done():
+            answer.set_result(bytes(raw))
 
     gateway = Gateway(loaded, paths, via="cli")
     gateway.recorder.client = _CALLER.client
     try:
-        asked = Asked(b"1", _CALLER, lambda _, raw: answer.set_result(bytes(raw)), error, refused=refused)
+        asked = Asked(b"1", _CALLER, answered, error, refused=refused)
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
         gateway.execute.start(asked, envelope)
         raw = await answer
@@ -94,8 +102,9 @@ async def _refreshed(loaded: Config, paths: Paths, names: list[str]) -> list[dic
     finally:
         await gateway.stop(0)
     if failures:
-        others = f" ({len(found)} others were listed)" if found else ""
-        raise UpstreamFailed("; ".join(failures.values()) + others, "see: mcpctl servers show NAME", "refresh_failed")
+        others = f"{len(found)} others were listed; " if found else ""
+        hint = f"{others}see: mcpctl servers show {next(iter(failures))}"
+        raise UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
     return found
 
 
@@ -106,13 +115,19 @@ def _load(paths: Paths) -> Config:
     return loaded
 
 
-def _failure(code: str, message: str) -> McpctlError:
-    if code in ("not_permitted", "server_disabled"):
-        return Refused(message, "change it in config.toml, [servers.NAME.tools] or enabled", code)
+def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
+    """A refusal, which is worded for a model, in words for a person."""
+    server = key.partition(":")[0]
+    if code == "not_permitted":
+        return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {loaded.path}", code)
+    if code == "server_disabled":
+        return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
     if code == "unknown_tool":
-        return NotFound(message, "list tools with: mcpctl tools ls", "tool_not_found")
+        near = message.partition("did you mean ")[2].partition("?")[0]
+        hint = f"did you mean {near}?" if near else f"see: mcpctl tools ls --server {server}"
+        return NotFound(f"no tool '{key}'", hint, "tool_not_found")
     if code == "server_unusable":
-        return Unusable(message, "mend it in config.toml", code)
+        return Unusable(message, f"mend it in {loaded.path}", code)
     return UpstreamFailed(message, "see: mcpctl calls show last", code)
 
 

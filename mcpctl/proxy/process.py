@@ -15,6 +15,8 @@ def run(paths: Paths, *, verbose: bool = False) -> None:
     loaded = config.load(paths.config)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
+    if sys.stdin.isatty():
+        warn("serving on this terminal: an MCP client is meant to start this and speak JSON-RPC; end it with Ctrl-D")
     # stdout carries protocol and nothing else: whatever else would print there goes to stderr.
     stdout = os.dup(1)
     os.dup2(2, 1)

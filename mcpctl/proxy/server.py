@@ -94,6 +94,8 @@ class Server:
         except jsonrpc.Malformed:
             self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
             return
+        if not batch:
+            self._error(b"null", jsonrpc.INVALID_REQUEST, "Invalid Request")
         for item in batch:  # 2025-03-26 allows batches; each request in one is answered on its own
             self.line(item)
 
@@ -190,6 +192,11 @@ class Server:
 
     def _answered(self, message: jsonrpc.Message) -> None:
         """The client's answer to what an upstream asked it goes back to that upstream."""
+        if not bytes(message.result) and not bytes(message.error):
+            if jsonrpc.is_id(message.id):
+                told = "Invalid Request: it has neither method, result nor error"
+                self._error(bytes(message.id), jsonrpc.INVALID_REQUEST, told)
+            return
         connection, id_ = self._forwarded.pop(bytes(message.id), (None, b""))
         if connection and bytes(message.error):
             connection.write(jsonrpc.error(id_, bytes(message.error)))

@@ -11,7 +11,9 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Raw
 
+from mcpctl import posix
 from mcpctl.config import CannotLaunch, Server, launch
+from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer
 from mcpctl.proxy.pipes import Turn
@@ -109,7 +111,14 @@ class Upstream:
         """End every process it has started."""
         if self._starting:
             self._starting.cancel()
-        await asyncio.gather(*(connection.stop() for connection in list(self._live)))
+        await asyncio.gather(*map(self._stop, list(self._live)))
+
+    async def _stop(self, connection: Connection) -> None:
+        outside = posix.detached(connection.pid)
+        await connection.stop()
+        for pid, name in outside.items():
+            if posix.is_running(pid):
+                warn(f"server '{self.name}' leaves process {pid} ({name}) running: it has detached itself")
 
     def _start(self, caller: Caller) -> None:
         if self._starting is not None:
@@ -128,6 +137,8 @@ class Upstream:
             self._connected(connection, caller)
         except TimeoutError:
             self._did_not_start(f"no answer within {self.server.start_timeout_s:g} s" + self._heard())
+        except FileNotFoundError as error:
+            self._did_not_start(f"no such command on the PATH: {error.filename!r}")
         except OSError as error:
             what = f": {error.filename!r}" if error.filename else ""
             self._did_not_start(f"{error.strerror or error}{what}")

@@ -38,7 +38,17 @@ def find_discoveries(db: sqlite3.Connection, *, session: str | None = None, sinc
 
 
 def show(db: sqlite3.Connection, ref: str) -> Row:
-    """One call whole; `ref` is a full id, a unique prefix, or `last`."""
+    """One call whole, or one search; `ref` is a full id, a unique prefix, or `last` for the last call."""
+    if ref != "last" and not _is_any(db, "calls", ref) and _is_any(db, "discoveries", ref):
+        search = query.resolve(db, "discoveries", ref, _ORDER, "mcpctl calls ls --kind discovery")
+        columns = {name: name for name in DISCOVERY_FIELDS}
+        (row,) = query.found(db, "discoveries", columns, query.Conditions().equal("id", search), _ORDER).rows(1, 0)
+        return row
     call = query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls")
     (row,) = query.found(db, "calls", _COLUMNS, query.Conditions().equal("id", call), _ORDER).rows(1, 0)
     return row
+
+
+def _is_any(db: sqlite3.Connection, table: str, ref: str) -> bool:
+    found = db.execute(f"SELECT 1 FROM {table} WHERE id >= ? AND id < ?", (ref.lower(), ref.lower() + "\U0010ffff"))
+    return found.fetchone() is not None

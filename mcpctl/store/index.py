@@ -10,10 +10,12 @@ from typing import BinaryIO
 
 import msgspec
 
+from mcpctl import posix
 from mcpctl.errors import Unusable, warn
-from mcpctl.paths import Paths, private_dir
+from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import journal, lines
 
+_LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 4 << 20
 _SCHEMA = (
     """CREATE TABLE journals (
@@ -53,10 +55,23 @@ def opened(paths: Paths) -> Iterator[sqlite3.Connection]:
             _mark_the_dead(db, paths.sessions)
             yield db
         except sqlite3.DatabaseError as error:
-            if type(error) is not sqlite3.DatabaseError:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _LOST:
                 raise
-            hint = "make it anew with: mcpctl db rebuild"
-            raise Unusable(f"{paths.index} is damaged: {error}", hint, "index_damaged") from error
+            with suppress(OSError):
+                _remove(paths.index)
+            hint = "run the command again: what the journals say is read anew"
+            raise Unusable(f"{paths.index} was deleted or damaged: {error}", hint, "index_damaged") from error
+
+
+def on_disk(paths: Paths) -> Path:
+    """The path of the index, caught up; raises `Unusable` when it cannot be written."""
+    try:
+        _on_disk(paths).close()
+    except sqlite3.DatabaseError as error:
+        raise cannot_write(paths.index, OSError(0, str(error))) from error
+    except OSError as error:
+        raise cannot_write(paths.index, error) from error
+    return paths.index
 
 
 def catch_up_on_disk(paths: Paths) -> None:
@@ -108,10 +123,19 @@ def _on_disk(paths: Paths) -> sqlite3.Connection:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        private_dir(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    db = sqlite3.connect(path, timeout=10, isolation_level=None)
+    for _ in range(5):
+        if not path.exists():
+            _create(path)
+        before = path.stat().st_ino
+        db = _attached(path)
+        if path.exists() and path.stat().st_ino == before:
+            return db
+        db.close()  # made anew meanwhile: its log and ours would be of two databases
+    raise sqlite3.OperationalError("it is deleted again and again")
+
+
+def _attached(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=10, isolation_level=None)
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = NORMAL")
@@ -131,9 +155,34 @@ def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
     return db
 
 
+def _create(path: Path) -> None:
+    """An empty index, and no log of a deleted one beside it, which others may still have open."""
+    with _alone(path):
+        if not path.exists():
+            _unlink(path)
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
 def _remove(path: Path) -> None:
+    with _alone(path):
+        _unlink(path)
+
+
+def _unlink(path: Path) -> None:
     for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
         file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Nobody else creates or removes an index here meanwhile."""
+    private_dir(path.parent)
+    fd = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        posix.lock(fd, wait=True)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _journal_sizes(sessions: Path) -> dict[str, int]:

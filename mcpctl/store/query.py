@@ -62,7 +62,7 @@ def found(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condit
         row = db.execute(f"SELECT count(*) FROM {table}{conditions.where}", conditions.values).fetchone()
         return int(row[0])
 
-    return Found(count, rows)
+    return Found(count, rows, filtered=bool(conditions.where))
 
 
 def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: str) -> str:

@@ -117,9 +117,7 @@ class Recorder:
             id=_new_id(),
             session_id=self._session(),
             query=Raw(self._recorded(msgspec.json.encode(list(queries)))),
-            context=None
-            if context is None
-            else self._redact(context.encode())[: self._limit].decode("utf-8", "ignore"),
+            context=None if context is None else self._text(context),
             provider=provider,
             fallback=fallback,
             results=Raw(msgspec.json.encode(results)),

@@ -16,14 +16,14 @@ _KEY_NAMES = (
 SHAPES = re.compile(
     rb"gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{16,255}"
     rb"|xox[abeprs]-[A-Za-z0-9-]{10,255}|npm_[A-Za-z0-9]{30,60}|hf_[A-Za-z0-9]{30,60}"
-    rb"|(?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{20,255}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"
+    rb"|(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))sk-[A-Za-z0-9_-]{20,255}|[rs]k_(?:live|test)_[A-Za-z0-9]{16,255}"
     rb"|A(?:KIA|SIA)[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
     rb"|eyJ[A-Za-z0-9_-]{8,4096}\.[A-Za-z0-9_-]{8,16384}\.[A-Za-z0-9_-]{8,4096}"
     # Cut off before its end, it goes as far as the string that it is in.
     rb"|-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:(?:[^\"\\]|\\[^\"]){0,20000}?-----END [A-Z ]{0,20}PRIVATE KEY-----"
     rb"|(?:[^\"\\]|\\[^\"]){0,20000})"
     rb"|(?:(?<=earer )|(?<=asic ))[A-Za-z0-9._~+/=-]{12,4096}"
-    rb"|(?<=://)[^\s/:@\"\\]{1,255}:[^\s/:@\"\\]{1,255}(?=@)",
+    rb"|(?<=://)[^\s/:@\"\\]{0,255}:[^\s/:@\"\\]{1,255}(?=@)",
     re.DOTALL,
 )
 MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
@@ -31,11 +31,16 @@ MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
 _NAME_MARKS = (b"pass", b"pwd", b"secret", b"token", b"key", b"authorization", b"credential", b"cookie")
 """What every telling name contains; texts without any, which most are, cost no more than finding that out."""
 _SHAPE_MARKS = (
-    (b"_", (b"gh", b"npm_", b"hf_", b"k_live_", b"k_test_")),
+    (b"_", (b"gh", b"github_pat_", b"npm_", b"hf_", b"k_live_", b"k_test_")),
     (b"-", (b"glpat-", b"xox", b"sk-", b"-----begin")),
     (b"", (b"akia", b"asia", b"aiza", b"eyj", b"earer ", b"asic ", b"://")),
 )
 """What every shape contains, under the character that its group contains."""
+MASK = "***"
+_TELLING_TEXT = re.compile(
+    r"((?<![A-Za-z0-9])[A-Za-z0-9_.\-]{0,64}(?:" + "|".join(_KEY_NAMES) + r")[\"']?\s*(?:=|:)\s*)(?!\$\{)[^\s,;]+",
+    re.IGNORECASE,
+)
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
 _DELIMITER = re.compile(rb'\\*"|\\+|[{}\[\]]')
@@ -95,8 +100,16 @@ class Redactor:
         return quote + self._marker(bare) + quote
 
 
+def mask(text: str) -> str:
+    """Text for people without what looks like a secret or follows a telling name: `token=***`, `X-Api-Key: ***`."""
+    masked = SHAPES.sub(MASK.encode(), text.encode("utf-8", "replace")).decode("utf-8", "replace")
+    return _TELLING_TEXT.sub(lambda found: found[1] + MASK, masked)
+
+
 def is_secret_name(name: str) -> bool:
     """Whether a value under this name is a secret: `token`, `API_KEY`, `client-secret`."""
+    if name.lower() in ("auth", "key", "pat"):
+        return True
     return re.search(f"(?:{'|'.join(_KEY_NAMES)})\\Z", name, re.IGNORECASE) is not None
 
 

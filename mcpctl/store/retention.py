@@ -35,6 +35,7 @@ def rebuild(paths: Paths, settings: RecordSettings) -> Row:
         tidy(paths, keep_sessions=settings.keep_sessions, max_mb=settings.max_mb)
     except OSError as error:
         raise cannot_write(paths.data, error) from error
+    index.on_disk(paths)
     with index.opened(paths) as db:
         counts = {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _TABLES}
     size = sum(file.stat().st_size for file in paths.sessions.glob("*.jsonl"))

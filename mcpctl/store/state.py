@@ -4,7 +4,7 @@ import os
 import sqlite3
 from pathlib import Path
 
-from mcpctl.errors import Unusable
+from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, cannot_write, private_dir
 
 STEPS = (
@@ -44,11 +44,20 @@ def connect(paths: Paths) -> sqlite3.Connection:
         ) from error
 
 
-def connect_to_read(paths: Paths) -> sqlite3.Connection:
-    """The database for a command that only reads: an empty one where there is none yet or none can be made."""
-    if not paths.state.exists():
+def opened(paths: Paths, *, create: bool = False) -> sqlite3.Connection:
+    """The database, or one in memory where there is none (and none is to be made) or it cannot be used.
+
+    Raises `Unusable` only for a newer one: what it holds must not be taken for nothing.
+    """
+    if not create and not paths.state.exists():
         return in_memory()
-    return connect(paths)
+    try:
+        return connect(paths)
+    except Unusable as error:
+        if error.code == "state_newer":
+            raise
+        warn(f"{error.message}; the catalog is kept in memory ({error.hint})")
+        return in_memory()
 
 
 def in_memory() -> sqlite3.Connection:
@@ -66,7 +75,7 @@ def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) 
     if unknown:
         raise Unusable(
             f"state.db was written by a newer mcpctl (step '{min(unknown)}')",
-            "upgrade with: pipx upgrade mcpctl",
+            "upgrade mcpctl, or name another place with MCPCTL_HOME",
             code="state_newer",
         )
     for name, statement in steps:

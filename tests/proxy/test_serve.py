@@ -279,7 +279,6 @@ def test_params_that_are_no_object_are_wrong(params: bytes, legacy: Client) -> N
         b'{"jsonrpc":"2.0","id":"nobody-asked","result":{}}',
         b'{"jsonrpc":"2.0","id":99,"error":{"code":1,"message":"x"}}',
         b"{}",
-        b"[]",
     ],
 )
 def test_what_asks_nothing_is_answered_with_nothing(line: bytes, legacy: Client) -> None:
@@ -408,3 +407,11 @@ def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve:
     ran = subprocess.run([sys.executable, "-c", script], input=requests, capture_output=True, env=env, timeout=10)
     assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == [1, 2]
     assert ran.stderr.decode().splitlines() == ["[] 0", "[] 0"]
+
+
+@pytest.mark.parametrize("line, id", [(b"[]", None), (b'{"jsonrpc":"2.0","id":"lost"}', "lost")])
+def test_what_is_no_request_is_told_so(line: bytes, id: str | None, legacy: Client) -> None:
+    legacy.send(line)
+    legacy.ask("ping")
+    (said,) = [json.loads(answer) for answer in legacy.said]
+    assert (said["id"], said["error"]["code"]) == (id, -32600)

@@ -15,6 +15,4 @@ def path(data_dir: opt.DataDir = None) -> None:
     from mcpctl import output
     from mcpctl.store import index
 
-    paths = opt.paths(None, data_dir)
-    with index.opened(paths):
-        output.write_text(str(paths.index))
+    output.write_text(str(index.on_disk(opt.paths(None, data_dir))))

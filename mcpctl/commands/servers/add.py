@@ -42,7 +42,7 @@ def add(
     from mcpctl import output, servers
 
     entry = servers.entry(command, env or [], env_file, cwd, deny or [], start_timeout, call_timeout)
-    path = opt.paths(config, data_dir).config
+    path = opt.paths(config, data_dir, creates=True).config
     servers.add(path, name, entry)
     output.write_text(name)
     output.say(f"added to {path}; see its tools with: mcpctl tools refresh {name}")
