@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.errors import ExitCode, McpctlError, WrongUsage
+from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage
 from mcpctl.models import Found, RawJson, Row
 from mcpctl.output.text import block_of, line_of, plain_json
 
@@ -127,8 +127,9 @@ def report(error: McpctlError, *, as_json: bool) -> None:
         body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
         print(plain_json(to_json(body)), file=sys.stderr)
         return
-    # A server's own words may have lines; nothing in them commands the terminal.
-    print(f"mcpctl: {block_of(error.message)}", file=sys.stderr)
+    # A server's own words may have lines of their own.
+    told = block_of if isinstance(error, UpstreamFailed) else line_of
+    print(f"mcpctl: {told(error.message)}", file=sys.stderr)
     if error.hint:
         print(f"hint: {line_of(error.hint)}", file=sys.stderr)
 

@@ -56,7 +56,7 @@ class Execute:
         call = Call(self, asked, server, name, passed)
         refusal = self._refused(server, name)
         if refusal:
-            call.record_start(None)
+            call.record_start(self.catalog.find(server, name))
             call.refuse(*refusal)
             return
         tool = self.catalog.find(server, name)

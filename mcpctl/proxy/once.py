@@ -170,14 +170,27 @@ def _arguments(words: Sequence[str], tool: Tool | None) -> bytes:
 
 
 def _value(text: str, schema: Any) -> bytes:
-    """What a pair's value is: text where the schema wants text, else JSON if it is some, else text."""
-    if not (isinstance(schema, Mapping) and schema.get("type") == "string"):
+    """What a pair's value is: text where the schema takes nothing else, else JSON if it is some, else text."""
+    kinds = _kinds(schema)
+    if "string" not in kinds or kinds - {"string", "null"}:
         try:
-            json.loads(text)
-            return " ".join(text.split("\n")).encode()
-        except ValueError:
+            msgspec.json.decode(text)
+            return " ".join(text.splitlines()).encode()
+        except (msgspec.DecodeError, RecursionError):
             pass
     return msgspec.json.encode(text)
+
+
+def _kinds(schema: Any) -> set[Any]:
+    """The JSON types that a parameter's schema names, in itself or in its alternatives."""
+    if not isinstance(schema, Mapping):
+        return set()
+    named = schema.get("type")
+    kinds = {kind for kind in (named if isinstance(named, list) else [named]) if isinstance(kind, str)}
+    for alternatives in (schema.get("anyOf"), schema.get("oneOf")):
+        for each in alternatives if isinstance(alternatives, list) else ():
+            kinds |= _kinds(each) or {"any"}
+    return kinds
 
 
 def _json(text: str, where: str) -> bytes:

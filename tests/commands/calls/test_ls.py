@@ -1,0 +1,154 @@
+"""`mcpctl calls ls`"""
+
+import time
+
+import pytest
+
+from mcpctl.paths import Paths
+from mcpctl.store import clock
+from tests.conftest import Mcpctl
+from tests.recorded import (
+    CLAUDE,
+    CURSOR,
+    at,
+    call,
+    call_id,
+    created,
+    hints,
+    opened,
+    raw,
+    session,
+    started,
+    two_sessions,
+)
+
+
+def numbers(mcpctl: Mcpctl, *options: str) -> list[int]:
+    """The calls that are listed, each by the number it has in the fixed data."""
+    return [int(id_[0]) for id_ in mcpctl("calls", "ls", "--fields", "id", *options).out.split()]
+
+
+def test_the_newest_call_is_first(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    assert numbers(mcpctl) == [6, 5, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--session", CLAUDE], [3, 2, 1]),
+        (["--session", "1c1a"], [3, 2, 1]),
+        (["--session", "last"], [6, 5, 4]),
+        (["--server", "notes"], [6, 4, 2]),
+        (["--server", "nothing"], []),
+        (["--tool", "get_forecast"], [3, 1]),
+        (["--tool", "weather:get_forecast"], [3, 1]),
+        (["--tool", "weather.get_forecast"], [3, 1]),
+        (["--tool", "notes:get_forecast"], []),
+        (["--status", "denied"], [4]),
+        (["--status", "ok", "--server", "notes"], [6, 2]),
+        (["--since", "2100-01-01T12:12Z"], [6, 5]),
+        (["--since", "2100-01-01T14:12+02:00"], [6, 5]),
+    ],
+)
+def test_filters_choose_calls(mcpctl: Mcpctl, paths: Paths, options: list[str], expected: list[int]) -> None:
+    two_sessions(paths)
+    assert numbers(mcpctl, *options) == expected
+    assert mcpctl("calls", "ls", "--count", *options).out == f"{len(expected)}\n"
+
+
+@pytest.mark.parametrize(("ago", "since", "is_listed"), [(100, "2m", True), (200, "2m", False), (86000, "1d", True)])
+def test_since_counts_back_from_now(mcpctl: Mcpctl, paths: Paths, ago: int, since: str, is_listed: bool) -> None:
+    begun = started(1, 0)
+    begun.timestamp = clock.iso(time.time() - ago)
+    opened(paths, created(), [begun]).close()
+    assert numbers(mcpctl, "--since", since) == [1] * is_listed
+
+
+@pytest.mark.parametrize("bad", ["yesterday", "2x", "", "m", "2026-13-01", "12:00", "0001-01-01"])
+def test_a_time_that_is_none_is_refused(mcpctl: Mcpctl, bad: str) -> None:
+    ran = mcpctl("calls", "ls", "--since", bad)
+    assert ran.code == 2
+    assert "2026-07-28T12:00Z" in ran.err
+
+
+@pytest.mark.parametrize("far", ["1950-06-01T00:00:00.5Z", "9999w"])
+def test_a_time_before_all_records_is_all_of_them(mcpctl: Mcpctl, paths: Paths, far: str) -> None:
+    two_sessions(paths)
+    assert len(numbers(mcpctl, "--since", far)) == 6
+
+
+@pytest.mark.parametrize("option", ["status", "kind"])
+def test_an_unknown_value_is_refused_with_the_values_there_are(mcpctl: Mcpctl, option: str) -> None:
+    ran = mcpctl("calls", "ls", f"--{option}", "bogus")
+    assert ran.code == 2
+    assert ("tool_error" if option == "status" else "discovery") in ran.err
+
+
+def test_a_session_that_does_not_exist_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    ran = mcpctl("calls", "ls", "--session", "ffff", "--json")
+    assert ran.code == 3
+    assert ran.error == {
+        "code": "session_not_found",
+        "message": "no session 'ffff'",
+        "hint": "list them with: mcpctl sessions ls",
+    }
+
+
+def test_searches_are_listed_with_what_they_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    first, second = mcpctl("calls", "ls", "--kind", "discovery", "--json").json
+    assert (first["query"], first["context"], first["results"]) == (["list", "notes"], "tidying up", [])
+    assert second["results"] == [{"key": "weather:get_forecast", "relevance": 0.91}]
+    assert (second["session_id"], second["started_at"], second["tokens"]) == (CLAUDE, at(1), 40)
+
+
+def test_searches_are_chosen_by_session_and_time(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    for option in (["--session", CURSOR], ["--since", at(5)]):
+        (row,) = mcpctl("calls", "ls", "--kind", "discovery", "--json", *option).json
+        assert row["session_id"] == CURSOR
+
+
+@pytest.mark.parametrize("option", ["--server", "--tool", "--status"])
+def test_searches_have_no_server_tool_or_status(mcpctl: Mcpctl, option: str) -> None:
+    assert mcpctl("calls", "ls", "--kind", "discovery", option, "ok").code == 2
+
+
+@pytest.mark.parametrize(
+    ("recorded", "shown"),
+    [
+        (hints(None, None, None, None), "----"),
+        (hints(True, False, True, False), "RdIo"),
+        (hints(False, True, None, None), "rD--"),
+        (raw({"readOnlyHint": {"value": True, "source": "override"}}), "R!---"),
+        (raw({}), "----"),
+        (raw({"readOnlyHint": 5}), "----"),
+    ],
+)
+def test_hints_are_what_was_declared_when_the_call_was_made(
+    mcpctl: Mcpctl, paths: Paths, recorded: object, shown: str
+) -> None:
+    session(paths, rest=call(1, 1, annotations=recorded))
+    assert mcpctl("calls", "ls", "--fields", "annotations").out == f"{shown}\n"
+
+
+def test_a_call_of_a_session_that_was_killed_counts_as_interrupted(mcpctl: Mcpctl, paths: Paths) -> None:
+    opened(paths, created(), call(1, 1)[:1]).close()
+    assert [row["status"] for row in mcpctl("calls", "ls", "--json").json] == ["interrupted"]
+    assert numbers(mcpctl, "--status", "interrupted") == [1]
+    assert numbers(mcpctl, "--status", "running") == []
+
+
+def test_a_call_of_a_session_that_lives_is_running(mcpctl: Mcpctl, paths: Paths) -> None:
+    journal = opened(paths, created(), call(1, 1)[:1])
+    (row,) = mcpctl("calls", "ls", "--json").json
+    assert (row["id"], row["status"], row["duration_ms"], row["response"]) == (call_id(1), "running", None, None)
+    journal.close()
+
+
+def test_data_dir_names_another_place(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    assert numbers(mcpctl, "--data-dir", str(paths.data)) == [6, 5, 4, 3, 2, 1]
+    assert numbers(mcpctl, "--data-dir", str(paths.data / "empty")) == []

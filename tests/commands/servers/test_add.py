@@ -1,0 +1,180 @@
+"""`mcpctl servers add`"""
+
+import subprocess
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl import config
+from mcpctl.paths import Paths
+from tests.conftest import MCPCTL, Mcpctl
+
+HAND_WRITTEN = """\
+# my servers
+[search]
+answer_tokens = 1500   # less is enough
+
+# the first
+[servers.zeta]
+command = "z"  # keep me
+args = [
+  "one",  # why one
+]
+
+[servers.alpha]
+command = "a"
+"""
+
+
+def written(paths: Paths) -> Any:
+    return tomllib.loads(paths.config.read_text(encoding="utf-8"))
+
+
+def by_hand(paths: Paths, text: str) -> None:
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(text, encoding="utf-8")
+
+
+def test_what_follows_the_dashes_is_the_command(mcpctl: Mcpctl, paths: Paths) -> None:
+    ran = mcpctl("servers", "add", "time", "--", "uvx", "mcp-server-time", "--jsonl", "-v")
+    assert (ran.out, ran.err) == ("time\n", "")
+    assert written(paths) == {"servers": {"time": {"command": "uvx", "args": ["mcp-server-time", "--jsonl", "-v"]}}}
+
+
+def test_every_option_is_a_key_of_the_entry(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    options = ["--env", "A=1", "--env", "B=x=${Y}", "--env-file", "~/x.env", "--cwd", str(tmp_path)]
+    options += ["--deny", "rm", "--deny", "drop", "--start-timeout", "5", "--call-timeout", "0.5"]
+    assert mcpctl("servers", "add", "s", *options, "--", "run").code == 0
+    assert written(paths)["servers"]["s"] == {
+        "command": "run",
+        "env": {"A": "1", "B": "x=${Y}"},
+        "env_file": "~/x.env",
+        "cwd": str(tmp_path),
+        "tools": {"rm": False, "drop": False},
+        "start_timeout_s": 5,
+        "call_timeout_s": 0.5,
+    }
+
+
+def test_what_is_added_reads_back_equal(mcpctl: Mcpctl, paths: Paths) -> None:
+    strange = ["é", "a b", '"', "'", "\\", "$HOME", "${X:-y}", "#", "[x]", "\t", "\n"]
+    assert mcpctl("servers", "add", "s", "--", "run", *strange).code == 0
+    assert config.load(paths.config).servers["s"].args == strange
+
+
+def test_comments_and_order_of_a_hand_written_file_are_kept(mcpctl: Mcpctl, paths: Paths) -> None:
+    by_hand(paths, HAND_WRITTEN)
+    assert mcpctl("servers", "add", "new", "--", "run").code == 0
+    text = paths.config.read_text(encoding="utf-8")
+    assert text.startswith(HAND_WRITTEN)
+    assert text.removeprefix(HAND_WRITTEN).split() == ["[servers.new]", "command", "=", '"run"']
+
+
+def test_adding_and_removing_leaves_the_file_as_it_was(mcpctl: Mcpctl, paths: Paths) -> None:
+    by_hand(paths, HAND_WRITTEN)
+    mcpctl("servers", "add", "new", "--env", "A=1", "--", "run", "x")
+    mcpctl("servers", "rm", "new")
+    assert paths.config.read_text(encoding="utf-8").rstrip() == HAND_WRITTEN.rstrip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'servers.a.command = "x"\n',
+        'servers = {a = {command = "x"}}\n',
+        '[servers]\na = {command = "x"}\n',
+        '[servers.a]\ncommand = "x"\n[search]\nanswer_tokens = 9\n[servers.b]\ncommand = "y"\n',
+        '[servers.a]\ncommand = "x"\n[servers.b]\ncommand = "y"\n[servers.a.tools]\nt = false\n',
+        "[servers]\n",
+        "# nothing but a comment\n",
+        "",
+        '\ufeff[servers.a]\ncommand = "x"\n',
+    ],
+)
+def test_any_way_to_write_the_tables_can_be_added_to(mcpctl: Mcpctl, paths: Paths, text: str) -> None:
+    by_hand(paths, text)
+    before = tomllib.loads(text.removeprefix("\ufeff"))
+    assert mcpctl("servers", "add", "new", "--env", "A=1", "--", "run").code == 0
+    after = written(paths)
+    assert after["servers"].pop("new") == {"command": "run", "env": {"A": "1"}}
+    assert after == {"servers": {}, **before}
+
+
+def test_a_name_that_is_taken_is_refused_and_nothing_changes(mcpctl: Mcpctl, paths: Paths) -> None:
+    by_hand(paths, HAND_WRITTEN)
+    ran = mcpctl("servers", "add", "alpha", "--", "other")
+    assert ran.code == 1
+    assert "mcpctl servers rm alpha" in ran.err
+    assert paths.config.read_text(encoding="utf-8") == HAND_WRITTEN
+
+
+@pytest.mark.parametrize("name", ["a.b", "a:b", "a b", "", "é", "a\n", "../x"])
+def test_a_name_that_cannot_be_part_of_a_key_is_refused(mcpctl: Mcpctl, paths: Paths, name: str) -> None:
+    assert mcpctl("servers", "add", name, "--", "run").code == 2
+    assert not paths.config.exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--env", "NOVALUE"], ["--env", "=x"], ["--env", "A B=1"], ["--start-timeout", "-1"], ["--call-timeout", "nan"]],
+)
+def test_an_option_that_could_not_be_used_is_refused(mcpctl: Mcpctl, paths: Paths, options: list[str]) -> None:
+    assert mcpctl("servers", "add", "s", *options, "--", "run").code == 2
+    assert not paths.config.exists()
+
+
+def test_a_command_is_required(mcpctl: Mcpctl) -> None:
+    assert mcpctl("servers", "add", "s").code == 2
+    assert mcpctl("servers", "add", "s", "--", "").code == 2
+
+
+def test_a_secret_in_a_wrong_option_is_not_printed(mcpctl: Mcpctl) -> None:
+    assert "hunter2" not in mcpctl("servers", "add", "s", "--env", "hunter2", "--", "run").err
+
+
+def test_a_file_that_is_no_toml_is_left_alone(mcpctl: Mcpctl, paths: Paths) -> None:
+    by_hand(paths, "[servers\n")
+    assert mcpctl("servers", "add", "s", "--", "run").code == 5
+    assert paths.config.read_text(encoding="utf-8") == "[servers\n"
+
+
+def test_a_new_file_is_its_owners_alone_and_so_is_its_folder(mcpctl: Mcpctl, paths: Paths) -> None:
+    mcpctl("servers", "add", "s", "--", "run")
+    assert paths.config.stat().st_mode & 0o777 == 0o600
+    assert paths.config.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_keeps_its_permissions_and_stays_a_link(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.toml"
+    real.write_text(HAND_WRITTEN, encoding="utf-8")
+    real.chmod(0o640)
+    paths.config.parent.mkdir()
+    paths.config.symlink_to(real)
+    mcpctl("servers", "add", "s", "--", "run")
+    assert paths.config.is_symlink()
+    assert "[servers.s]" in real.read_text(encoding="utf-8")
+    assert real.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_terminal_is_told_where_it_went_and_what_comes_next(mcpctl: Mcpctl, paths: Paths) -> None:
+    ran = mcpctl("servers", "add", "s", "--", "run", tty=True)
+    assert str(paths.config) in ran.err
+    assert "mcpctl tools refresh s" in ran.err
+
+
+def test_a_place_that_cannot_be_written_exits_5(mcpctl: Mcpctl, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    ran = mcpctl("servers", "add", "s", "--config", str(tmp_path / "file" / "config.toml"), "--", "run")
+    assert ran.code == 5
+
+
+@pytest.mark.process
+def test_servers_added_at_once_are_all_there(paths: Paths) -> None:
+    processes = [subprocess.Popen([*MCPCTL, "servers", "add", f"s{n}", "--", "run"], stdout=-1) for n in range(8)]
+    for process in processes:
+        process.communicate(timeout=30)
+        assert process.returncode == 0
+    assert sorted(written(paths)["servers"]) == [f"s{n}" for n in range(8)]
+    assert [file.name for file in paths.config.parent.iterdir() if file.name.endswith(".new")] == []

@@ -1,0 +1,80 @@
+"""`mcpctl sessions ls`"""
+
+import pytest
+
+from mcpctl.models import SESSION_FIELDS
+from mcpctl.paths import Paths
+from tests.conftest import Mcpctl
+from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, searched, session, two_sessions
+
+
+def ids(mcpctl: Mcpctl, *options: str) -> list[str]:
+    return mcpctl("sessions", "ls", "--fields", "id", *options).out.split()
+
+
+def test_the_session_with_the_latest_activity_is_first(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, CURSOR, 1, call(1, 2, CURSOR))
+    session(paths, CLAUDE, 0, call(2, 3))
+    assert ids(mcpctl) == [CLAUDE, CURSOR]
+
+
+def test_a_row_has_every_field(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, CLAUDE, 0, [*call(1, 1), *call(2, 2), searched(3, 3)])
+    (row,) = mcpctl("sessions", "ls", "--json").json
+    assert tuple(row) == SESSION_FIELDS
+    assert row == {
+        "id": CLAUDE,
+        "client_name": "claude-code",
+        "client_version": "2.0",
+        "protocol_version": "2025-11-25",
+        "status": "closed",
+        "start_time": at(0),
+        "last_activity": at(3),
+        "end_time": at(5),
+        "tool_call_count": 2,
+        "total_tokens": 34,
+        "discovery_count": 1,
+        "discovery_tokens": 40,
+        "capabilities": {"roots": {}},
+        "project": None,
+        "toolset": None,
+    }
+
+
+def test_a_session_that_lives_is_active_and_has_no_end(mcpctl: Mcpctl, paths: Paths) -> None:
+    journal = opened(paths, created(), call(1, 1))
+    (row,) = mcpctl("sessions", "ls", "--json").json
+    assert (row["status"], row["end_time"]) == ("active", None)
+    journal.close()
+
+
+def test_a_session_that_was_killed_is_closed_since_its_last_activity(mcpctl: Mcpctl, paths: Paths) -> None:
+    opened(paths, created(), call(1, 1)).close()
+    before = [file.read_bytes() for file in paths.sessions.iterdir()]
+    (row,) = mcpctl("sessions", "ls", "--json").json
+    assert (row["status"], row["end_time"]) == ("closed", row["last_activity"])
+    assert [file.read_bytes() for file in paths.sessions.iterdir()] == before
+
+
+def test_status_tells_the_living_from_the_closed_and_the_killed(mcpctl: Mcpctl, paths: Paths) -> None:
+    living, killed, closed = (f"{n}e551015-0000-4000-8000-000000000000" for n in range(3))
+    journal = opened(paths, created(living, 3))
+    opened(paths, created(killed, 2)).close()
+    session(paths, closed, 1)
+    assert ids(mcpctl, "--status", "active") == [living]
+    assert ids(mcpctl, "--status", "closed") == [killed, closed]
+    assert mcpctl("sessions", "ls", "--status", "closed", "--count").out == "2\n"
+    journal.close()
+
+
+def test_client_chooses_by_name(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    assert ids(mcpctl, "--client", "cursor") == [CURSOR]
+    assert ids(mcpctl, "--client", "nobody") == []
+
+
+@pytest.mark.parametrize("bad", ["open", "ACTIVE", ""])
+def test_an_unknown_status_is_refused_with_the_values_there_are(mcpctl: Mcpctl, bad: str) -> None:
+    ran = mcpctl("sessions", "ls", "--status", bad)
+    assert ran.code == 2
+    assert "active, closed" in ran.err

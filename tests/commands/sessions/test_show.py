@@ -1,0 +1,73 @@
+"""`mcpctl sessions show`"""
+
+import pytest
+
+from mcpctl.models import CALL_FIELDS, SESSION_FIELDS
+from mcpctl.paths import Paths
+from tests.conftest import Mcpctl
+from tests.recorded import CLAUDE, CURSOR, call_id, created, opened, session, started, two_sessions
+
+
+@pytest.mark.parametrize("ref", [CURSOR, CURSOR.upper(), CURSOR[:8], "2", "last"])
+def test_a_session_is_named_by_its_id_its_beginning_or_last(mcpctl: Mcpctl, paths: Paths, ref: str) -> None:
+    two_sessions(paths)
+    assert mcpctl("sessions", "show", ref, "--json").json["id"] == CURSOR
+
+
+def test_an_unknown_session_is_reported_with_the_command_that_lists_them(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    ran = mcpctl("sessions", "show", "01J9X")
+    assert ran.code == 3
+    assert ran.err == "mcpctl: no session '01J9X'\nhint: list them with: mcpctl sessions ls\n"
+
+
+def test_without_sessions_there_is_no_last_one(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("sessions", "show", "last", "--json")
+    assert (ran.code, ran.error["code"]) == (3, "session_not_found")
+
+
+def test_an_ambiguous_beginning_is_refused_with_what_it_could_be(mcpctl: Mcpctl, paths: Paths) -> None:
+    first, second = CLAUDE, CLAUDE[:-1] + "9"
+    session(paths, first, 0)
+    session(paths, second, 1)
+    ran = mcpctl("sessions", "show", CLAUDE[:-1])
+    assert ran.code == 2
+    assert first in ran.err
+    assert second in ran.err
+
+
+def test_calls_are_there_oldest_first_without_their_responses(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    row = mcpctl("sessions", "show", CURSOR, "--json").json
+    assert tuple(row) == (*SESSION_FIELDS, "tools", "calls")
+    assert [call["id"] for call in row["calls"]] == [call_id(4), call_id(5), call_id(6)]
+    assert set(row["calls"][0]) == set(CALL_FIELDS) - {"response", "session_id"}
+
+
+def test_tools_are_counted_most_called_first(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    forecast, note = mcpctl("sessions", "show", CLAUDE, "--json").json["tools"]
+    assert forecast == {
+        "server": "weather",
+        "tool": "get_forecast",
+        "calls": 2,
+        "failed": 1,
+        "total_tokens": 34,
+        "duration_ms": 24,
+    }
+    assert (note["tool"], note["calls"], note["failed"]) == ("add_note", 1, 0)
+
+
+def test_a_call_that_was_interrupted_by_a_kill_counts_as_failed(mcpctl: Mcpctl, paths: Paths) -> None:
+    opened(paths, created(), [started(1, 1)]).close()
+    row = mcpctl("sessions", "show", "last", "--json").json
+    assert (row["calls"][0]["status"], row["tools"][0]["failed"]) == ("interrupted", 1)
+
+
+def test_a_person_reads_fields_then_tools_then_calls(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    out = mcpctl("sessions", "show", CLAUDE).out
+    fields, tools, calls = out.split("\n\n")
+    assert fields.startswith(f"id:               {CLAUDE}\nclient_name:      claude-code\n")
+    assert tools.splitlines()[:2] == ["tools called:", "  weather:get_forecast  2 calls, 1 failed, 24 ms"]
+    assert [line.split()[0] for line in calls.splitlines()[1:]] == [call_id(1), call_id(2), call_id(3)]

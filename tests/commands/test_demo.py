@@ -1,0 +1,50 @@
+"""`mcpctl demo`: the whole loop, as a process."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.conftest import MCPCTL, Mcpctl
+
+pytestmark = pytest.mark.process
+
+SECONDS = 30
+"""What a slow machine may take; it is one to three on others."""
+
+
+def run(folder: Path, *options: str) -> str:
+    folder.mkdir(exist_ok=True)
+    env = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run([*MCPCTL, "demo", *options], env=env, capture_output=True, text=True, timeout=SECONDS)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_it_shows_the_whole_loop_and_leaves_nothing_behind(tmp_path: Path, home: Path) -> None:
+    out = run(tmp_path / "tmp")
+    assert "sees: tool_discovery, tool_execute" in out
+    for line in ("$ mcpctl tools ls", "$ mcpctl sessions show last", "$ mcpctl calls ls"):
+        assert line in out
+    assert re.search(r"weather:get_forecast +yes +- +- +yes +Get the forecast", out)
+    assert re.search(r"weather +get_forecast +R--O +tool_error", out)
+    assert "  error: days must be" in out or "  error: city must be" in out
+    assert list((tmp_path / "tmp").iterdir()) == []
+    assert not home.exists()
+    left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
+    assert not [line for line in left if any(str(tmp_path / "tmp") in word for word in line)]
+
+
+def test_with_keep_its_home_stays_and_is_named(tmp_path: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    out = run(tmp_path / "tmp", "--keep")
+    (kept,) = (tmp_path / "tmp").iterdir()
+    assert f"MCPCTL_HOME={kept}" in out
+    monkeypatch.setenv("MCPCTL_HOME", str(kept))
+    assert mcpctl("calls", "show", "last", "--json").json["status"] == "tool_error"
+
+
+def test_it_takes_no_arguments(mcpctl: Mcpctl) -> None:
+    assert mcpctl("demo", "x").code == 2

@@ -1,0 +1,214 @@
+"""What every list has in common: formats, fields, windows. Each claim holds for all of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from mcpctl.paths import Paths
+from tests.configured import DEMO, configure, demo_tools, stub
+from tests.conftest import Mcpctl
+from tests.recorded import two_sessions
+
+LISTS = {
+    "calls ls": "id",
+    "calls ls --kind discovery": "id",
+    "sessions ls": "id",
+    "servers ls": "name",
+    "tools ls": "key",
+    "tools search note forecast": "key",
+}
+"""Every list that needs no running server, and the field that tells its rows apart."""
+
+lists = pytest.mark.parametrize("words", LISTS)
+
+
+@pytest.fixture(autouse=True)
+def data(paths: Paths) -> None:
+    """Two servers with their tools, and two sessions."""
+    demo_tools(paths)
+    two_sessions(paths)
+
+
+def rows(mcpctl: Mcpctl, words: str, *options: str) -> list[dict[str, Any]]:
+    found = mcpctl(*words.split(), "--json", *options).json
+    assert isinstance(found, list)
+    return found
+
+
+@lists
+def test_json_is_one_array_with_one_object_a_line(mcpctl: Mcpctl, words: str) -> None:
+    ran = mcpctl(*words.split(), "--json")
+    lines = ran.out.splitlines()
+    assert [json.loads(line.lstrip("[,")) for line in lines[:-1]] == ran.json
+    assert lines[-1] == "]"
+    assert len(ran.json) > 1
+
+
+@lists
+def test_jsonl_has_the_rows_of_json_one_a_line(mcpctl: Mcpctl, words: str) -> None:
+    assert mcpctl(*words.split(), "--jsonl").jsonl == rows(mcpctl, words)
+
+
+@lists
+@pytest.mark.parametrize("format", ["json", "jsonl", "tsv", "table"])
+def test_format_names_any_format(mcpctl: Mcpctl, words: str, format: str) -> None:
+    ran = mcpctl(*words.split(), "--format", format)
+    if format in ("json", "jsonl"):
+        assert ran.out == mcpctl(*words.split(), f"--{format}").out
+    else:
+        assert ran.out == mcpctl(*words.split(), tty=format == "table").out
+
+
+@lists
+def test_a_pipe_gets_tabs_and_no_header_and_nothing_on_stderr(mcpctl: Mcpctl, words: str) -> None:
+    ran = mcpctl(*words.split())
+    ids = [line.split("\t")[0] for line in ran.out.splitlines()]
+    assert ids == [row[LISTS[words]] for row in rows(mcpctl, words)]
+    assert ran.err == ""
+
+
+@lists
+def test_a_terminal_gets_a_table_with_headings(mcpctl: Mcpctl, words: str) -> None:
+    ran = mcpctl(*words.split(), tty=True)
+    head, *body = ran.out.splitlines()
+    assert head.split()[0] == LISTS[words].upper()
+    assert [line.split()[0] for line in body] == [row[LISTS[words]] for row in rows(mcpctl, words)]
+
+
+@lists
+@pytest.mark.parametrize("option", ["--json", "--jsonl"])
+def test_fields_choose_and_order_the_members_of_json(mcpctl: Mcpctl, words: str, option: str) -> None:
+    first, *_, last = rows(mcpctl, words)[0]
+    printed = mcpctl(*words.split(), "--fields", f"{last},{first}", option)
+    chosen = printed.json if option == "--json" else printed.jsonl
+    assert [list(row) for row in chosen] == [[last, first]] * len(chosen)
+    assert chosen == [{name: row[name] for name in (last, first)} for row in rows(mcpctl, words)]
+
+
+@lists
+def test_fields_choose_and_order_the_columns_of_tsv(mcpctl: Mcpctl, words: str) -> None:
+    name = LISTS[words]
+    both = mcpctl(*words.split(), "--fields", f" {name} , {name}").out
+    assert both.splitlines() == [f"{row[name]}\t{row[name]}" for row in rows(mcpctl, words)]
+
+
+@lists
+def test_fields_choose_the_columns_of_a_table(mcpctl: Mcpctl, words: str) -> None:
+    name = LISTS[words]
+    ran = mcpctl(*words.split(), "--fields", name, tty=True)
+    assert ran.out.split() == [name.upper(), *(row[name] for row in rows(mcpctl, words))]
+
+
+@lists
+def test_an_unknown_field_is_refused_with_the_fields_there_are(mcpctl: Mcpctl, words: str) -> None:
+    ran = mcpctl(*words.split(), "--fields", "bogus", "--json")
+    assert ran.code == 2
+    assert "unknown field 'bogus'" in ran.err
+    assert all(name in ran.err for name in rows(mcpctl, words)[0])
+
+
+@lists
+def test_fields_that_name_none_are_refused(mcpctl: Mcpctl, words: str) -> None:
+    assert mcpctl(*words.split(), "--fields", ",").code == 2
+
+
+@lists
+@pytest.mark.parametrize("two", ["--json --jsonl", "--json --format tsv", "--jsonl --format json"])
+def test_two_formats_are_refused(mcpctl: Mcpctl, words: str, two: str) -> None:
+    ran = mcpctl(*words.split(), *two.split())
+    assert ran.code == 2
+    assert "give one of --json, --jsonl and --format" in ran.err
+
+
+@lists
+def test_an_unknown_format_is_refused_with_the_formats_there_are(mcpctl: Mcpctl, words: str) -> None:
+    ran = mcpctl(*words.split(), "--format", "xml")
+    assert ran.code == 2
+    assert "table, tsv, json, jsonl" in ran.err
+
+
+@lists
+def test_limit_and_offset_are_a_window_of_the_rows(mcpctl: Mcpctl, words: str) -> None:
+    every = rows(mcpctl, words)
+    assert rows(mcpctl, words, "--limit", "1") == every[:1]
+    assert rows(mcpctl, words, "--limit", "1", "--offset", "1") == every[1:2]
+    assert rows(mcpctl, words, "--offset", "1") == every[1:]
+    assert rows(mcpctl, words, "--offset", str(len(every))) == []
+
+
+@lists
+def test_a_limit_of_zero_is_no_limit(mcpctl: Mcpctl, words: str) -> None:
+    assert rows(mcpctl, words, "--limit", "0") == rows(mcpctl, words)
+
+
+@lists
+@pytest.mark.parametrize("bad", ["-1", "x", "1.5"])
+def test_a_limit_that_is_no_number_is_refused(mcpctl: Mcpctl, words: str, bad: str) -> None:
+    assert mcpctl(*words.split(), "--limit", bad).code == 2
+
+
+@lists
+def test_count_prints_the_true_total_alone(mcpctl: Mcpctl, words: str) -> None:
+    total = len(rows(mcpctl, words))
+    for options in ([], ["--limit", "1"], ["--offset", "1"], ["--json"]):
+        assert mcpctl(*words.split(), "--count", *options).out == f"{total}\n"
+
+
+@pytest.mark.parametrize("words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x"])
+def test_nothing_is_an_empty_array_and_no_failure(
+    mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("MCPCTL_HOME", str(tmp_path / "another"))
+    ran = mcpctl(*words.split(), "--json")
+    assert (ran.out, ran.err, ran.code) == ("[]\n", "", 0)
+    assert mcpctl(*words.split()).out == ""
+    assert mcpctl(*words.split(), "--jsonl").out == ""
+    assert mcpctl(*words.split(), "--count").out == "0\n"
+
+
+@pytest.mark.parametrize("words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x"])
+def test_a_terminal_is_told_what_to_do_when_there_is_nothing(
+    mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
+) -> None:
+    monkeypatch.setenv("MCPCTL_HOME", str(tmp_path / "another"))
+    ran = mcpctl(*words.split(), tty=True)
+    assert ran.out == ""
+    assert len(ran.err.splitlines()) == 1
+
+
+def test_a_terminal_gets_the_first_fifty_rows_and_is_told_of_the_rest(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {f"server-{number:03}": stub() for number in range(60)})
+    ran = mcpctl("servers", "ls", tty=True)
+    assert len(ran.out.splitlines()) == 51
+    assert ran.err == "50 of 60 servers; --limit 0 shows all\n"
+    assert len(mcpctl("servers", "ls", "--limit", "0", tty=True).out.splitlines()) == 61
+
+
+@pytest.mark.parametrize("format", ["auto", "tsv", "json", "jsonl", "table"])
+def test_a_pipe_never_loses_rows(mcpctl: Mcpctl, paths: Paths, format: str) -> None:
+    configure(paths, {f"server-{number:03}": stub() for number in range(60)})
+    assert mcpctl("servers", "ls", "--format", format).out.count("server-") == 60
+
+
+def test_a_warning_goes_to_stderr_and_leaves_json_whole(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {**DEMO, "new": stub()})
+    ran = mcpctl("tools", "ls", "--json")
+    assert len(ran.json) == 7
+    assert "not listed yet: new" in ran.err
+
+
+@lists
+@pytest.mark.parametrize("format", ["table", "tsv", "json"])
+def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words: str, format: str) -> None:
+    options = [*words.split(), "--format", format]
+    if format == "json" and LISTS[words] in ("key", "name"):
+        # The one field that is a time of this run, and the one that is a path of this machine.
+        left_out = ("listed_at", "command")
+        options += ["--fields", ",".join(name for name in rows(mcpctl, words)[0] if name not in left_out)]
+    elif LISTS[words] == "name":
+        options += ["--fields", "name,enabled,transport,tools,args,problem"]
+    snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
+    snapshot.assert_match(mcpctl(*options).out, f"{words.replace(' ', '_')}.{format}")

@@ -1,0 +1,104 @@
+"""`mcpctl tools refresh`, on real servers."""
+
+import sys
+
+import pytest
+
+from mcpctl.paths import Paths
+from tests.configured import DEMO, configure, listed
+from tests.conftest import Mcpctl
+from tests.servers import command
+
+pytestmark = pytest.mark.process
+
+
+def server(name: str, *args: object) -> dict[str, object]:
+    words = command(name, *args)
+    return {"command": words[0], "args": words[1:]}
+
+
+def test_the_tools_of_every_server_are_listed_and_then_known(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths)
+    rows = mcpctl("tools", "refresh", "--json").json
+    assert [(row["server"], row["tools"], row["revision"]) for row in rows] == [
+        ("notes", 4, "2025-11-25"),
+        ("weather", 3, "2025-11-25"),
+    ]
+    assert all(isinstance(row["duration_ms"], int) for row in rows)
+    assert mcpctl("tools", "ls", "--count").out == "7\n"
+
+
+def test_pages_are_read_to_the_end(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"pages": server("pages", 25)})
+    assert mcpctl("tools", "refresh", "--fields", "tools").out == "26\n"
+    assert mcpctl("tools", "ls", "--count").out == "26\n"
+
+
+def test_only_the_named_servers_are_asked(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths)
+    assert mcpctl("tools", "refresh", "notes", "--fields", "server").out == "notes\n"
+    assert "not listed yet: weather" in mcpctl("tools", "ls").err
+
+
+def test_one_that_does_not_start_fails_but_the_others_are_listed(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {**DEMO, "gone": server("exits")})
+    ran = mcpctl("tools", "refresh", "--json")
+    assert ran.code == 4
+    assert ran.error["code"] == "refresh_failed"
+    assert "server 'gone' did not start" in ran.error["message"]
+    assert "cannot find my configuration" in ran.error["message"]
+    assert mcpctl("tools", "ls", "--count").out == "7\n"
+
+
+def test_a_missing_command_is_named(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": {"command": "no-such-command-anywhere"}})
+    ran = mcpctl("tools", "refresh")
+    assert ran.code == 4
+    assert "'no-such-command-anywhere'" in ran.err
+
+
+def test_a_variable_that_is_not_set_is_named(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": {**DEMO["notes"], "env": {"TOKEN": "${NO_SUCH_VARIABLE}"}}})
+    ran = mcpctl("tools", "refresh")
+    assert ran.code == 4
+    assert "NO_SUCH_VARIABLE" in ran.err
+
+
+def test_one_that_hangs_is_given_up_after_its_timeout(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": {**server("hangs"), "start_timeout_s": 0.2}})
+    ran = mcpctl("tools", "refresh")
+    assert ran.code == 4
+    assert "no answer within 0.2 s" in ran.err
+
+
+def test_a_disabled_server_is_refused_and_the_way_to_enable_it_named(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"notes": {**DEMO["notes"], "enabled": False}})
+    ran = mcpctl("tools", "refresh", "notes")
+    assert ran.code == 6
+    assert "mcpctl servers enable notes" in ran.err
+
+
+def test_an_unknown_server_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths)
+    ran = mcpctl("tools", "refresh", "nots")
+    assert ran.code == 3
+    assert "did you mean 'notes'?" in ran.err
+
+
+def test_an_entry_that_cannot_be_used_says_why(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": {"command": "x", "colour": "red"}})
+    ran = mcpctl("tools", "refresh", "s", "--json")
+    assert (ran.code, ran.error["code"]) == (5, "server_unusable")
+    assert "servers.s.colour" in ran.error["message"]
+
+
+def test_without_servers_there_is_nothing_to_do(mcpctl: Mcpctl) -> None:
+    assert mcpctl("tools", "refresh", "--json").json == []
+
+
+def test_an_empty_list_that_a_person_asked_for_is_believed(mcpctl: Mcpctl, paths: Paths) -> None:
+    program = "from mcpctl.demo.stdio_server import Server; Server('empty').run()"
+    configure(paths, {"empty": {"command": sys.executable, "args": ["-c", program]}})
+    listed(paths, "empty", [{"name": "old", "inputSchema": {}}])
+    assert mcpctl("tools", "refresh", "--fields", "tools").out == "0\n"
+    assert mcpctl("tools", "ls", "--count").out == "0\n"

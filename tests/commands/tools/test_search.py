@@ -1,0 +1,62 @@
+"""`mcpctl tools search`"""
+
+from mcpctl.paths import Paths
+from tests.configured import DEMO, demo_tools
+from tests.conftest import Mcpctl
+
+
+def test_the_best_match_is_first_and_relevance_never_rises(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    rows = mcpctl("tools", "search", "forecast", "weather", "--json").json
+    assert rows[0]["key"] == "weather:get_forecast"
+    relevances = [row["relevance"] for row in rows]
+    assert relevances == sorted(relevances, reverse=True)
+    assert all(0 < relevance <= 1 for relevance in relevances)
+
+
+def test_the_words_of_a_query_need_no_quotes(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    apart, together = mcpctl("tools", "search", "delete", "note"), mcpctl("tools", "search", "delete note")
+    assert apart.out == together.out
+
+
+def test_an_exact_name_is_first_with_full_relevance(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    for query in ("set_alert", "weather:set_alert"):
+        first = mcpctl("tools", "search", query, "--json").json[0]
+        assert (first["key"], first["relevance"]) == ("weather:set_alert", 1.0)
+
+
+def test_filters_leave_out_and_never_change_a_relevance(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    every = mcpctl("tools", "search", "note", "--json").json
+    some = mcpctl("tools", "search", "note", "--read-only", "--server", "notes", "--json").json
+    assert some == [row for row in every if row["server"] == "notes" and row["read_only"]["effective"]]
+    assert 0 < len(some) < len(every)
+
+
+def test_words_that_no_tool_has_are_named_on_stderr(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "search", "xylophone", "--json")
+    assert ran.json == []
+    assert "xylophone" in ran.err
+
+
+def test_a_forbidden_tool_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, {**DEMO, "weather": {**DEMO["weather"], "tools": {"set_alert": False}}})
+    found = mcpctl("tools", "search", "set_alert", "--json").json
+    assert "weather:set_alert" not in [row["key"] for row in found]
+
+
+def test_an_unknown_server_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    assert mcpctl("tools", "search", "note", "--server", "nots").code == 3
+
+
+def test_a_query_is_required(mcpctl: Mcpctl) -> None:
+    assert mcpctl("tools", "search").code == 2
+
+
+def test_control_characters_in_a_query_never_reach_the_terminal(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    mcpctl("tools", "search", "a\x1b[2Jb \x9b31m")

@@ -1,0 +1,61 @@
+"""`mcpctl tools show`"""
+
+import json
+
+import pytest
+
+from mcpctl.paths import Paths
+from tests.configured import DEMO, configure, demo_tools, listed, stub
+from tests.conftest import Mcpctl
+
+
+@pytest.mark.parametrize("key", ["weather:get_forecast", "weather.get_forecast"])
+def test_a_key_is_taken_in_both_spellings(mcpctl: Mcpctl, paths: Paths, key: str) -> None:
+    demo_tools(paths)
+    assert mcpctl("tools", "show", key, "--json").json["key"] == "weather:get_forecast"
+
+
+def test_the_definition_is_there_exactly_as_the_server_sent_it(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": stub()})
+    definition = {"name": "t", "extra": {"number": 1.0, "big": 10**30}, "inputSchema": {"type": "object"}}
+    listed(paths, "s", [definition])
+    ran = mcpctl("tools", "show", "s:t", "--json")
+    assert json.dumps(definition) in ran.out
+
+
+def test_a_person_reads_what_the_tool_does_and_how_it_behaves(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    out = mcpctl("tools", "show", "notes:delete_note").out
+    assert out.startswith("notes:delete_note\nDelete a note\n")
+    assert "destructive: yes (declared): it may destroy or overwrite" in out
+    assert '"description": "The note\'s id' in out
+
+
+def test_a_hint_that_nobody_declared_is_said_to_be_so(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    out = mcpctl("tools", "show", "weather:convert_temperature").out
+    assert out.count("not declared; counts as: ") == 4
+
+
+@pytest.mark.parametrize("key", ["weather:get_forcast", "get_forcast", "wether:get_forecast", "weather.get_forcast"])
+def test_an_unknown_key_is_not_found_and_the_near_key_is_named(mcpctl: Mcpctl, paths: Paths, key: str) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "show", key, "--json")
+    assert ran.code == 3
+    assert ran.error == {
+        "code": "tool_not_found",
+        "message": f"no tool '{key}'",
+        "hint": "did you mean 'weather:get_forecast'?",
+    }
+
+
+def test_with_nothing_near_the_hint_is_how_to_list_tools(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "show", "zzz:qqq")
+    assert "hint: list tools with: mcpctl tools ls" in ran.err
+
+
+def test_a_forbidden_tool_is_shown_as_such(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, {**DEMO, "weather": {**DEMO["weather"], "tools": {"set_alert": False}}})
+    assert "not permitted" in mcpctl("tools", "show", "weather:set_alert").out
+    assert mcpctl("tools", "show", "weather:set_alert", "--json").json["permitted"] is False

@@ -1,0 +1,42 @@
+"""Servers for tests: a config.toml that names real ones, and what they listed, put where `tools refresh` puts it."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+import tomli_w
+
+from mcpctl import config
+from mcpctl.catalog import cache
+from mcpctl.demo import notes, weather
+from mcpctl.paths import Paths
+from mcpctl.store import state
+
+DEMO = {name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")}
+
+
+def configure(paths: Paths, servers: Mapping[str, Any] = DEMO, **sections: Any) -> None:
+    """Write config.toml."""
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(tomli_w.dumps({"servers": servers, **sections}), encoding="utf-8")
+
+
+def stub(*args: str) -> dict[str, Any]:
+    """A server's table, for tests that never start it."""
+    return {"command": "true", "args": list(args)}
+
+
+def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]]) -> None:
+    """Keep these as what a configured server lists."""
+    fingerprint = config.load(paths.config).servers[server].fingerprint
+    with closing(state.connect(paths)) as db:
+        cache.replace(db, server, fingerprint, [json.dumps(definition).encode() for definition in definitions])
+
+
+def demo_tools(paths: Paths, servers: Mapping[str, Any] = DEMO) -> None:
+    """The two bundled servers, configured and listed."""
+    configure(paths, servers)
+    for name, server in (("notes", notes.server), ("weather", weather.server)):
+        listed(paths, name, [definition for definition, _ in server.tools.values()])

@@ -1,0 +1,199 @@
+"""A session's journal: whole lines, one owner, nothing lost to what came after."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from mcpctl import posix
+from mcpctl.paths import Paths
+from mcpctl.store import calls, index, journal, lines
+from mcpctl.store.journal import Journal
+from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
+
+
+def recorded_ids(paths: Paths) -> list[str]:
+    with index.opened(paths) as db:
+        return [row["id"] for row in calls.find(db).rows(None, 0)]
+
+
+def test_a_journal_begins_with_its_session_and_is_its_owners_alone(paths: Paths) -> None:
+    owned = Journal.create(paths.sessions, created())
+    assert lines.decode(owned.path.read_bytes()) == created()
+    assert owned.path.name.endswith(f"_{CLAUDE}.jsonl")
+    assert owned.path.stat().st_mode & 0o777 == 0o600
+    assert paths.sessions.stat().st_mode & 0o777 == 0o700
+    assert [file.name for file in paths.sessions.iterdir()] == [owned.path.name]
+    owned.close()
+
+
+def test_a_journal_is_locked_from_its_first_moment_until_it_is_closed(paths: Paths) -> None:
+    owned = Journal.create(paths.sessions, created())
+    assert journal.is_alive(owned.path)
+    owned.close()
+    assert not journal.is_alive(owned.path)
+
+
+@pytest.mark.process
+def test_a_killed_process_gives_up_its_lock(paths: Paths) -> None:
+    program = (
+        "import os, sys; from mcpctl.paths import find; from tests.recorded import created, opened\n"
+        "journal = opened(find(), created()); print(journal.path, flush=True); sys.stdin.read()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdout
+    process.stdout.readline()
+    (path,) = paths.sessions.glob("*.jsonl")
+    assert journal.is_alive(path)
+    process.kill()
+    process.communicate(timeout=30)
+    assert not journal.is_alive(path)
+
+
+def test_a_line_is_appended_with_one_write(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    written: list[bytes] = []
+    owned = Journal.create(paths.sessions, created())
+    write = os.write
+
+    def seen(fd: int, data: bytes) -> int:
+        written.append(bytes(data))
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", seen)
+    text = b"".join(map(lines.encode, call(1, 1)))
+    owned.append(text)
+    assert written == [text]
+    owned.close()
+
+
+def test_a_torn_last_line_is_skipped_and_the_lines_before_are_kept(paths: Paths) -> None:
+    owned = opened(paths, created(), call(1, 1))
+    owned.append(lines.encode(started(2, 2))[:-20])
+    owned.close()
+    assert recorded_ids(paths) == [call_id(1)]
+
+
+def test_a_line_that_is_none_is_reported_once_by_file_and_place(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owned = opened(paths, created(), call(1, 1))
+    place = owned.path.stat().st_size
+    owned.append(b'{"v": 1, "type": "calls.started", "id"\n' + lines.encode(started(2, 2)))
+    owned.close()
+    assert recorded_ids(paths) == [call_id(2), call_id(1)]
+    assert capsys.readouterr().err == f"mcpctl: {owned.path.name}: the line at byte {place} cannot be read; skipped\n"
+    recorded_ids(paths)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    "rubbish", [b"\n", b"\xff\xfe\n", b"null\n", b"[1]\n", b'{"type": "later.kind"}\n', b"[" * 9999 + b"\n"]
+)
+def test_no_line_costs_the_lines_around_it(paths: Paths, rubbish: bytes) -> None:
+    owned = opened(paths, created(), call(1, 1))
+    owned.append(rubbish + lines.encode(started(2, 2)))
+    owned.close()
+    assert recorded_ids(paths) == [call_id(2), call_id(1)]
+
+
+def test_a_member_that_a_newer_version_adds_is_no_hindrance(paths: Paths) -> None:
+    owned = opened(paths, created())
+    owned.append(lines.encode(started(1, 1))[:-2] + b',"later":{"x":1}}\n')
+    owned.close()
+    assert recorded_ids(paths) == [call_id(1)]
+
+
+def test_a_line_that_did_not_fit_is_not_continued_by_the_next(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    owned = opened(paths, created(), call(1, 1))
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:50]))
+        with pytest.raises(OSError):
+            owned.append(lines.encode(started(2, 2)))
+    owned.append(lines.encode(started(3, 3)))
+    owned.close()
+    assert recorded_ids(paths) == [call_id(3), call_id(1)]
+
+
+def test_a_session_of_the_dead_is_closed_after_a_torn_line(paths: Paths) -> None:
+    owned = opened(paths, created(), call(1, 1))
+    owned.append(lines.encode(started(2, 2))[:-20])
+    owned.close()
+    assert journal.close_for_the_dead(owned.path, CLAUDE, at(1))
+    last = lines.decode(owned.path.read_bytes().splitlines()[-1])
+    assert isinstance(last, lines.SessionClosed)
+    assert (last.id, last.end_time) == (CLAUDE, at(1))
+    assert recorded_ids(paths) == [call_id(1)]
+
+
+def test_a_session_that_lives_is_neither_closed_nor_evicted(paths: Paths) -> None:
+    owned = opened(paths, created())
+    before = owned.path.read_bytes()
+    assert not journal.close_for_the_dead(owned.path, CLAUDE, at(1))
+    assert not journal.evict(owned.path)
+    assert owned.path.read_bytes() == before
+    owned.close()
+
+
+def test_a_session_that_is_gone_can_be_evicted_once(paths: Paths) -> None:
+    path = session(paths).path
+    assert journal.evict(path)
+    assert not path.exists()
+    assert not journal.evict(path)
+
+
+# ---- the day's command-line session
+
+
+def of_the_day(paths: Paths) -> Journal:
+    return Journal.of_the_day(paths.sessions, created(via="cli"))
+
+
+def test_commands_of_one_day_share_a_journal_and_hold_it_together(paths: Paths) -> None:
+    first, second = of_the_day(paths), of_the_day(paths)
+    assert (first.path, first.session_id) == (second.path, second.session_id)
+    first.close()
+    assert journal.is_alive(second.path, shared=True)
+    second.close()
+    assert not journal.is_alive(second.path, shared=True)
+    assert len(list(paths.sessions.iterdir())) == 1
+
+
+def test_the_days_session_has_one_beginning(paths: Paths) -> None:
+    for number in range(3):
+        shared = of_the_day(paths)
+        shared.append(lines.encode(started(number, number)))
+        shared.close(lines.encode(closed()))
+    kinds = [type(lines.decode(line)) for line in shared.path.read_bytes().splitlines()]
+    assert kinds == [lines.SessionCreated, lines.CallStarted, lines.CallStarted, lines.CallStarted]
+
+
+def test_a_days_session_that_was_evicted_is_begun_anew(paths: Paths) -> None:
+    first = of_the_day(paths)
+    first.close()
+    assert journal.evict(first.path)
+    second = of_the_day(paths)
+    assert second.path.exists()
+    second.close()
+
+
+def test_a_half_line_of_one_command_costs_no_line_of_the_next(paths: Paths) -> None:
+    first = of_the_day(paths)
+    first.append(lines.encode(started(1, 1))[:-20])
+    first.close()
+    second = of_the_day(paths)
+    second.append(lines.encode(started(2, 2)))
+    second.close()
+    assert recorded_ids(paths) == [call_id(2)]
+
+
+def test_a_lock_that_another_holds_is_not_had(paths: Paths) -> None:
+    path = session(paths).path
+    first, second = os.open(path, os.O_RDONLY), os.open(path, os.O_RDONLY)
+    assert posix.lock(first, shared=True)
+    assert posix.lock(second, shared=True)
+    assert not posix.lock(second)
+    os.close(first)
+    assert posix.lock(second)
+    os.close(second)

@@ -1,0 +1,309 @@
+"""The recorder: the line before the answer, cut and redacted; failing to write stops no call."""
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.config import RecordSettings
+from mcpctl.paths import Paths
+from mcpctl.store import calls, index, lines, sessions
+from mcpctl.store.recorder import ENCODING, Client, OpenCall, Recorder
+from mcpctl.store.redact import MARK
+
+CLIENT = Client("claude-code", "2.0", "2025-11-25", b'{"roots":{}}')
+
+
+def recorder(paths: Paths, **settings: Any) -> Recorder:
+    made = Recorder(paths, RecordSettings(**settings))
+    made.client = CLIENT
+    return made
+
+
+def begin(made: Recorder, arguments: bytes = b"{}", tool: str = "t") -> OpenCall:
+    return made.call_started("s", tool, arguments, request_id=b'"a"', annotations=b"null", client=CLIENT)
+
+
+def rows(paths: Paths) -> list[dict[str, Any]]:
+    """The calls on record, oldest first, their JSON decoded."""
+    with index.opened(paths) as db:
+        found = [dict(row) for row in calls.find(db).rows(None, 0)]
+    for row in found:
+        for name in ("arguments", "response", "error", "request_id"):
+            row[name] = None if row[name] is None else json.loads(row[name])
+    return found[::-1]
+
+
+def only(paths: Paths) -> dict[str, Any]:
+    (row,) = rows(paths)
+    return row
+
+
+def session_count(paths: Paths) -> int:
+    with index.opened(paths) as db:
+        return sessions.find(db).count()
+
+
+def test_a_connection_that_only_shakes_hands_leaves_nothing(paths: Paths) -> None:
+    made = recorder(paths)
+    made.flush()
+    made.close()
+    assert not paths.data.exists()
+
+
+def test_a_call_is_on_disk_when_flush_returns(paths: Paths) -> None:
+    made = recorder(paths)
+    open_call = begin(made, b'{"a":1}')
+    made.flush()
+    assert only(paths)["status"] == "running"
+    made.call_finished(open_call, "ok", response=b'{"content":[]}')
+    made.flush()
+    row = only(paths)
+    assert (row["status"], row["arguments"], row["response"]) == ("ok", {"a": 1}, {"content": []})
+    made.close()
+
+
+def test_a_call_and_its_session_say_who_and_what(paths: Paths) -> None:
+    made = recorder(paths)
+    made.call_finished(begin(made, b'{"a":1}'), "ok", response=b'{"b":22}')
+    made.close()
+    row = only(paths)
+    assert row["request_id"] == "a"
+    known = {name: row[name] for name in ("via", "server", "tool", "client_name", "client_version", "session_id")}
+    assert known == {
+        "via": "client",
+        "server": "s",
+        "tool": "t",
+        "client_name": "claude-code",
+        "client_version": "2.0",
+        "session_id": made.session_id,
+    }
+    with index.opened(paths) as db:
+        (session,) = sessions.find(db).rows(None, 0)
+    assert (session["client_name"], session["protocol_version"]) == ("claude-code", "2025-11-25")
+    assert session["status"] == "closed"
+
+
+def test_tokens_are_a_quarter_of_the_bytes_and_say_so(paths: Paths) -> None:
+    made = recorder(paths)
+    made.call_finished(begin(made, b'{"a":1}'), "ok", response=b'{"b":2222}')
+    made.close()
+    row = only(paths)
+    assert (row["input_tokens"], row["output_tokens"], row["total_tokens"]) == (2, 3, 5)
+    assert row["encoding"] == ENCODING == "estimate:bytes/4"
+
+
+def test_an_error_counts_where_there_is_no_response(paths: Paths) -> None:
+    made = recorder(paths)
+    made.call_finished(begin(made), "failed", error=b'{"code":"x"}')
+    made.close()
+    row = only(paths)
+    assert (row["response"], row["error"], row["response_bytes"], row["output_tokens"]) == (None, {"code": "x"}, 0, 3)
+
+
+def test_a_long_response_is_cut_and_its_true_size_kept(paths: Paths) -> None:
+    made = recorder(paths, max_response_kb=1)
+    response = json.dumps({"text": "x y " * 1000}).encode()
+    made.call_finished(begin(made), "ok", response=response)
+    made.close()
+    row = only(paths)
+    assert (row["response_bytes"], row["response_truncated"]) == (len(response), True)
+    assert response.decode().startswith(row["response"])
+    assert 900 < len(row["response"]) <= 1024
+
+
+def test_a_response_at_the_limit_is_whole(paths: Paths) -> None:
+    made = recorder(paths, max_response_kb=1)
+    response = b'"' + b"x" * 1022 + b'"'
+    made.call_finished(begin(made), "ok", response=response)
+    made.close()
+    row = only(paths)
+    assert (row["response"], row["response_truncated"]) == ("x" * 1022, False)
+
+
+def test_long_arguments_are_cut_too(paths: Paths) -> None:
+    made = recorder(paths, max_response_kb=1)
+    begin(made, json.dumps({"text": "x y " * 1000}).encode())
+    made.close()
+    assert len(only(paths)["arguments"]) <= 1024
+
+
+def test_secrets_are_redacted_in_arguments_responses_errors_and_searches(paths: Paths) -> None:
+    made = recorder(paths, redact_keys=["pin"])
+    secret = "hunter2-hunter2"
+    members = json.dumps({"password": secret, "pin": secret, "city": "Oslo"}).encode()
+    made.call_finished(begin(made, members), "failed", response=members, error=members)
+    made.discovery_finished(
+        [f"with token={secret}"], f"my password={secret} is", provider="bm25", fallback=None, results=[], started=0.0,
+        answer_bytes=4,
+    )  # fmt: skip
+    made.close()
+    (journal,) = paths.sessions.iterdir()
+    assert secret.encode() not in journal.read_bytes()
+    row = only(paths)
+    marks = {row[name][key] for name in ("arguments", "response", "error") for key in ("password", "pin")}
+    assert len(marks) == 1
+    assert MARK.fullmatch(marks.pop())
+    assert row["arguments"]["city"] == "Oslo"
+
+
+def test_a_long_context_is_cut_and_then_redacted(paths: Paths) -> None:
+    made = recorder(paths, max_response_kb=1)
+    context = "x" * 1000 + " ghp_" + "Zz9" * 12
+    made.discovery_finished(["q"], context, provider="p", fallback=None, results=[], started=0.0, answer_bytes=0)
+    made.close()
+    with index.opened(paths) as db:
+        (row,) = calls.find_discoveries(db).rows(None, 0)
+    assert row["context"].strip() == "x" * 1000
+
+
+def test_equal_secrets_are_recognisable_across_sessions_of_one_home(paths: Paths) -> None:
+    for _ in range(2):
+        made = recorder(paths)
+        begin(made, b'{"token":"hunter2"}')
+        made.close()
+    first, second = rows(paths)
+    assert first["arguments"] == second["arguments"]
+
+
+def test_every_session_has_an_id_of_its_own_that_is_a_uuid(paths: Paths) -> None:
+    ids = {Recorder(paths, RecordSettings()).session_id for _ in range(50)}
+    assert len(ids) == 50
+    assert {uuid.UUID(id_).version for id_ in ids} == {4}
+
+
+# ---- where it cannot be written
+
+
+def test_a_folder_that_cannot_be_written_is_said_once_and_stops_nothing(
+    paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths.data.mkdir(parents=True)
+    paths.sessions.write_text("in the way", encoding="utf-8")
+    made = recorder(paths)
+    for _ in range(5):
+        made.call_finished(begin(made), "ok", response=b"{}")
+        made.flush()
+    made.close()
+    err = capsys.readouterr().err
+    assert err.count("\n") == 1
+    assert "calls go on but are not recorded" in err
+
+
+def test_a_disk_that_is_full_for_a_while_costs_no_call(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = recorder(paths)
+    made.call_finished(begin(made, tool="before"), "ok", response=b"{}")
+    made.flush()
+
+    def full(fd: int, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for _ in range(3):
+            made.call_finished(begin(made, tool="during"), "ok", response=b"{}")
+            made.flush()
+    made.call_finished(begin(made, tool="after"), "ok", response=b"{}")
+    made.flush()
+    made.close()
+    assert [row["tool"] for row in rows(paths)] == ["before", "during", "during", "during", "after"]
+    assert {row["status"] for row in rows(paths)} == {"ok"}
+    assert capsys.readouterr().err.count("No space left on device") == 1
+
+
+def test_a_line_half_written_is_whole_later(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = recorder(paths)
+    made.call_finished(begin(made, tool="before"), "ok", response=b"{}")
+    made.flush()
+    write = os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[: len(data) // 2]))
+        made.call_finished(begin(made, tool="during"), "ok", response=b"{}")
+        made.flush()
+    made.call_finished(begin(made, tool="after"), "ok", response=b"{}")
+    made.close()
+    assert [row["tool"] for row in rows(paths)] == ["before", "during", "after"]
+    with index.opened(paths) as db:
+        (session,) = sessions.find(db).rows(None, 0)
+    assert session["tool_call_count"] == 3
+
+
+LIMITED = """
+import sys
+import uuid
+from mcpctl.config import RecordSettings
+from mcpctl.paths import find
+from mcpctl.store.recorder import Client, Recorder
+made = Recorder(find(), RecordSettings())
+for number in range(200):
+    call = made.call_started("s", "t", b"{}", request_id=b"1", annotations=b"null", client=Client())
+    made.flush()
+    made.call_finished(call, "ok", response=b'"' + b"x" * 200 + b'"')
+    made.flush()
+    print(number, flush=True)
+made.close()
+"""
+
+
+@pytest.mark.process
+def test_a_limit_on_file_size_keeps_what_fitted_and_calls_going(paths: Paths) -> None:
+    def limit() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=30, preexec_fn=limit, check=True
+    )
+    assert len(done.stdout.splitlines()) == 200
+    assert done.stderr.count("calls go on but are not recorded") == 1
+    found = rows(paths)
+    assert len(found) > 30
+    assert {row["status"] for row in found[:-1]} == {"ok"}
+
+
+@pytest.mark.process
+def test_a_kill_at_any_moment_loses_no_call_that_was_answered(paths: Paths) -> None:
+    process = subprocess.Popen([sys.executable, "-c", LIMITED], stdout=subprocess.PIPE)
+    assert process.stdout
+    answered = [int(process.stdout.readline()) for _ in range(37)][-1]
+    process.kill()
+    rest, _ = process.communicate(timeout=30)
+    answered = int(rest.split()[-1]) if rest.split() else answered
+    assert len([row for row in rows(paths) if row["status"] == "ok"]) >= answered + 1
+
+
+def test_a_closed_session_is_closed_on_record(paths: Paths) -> None:
+    made = recorder(paths)
+    begin(made)
+    made.close()
+    (journal,) = paths.sessions.iterdir()
+    assert isinstance(lines.decode(journal.read_bytes().splitlines()[-1]), lines.SessionClosed)
+    assert session_count(paths) == 1
+
+
+def test_names_of_clients_are_data(paths: Paths) -> None:
+    made = recorder(paths)
+    made.client = Client("'; DROP TABLE calls; --\x1b[2J", "\u202e", None, b"null")
+    begin(made)
+    made.close()
+    with index.opened(paths) as db:
+        (session,) = sessions.find(db).rows(None, 0)
+    assert session["client_name"] == made.client.name
+
+
+def test_a_home_is_made_where_there_is_none(tmp_path: Path) -> None:
+    paths = Paths(tmp_path / "c", tmp_path / "a" / "b" / "data")
+    made = recorder(paths)
+    begin(made)
+    made.close()
+    assert only(paths)["tool"] == "t"

@@ -1,0 +1,149 @@
+"""How much is kept: the stalest closed sessions go first, the active never."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpctl.paths import Paths
+from mcpctl.store import index, lines, retention, sessions
+from mcpctl.store.journal import Journal
+from tests.recorded import at, call, closed, created, opened, raw, session
+
+MIB = 1 << 20
+
+
+def id_of(number: int) -> str:
+    return f"{number}e551015-0000-4000-8000-00000000000{number}"
+
+
+def left(paths: Paths) -> list[int]:
+    """The sessions that are on record, last activity first."""
+    with index.opened(paths) as db:
+        return [int(row["id"][0]) for row in sessions.find(db).rows(None, 0)]
+
+
+def tidy(paths: Paths, *, keep_sessions: int = 100, max_mb: int = 512) -> None:
+    retention.tidy(paths, keep_sessions=keep_sessions, max_mb=max_mb)
+
+
+def large(paths: Paths, number: int, mib: float, minute: float) -> Journal:
+    text = raw("x" * round(mib * MIB))
+    return session(paths, id_of(number), minute, call(number, minute, id_of(number), response=text))
+
+
+@pytest.fixture
+def living() -> Iterator[list[Journal]]:
+    journals: list[Journal] = []
+    yield journals
+    for journal in journals:
+        journal.close()
+
+
+def test_the_sessions_with_the_latest_activity_are_kept(paths: Paths) -> None:
+    for number, minute in ((1, 30), (2, 10), (3, 20), (4, 5)):
+        session(paths, id_of(number), 0, call(number, minute, id_of(number)))
+    tidy(paths, keep_sessions=2)
+    assert left(paths) == [1, 3]
+    assert len(list(paths.sessions.iterdir())) == 2
+
+
+def test_what_is_within_the_limits_stays(paths: Paths) -> None:
+    for number in range(3):
+        session(paths, id_of(number), number)
+    tidy(paths, keep_sessions=3, max_mb=1)
+    assert left(paths) == [2, 1, 0]
+
+
+def test_an_active_session_is_never_evicted_however_stale(paths: Paths, living: list[Journal]) -> None:
+    living.append(opened(paths, created(id_of(1), 0)))
+    for number in (2, 3):
+        session(paths, id_of(number), number)
+    tidy(paths, keep_sessions=1)
+    assert left(paths) == [3, 1]
+
+
+def test_an_active_session_counts(paths: Paths, living: list[Journal]) -> None:
+    session(paths, id_of(1), 1)
+    living.append(opened(paths, created(id_of(2), 2)))
+    tidy(paths, keep_sessions=1)
+    assert left(paths) == [2]
+
+
+def test_the_days_command_line_sessions_are_outside_the_count(paths: Paths) -> None:
+    for number in (1, 2, 3):
+        opened(paths, created(id_of(number), number, via="cli")).close(lines.encode(closed(id_of(number), number)))
+    session(paths, id_of(4), 0)
+    tidy(paths, keep_sessions=1)
+    assert left(paths) == [3, 2, 1, 4]
+
+
+def test_bytes_are_limited_too_and_the_stalest_make_room(paths: Paths) -> None:
+    for number in (1, 2, 3):
+        large(paths, number, 0.4, number)
+    tidy(paths, max_mb=1)
+    assert left(paths) == [3, 2]
+
+
+def test_the_newest_session_makes_no_room_for_staler_ones(paths: Paths) -> None:
+    session(paths, id_of(1), 1)
+    large(paths, 2, 0.9, 2)
+    large(paths, 3, 0.2, 3)
+    tidy(paths, max_mb=1)
+    assert left(paths) == [3]
+
+
+def test_a_session_that_was_killed_is_closed_and_then_counts_as_closed(paths: Paths) -> None:
+    opened(paths, created(id_of(1), 1)).close()
+    session(paths, id_of(2), 2)
+    tidy(paths, keep_sessions=1)
+    assert left(paths) == [2]
+
+
+def test_todays_command_line_session_is_not_closed(paths: Paths) -> None:
+    moment = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
+    first = created(via="cli")
+    first.timestamp = moment
+    shared = Journal.of_the_day(paths.sessions, first)
+    shared.close()
+    tidy(paths)
+    with index.opened(paths) as db:
+        (row,) = sessions.find(db).rows(None, 0)
+    assert (row["status"], row["end_time"]) == ("active", None)
+
+
+def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
+    first = created(via="cli")
+    first.timestamp = "2020-01-01T12:00:00.000Z"
+    Journal.of_the_day(paths.sessions, first).close()
+    tidy(paths)
+    with index.opened(paths) as db:
+        (row,) = sessions.find(db).rows(None, 0)
+    assert (row["status"], row["end_time"]) == ("closed", "2020-01-01T12:00:00.000Z")
+
+
+def test_what_a_killed_process_left_of_a_journal_it_began_is_removed_when_it_is_old(paths: Paths) -> None:
+    session(paths, id_of(1), 1)
+    old, young = (paths.sessions / name for name in ("old.new", "young.new"))
+    for file in (old, young):
+        file.write_bytes(b"{")
+    os.utime(old, (0, 0))
+    tidy(paths)
+    assert not old.exists()
+    assert young.exists()
+
+
+def test_tidying_what_is_not_there_is_no_failure(paths: Paths, home: Path) -> None:
+    tidy(paths)
+    assert left(paths) == []
+
+
+def test_a_session_without_activity_is_as_stale_as_its_beginning(paths: Paths) -> None:
+    session(paths, id_of(1), 3)
+    session(paths, id_of(2), 1, call(2, 4, id_of(2)))
+    tidy(paths, keep_sessions=1)
+    with index.opened(paths) as db:
+        (row,) = sessions.find(db).rows(None, 0)
+    assert row["last_activity"] > at(4)

@@ -1,0 +1,140 @@
+"""`state.db`: grown by steps, the same from wherever it starts."""
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths
+from mcpctl.store import state
+from tests.conftest import Mcpctl
+
+SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
+
+
+def memory() -> sqlite3.Connection:
+    return sqlite3.connect(":memory:", isolation_level=None)
+
+
+def schema(db: sqlite3.Connection) -> list[str]:
+    return [sql for (sql,) in db.execute(SCHEMA)]
+
+
+def test_every_step_has_a_name_of_its_own() -> None:
+    assert len({name for name, _ in state.STEPS}) == len(state.STEPS)
+
+
+@pytest.mark.parametrize("known", range(len(state.STEPS) + 1))
+def test_from_any_earlier_step_the_schema_is_the_same(known: int) -> None:
+    with closing(memory()) as fresh, closing(memory()) as older:
+        state.migrate(fresh)
+        state.migrate(older, state.STEPS[:known])
+        state.migrate(older)
+        assert schema(older) == schema(fresh)
+        assert list(older.iterdump()) == list(fresh.iterdump())
+
+
+def test_twice_changes_nothing(paths: Paths) -> None:
+    with closing(state.connect(paths)) as db:
+        db.execute("INSERT INTO settings VALUES ('x', 'y')")
+        before = list(db.iterdump())
+    with closing(state.connect(paths)) as db:
+        assert list(db.iterdump()) == before
+
+
+def test_a_step_that_fails_leaves_the_steps_before_it() -> None:
+    with closing(memory()) as db:
+        with pytest.raises(sqlite3.OperationalError):
+            state.migrate(db, (*state.STEPS, ("broken", "CREATE TABLE")))
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        assert {name for (name,) in db.execute("SELECT name FROM steps")} == {name for name, _ in state.STEPS}
+
+
+def newer(paths: Paths) -> None:
+    with closing(state.connect(paths)) as db:
+        db.execute("INSERT INTO steps VALUES ('from_the_future')")
+
+
+@pytest.mark.parametrize("words", ["tools ls", "tools search x", "tools show a:b", "servers ls"])
+def test_one_that_a_newer_version_wrote_is_refused(mcpctl: Mcpctl, paths: Paths, words: str) -> None:
+    newer(paths)
+    ran = mcpctl(*words.split(), "--json")
+    assert (ran.code, ran.error["code"]) == (5, "state_newer")
+    assert "from_the_future" in ran.error["message"]
+    assert "upgrade" in ran.error["hint"]
+
+
+@pytest.mark.parametrize("words", ["calls ls", "sessions ls", "db path"])
+def test_records_are_read_beside_a_newer_one(mcpctl: Mcpctl, paths: Paths, words: str) -> None:
+    newer(paths)
+    assert mcpctl(*words.split()).code == 0
+
+
+def test_one_that_is_no_database_is_done_without_and_what_mends_it_is_said(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.data.mkdir(parents=True)
+    paths.state.write_bytes(b"rubbish" * 1000)
+    ran = mcpctl("tools", "ls", "--json")
+    assert ran.json == []
+    assert f"rm {paths.state}" in ran.err
+
+
+def test_one_that_cannot_be_opened_is_done_without_and_said(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.state.mkdir(parents=True)
+    ran = mcpctl("tools", "ls", "--json")
+    assert ran.json == []
+    assert f"cannot write {paths.state}" in ran.err
+
+
+def test_whoever_needs_the_one_on_disk_is_told_why_it_cannot_be_had(paths: Paths) -> None:
+    paths.data.mkdir(parents=True)
+    paths.state.write_bytes(b"rubbish" * 1000)
+    with pytest.raises(Unusable) as raised:
+        state.connect(paths)
+    assert raised.value.code == "state_damaged"
+
+
+def test_a_command_that_reads_makes_none(mcpctl: Mcpctl, paths: Paths) -> None:
+    mcpctl("tools", "ls")
+    mcpctl("servers", "ls")
+    assert not paths.state.exists()
+
+
+def test_it_is_its_owners_alone(paths: Paths) -> None:
+    state.connect(paths).close()
+    assert paths.state.stat().st_mode & 0o777 == 0o600
+    assert paths.data.stat().st_mode & 0o777 == 0o700
+
+
+def test_the_redaction_key_is_made_once(paths: Paths) -> None:
+    first = state.redaction_key(paths)
+    assert len(first) == 32
+    assert state.redaction_key(paths) == first
+
+
+def test_where_no_key_can_be_kept_there_is_one_for_this_process(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    assert len(state.redaction_key(Paths(tmp_path / "c", tmp_path / "file" / "data"))) == 32
+
+
+@pytest.mark.process
+def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
+    program = "from mcpctl.paths import find; from mcpctl.store import state; print(state.redaction_key(find()).hex())"
+    processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(8)]
+    keys = {process.communicate(timeout=30)[0] for process in processes}
+    assert len(keys) == 1
+    with closing(state.connect(paths)) as db, closing(memory()) as fresh:
+        state.migrate(fresh)
+        assert schema(db) == schema(fresh)
+
+
+def test_the_schema(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
+    with closing(memory()) as db:
+        state.migrate(db)
+        snapshot.assert_match("".join(f"{sql};\n" for sql in schema(db)), "state.sql")

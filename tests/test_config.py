@@ -1,0 +1,323 @@
+"""config.toml: every mistake is named by file and key, and one bad entry never stops the others."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl import config
+from mcpctl.config import CannotLaunch, Server
+from mcpctl.errors import NotFound, Unusable
+
+GOOD = '[servers.good]\ncommand = "run"\n'
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+def load(file: Path, text: str) -> config.Config:
+    file.write_text(text, encoding="utf-8")
+    return config.load(file)
+
+
+def problem(file: Path, entry: str) -> str:
+    """What is wrong with `[servers.bad]`, beside a good one that has to stay usable."""
+    loaded = load(file, f"{GOOD}[servers.bad]\n{entry}\n")
+    assert list(loaded.enabled) == ["good"]
+    return loaded.problems["bad"].removeprefix(f"{file}: servers.bad")
+
+
+def failure(file: Path, text: str) -> Unusable:
+    with pytest.raises(Unusable) as raised:
+        load(file, text)
+    assert str(file) in raised.value.message
+    return raised.value
+
+
+# ---- the file
+
+
+def test_no_file_is_an_empty_configuration(file: Path) -> None:
+    loaded = config.load(file)
+    assert (loaded.servers, loaded.problems, loaded.search.answer_tokens) == ({}, {}, 2000)
+    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (100, 512, 64)
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ("servers = ", "end of document"),
+        ("x = 1\n[servers.a\n", "line 2, column 11"),
+        ('[servers.a]\ncommand = "x\n', "line 2, column 13"),
+        ("a = 1\na = 2\n", "line 2, column 6"),
+        ("a = nope\n", "line 1, column 5"),
+    ],
+)
+def test_broken_toml_is_named_by_file_line_and_column(file: Path, text: str, where: str) -> None:
+    error = failure(file, text)
+    assert error.code == "config_syntax"
+    assert where in error.message
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"\x00\xff", "é".encode("latin-1")])
+def test_what_is_no_utf_8_cannot_be_read(file: Path, content: bytes) -> None:
+    file.write_bytes(content)
+    with pytest.raises(Unusable) as raised:
+        config.load(file)
+    assert raised.value.code == "config_unreadable"
+    assert str(file) in raised.value.message
+
+
+def test_a_folder_cannot_be_read(file: Path) -> None:
+    file.mkdir()
+    with pytest.raises(Unusable):
+        config.load(file)
+
+
+def test_a_byte_order_mark_is_no_hindrance(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
+    assert list(config.load(file).servers) == ["good"]
+
+
+@pytest.mark.parametrize(("key", "near"), [("server", "servers"), ("serach", "search"), ("record", "records")])
+def test_an_unknown_section_is_refused_and_the_near_one_named(file: Path, key: str, near: str) -> None:
+    error = failure(file, f"[{key}]\n")
+    assert f"unknown key '{key}'" in error.message
+    assert f"'{near}'" in error.hint
+
+
+@pytest.mark.parametrize("section", ["projects", "policy"])
+def test_a_section_that_is_not_enforced_yet_is_refused(file: Path, section: str) -> None:
+    assert section in failure(file, f"[{section}.a]\n").message
+
+
+@pytest.mark.parametrize("text", ["servers = 5", "servers = []", "[[servers]]"])
+def test_servers_must_be_tables(file: Path, text: str) -> None:
+    assert "servers must be tables" in failure(file, text).message
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        ('[search]\nanswer_tokens = "many"', "search.answer_tokens: must be a whole number"),
+        ("[search]\nanswer_tokens = 1.5", "search.answer_tokens: must be a whole number"),
+        ("[search]\nanswer_tokens = 0", "search.answer_tokens: must be 1 or more"),
+        ("[search]\nanswer_token = 5", "search.answer_token: unknown key; did you mean 'answer_tokens'?"),
+        ("search = 5", "search: must be a table"),
+        ("[records]\nkeep_sessions = -1", "records.keep_sessions: must be 1 or more"),
+        ("[records]\nmax_mb = true", "records.max_mb: must be a whole number"),
+        ('[records]\nredact_keys = "x"', "records.redact_keys: must be a list"),
+        ("[records]\nredact_keys = [1]", "records.redact_keys[0]: must be text"),
+        ("[records]\nfsync = 1", "records.fsync: must be true or false"),
+    ],
+)
+def test_a_setting_that_is_wrong_is_named_with_what_it_must_be(file: Path, text: str, where: str) -> None:
+    error = failure(file, text)
+    assert (error.message, error.code) == (f"{file}: {where}", "config_key")
+
+
+def test_settings_are_taken(file: Path) -> None:
+    loaded = load(file, '[search]\nanswer_tokens = 5\n[records]\nredact_keys = ["pin"]\nfsync = true\n')
+    assert (loaded.search.answer_tokens, loaded.records.redact_keys, loaded.records.fsync) == (5, ["pin"], True)
+
+
+# ---- one server
+
+
+@pytest.mark.parametrize(
+    ("entry", "what"),
+    [
+        ("", ".command: is missing"),
+        ("command = 5", ".command: must be text"),
+        ('command = " "', ".command: must not be empty"),
+        ('command = "x"\nargs = "y"', ".args: must be a list"),
+        ('command = "x"\nargs = ["y", 1]', ".args[1]: must be text"),
+        ('command = "x"\nenv = {A = 1}', ".env: must be text"),
+        ('command = "x"\nenv = []', ".env: must be a table"),
+        ('command = "x"\nenabled = "yes"', ".enabled: must be true or false"),
+        ('command = "x"\nstart_timeout_s = "1"', ".start_timeout_s: must be a number"),
+        ('command = "x"\nstart_timeout_s = -1', ".start_timeout_s: must be a number of seconds, 0 or more"),
+        ('command = "x"\ncall_timeout_s = nan', ".call_timeout_s: must be a number of seconds, 0 or more"),
+        ('command = "x"\ncall_timeout_s = inf', ".call_timeout_s: must be a number of seconds, 0 or more"),
+        ('command = "x"\ntools = {rm = "no"}', ".tools.rm: must be true or false"),
+        ('command = "x"\ntools = ["rm"]', ".tools: must be a table"),
+        ('command = "x"\ncomand = "y"', ".comand: unknown key; did you mean 'command'?"),
+        ('command = "x"\ntool = {rm = false}', ".tool: unknown key; did you mean 'tools'?"),
+    ],
+)
+def test_a_key_that_is_wrong_is_named_with_what_it_must_be(file: Path, entry: str, what: str) -> None:
+    assert problem(file, entry) == what
+
+
+@pytest.mark.parametrize("key", ['url = "https://x"', 'transport = "http"', 'projects = ["a"]', "headers = {}"])
+def test_a_key_that_is_not_enforced_yet_is_refused(file: Path, key: str) -> None:
+    assert problem(file, f'command = "x"\n{key}').startswith(f".{key.split()[0]}: ")
+
+
+@pytest.mark.parametrize("name", ["a.b", "a b", "a:b", "", "é"])
+def test_a_name_that_cannot_be_part_of_a_key_is_a_problem(file: Path, name: str) -> None:
+    loaded = load(file, f'{GOOD}[servers."{name}"]\ncommand = "x"\n')
+    assert list(loaded.servers) == ["good"]
+    assert "letters, digits" in loaded.problems[name]
+
+
+def test_an_entry_that_is_no_table_is_a_problem(file: Path) -> None:
+    loaded = load(file, f"[servers]\nbad = 5\n{GOOD}")
+    assert list(loaded.servers) == ["good"]
+    assert loaded.problems["bad"] == f"{file}: servers.bad: must be a table"
+
+
+def test_servers_in_use_are_sorted_and_enabled(file: Path) -> None:
+    entries = {"b": "true", "c": "false", "a": "true"}
+    loaded = load(file, "".join(f'[servers.{n}]\ncommand = "x"\nenabled = {on}\n' for n, on in entries.items()))
+    assert list(loaded.enabled) == ["a", "b"]
+    assert set(loaded.servers) == {"a", "b", "c"}
+
+
+def test_asking_for_a_server_says_why_it_cannot_be_had(file: Path) -> None:
+    loaded = load(file, f"{GOOD}[servers.bad]\n")
+    assert loaded.server("good").command == "run"
+    with pytest.raises(NotFound, match="no server 'goof'") as missing:
+        loaded.server("goof")
+    assert missing.value.hint == "did you mean 'good'?"
+    with pytest.raises(Unusable, match=r"servers\.bad\.command: is missing"):
+        loaded.server("bad")
+
+
+@pytest.mark.parametrize(("tool", "permitted"), [("a", False), ("b", True), ("c", True)])
+def test_only_a_tool_set_false_is_forbidden(tool: str, permitted: bool) -> None:
+    assert Server(command="x", tools={"a": False, "b": True}).permits(tool) is permitted
+
+
+def test_the_fingerprint_goes_by_what_chooses_the_program_and_holds_no_secret() -> None:
+    base = Server(command="x", args=["y"], env={"A": "1"})
+    same = Server(command="x", args=["y"], env={"A": "2"}, enabled=False, tools={"t": False})
+    assert base.fingerprint == same.fingerprint
+    for other in (
+        Server(command="z", args=["y"], env={"A": "1"}),
+        Server(command="x", args=["z"], env={"A": "1"}),
+        Server(command="x", args=["y"], env={"B": "1"}),
+    ):
+        assert other.fingerprint != base.fingerprint
+
+
+# ---- variables
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("plain", "plain"),
+        ("${A}", "a"),
+        ("x${A}y${B}z", "xaybz"),
+        ("${EMPTY}", ""),
+        ("${EMPTY:-d}", "d"),
+        ("${NONE:-d}", "d"),
+        ("${NONE:-}", ""),
+        ("${A:-d}", "a"),
+        ("${NONE:-https://x/?a=b}", "https://x/?a=b"),
+        ("$A", "$A"),
+        ("$${A}", "$a"),
+        ("${}", "${}"),
+        ("${1A}", "${1A}"),
+        ("${A", "${A"),
+        ("${a b}", "${a b}"),
+    ],
+)
+def test_variables_are_expanded(text: str, expanded: str) -> None:
+    assert config.expand(text, {"A": "a", "B": "b", "EMPTY": ""}) == expanded
+
+
+def test_what_a_variable_holds_is_not_expanded_again() -> None:
+    assert config.expand("${A}", {"A": "${B}", "B": "b"}) == "${B}"
+
+
+def test_a_variable_that_is_not_set_is_named() -> None:
+    with pytest.raises(CannotLaunch, match="variable NO_SUCH is not set") as raised:
+        config.expand("${NO_SUCH}", {})
+    assert "${NO_SUCH:-default}" in raised.value.hint
+
+
+# ---- starting
+
+
+def launch(file: Path, ours: Mapping[str, str] | None = None, **entry: Any) -> config.Launch:
+    return config.launch(Server(**{"command": "run", **entry}), file, ours or {})
+
+
+def test_the_environment_is_ours_then_env_file_then_env(file: Path) -> None:
+    file.with_name("e.env").write_text("B=file\nC=file\n", encoding="utf-8")
+    launched = launch(file, {"A": "ours", "B": "ours", "C": "ours"}, env_file="e.env", env={"C": "env", "D": "${B}"})
+    assert launched.env == {"A": "ours", "B": "file", "C": "env", "D": "file"}
+
+
+def test_command_arguments_and_folder_are_expanded(file: Path, tmp_path: Path) -> None:
+    launched = launch(
+        file, {"X": "x", "DIR": str(tmp_path)}, command="${X}-server", args=["--a=${X}", "${NONE:-d}"], cwd="${DIR}"
+    )
+    assert (launched.argv, launched.cwd) == (["x-server", "--a=x", "d"], str(tmp_path))
+
+
+def test_a_tilde_is_the_home(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "x.env").write_text("A=1\n", encoding="utf-8")
+    launched = launch(file, command="~/bin/x", args=["~"], cwd="~", env_file="~/x.env")
+    assert launched.argv == [str(tmp_path / "bin" / "x"), "~"]
+    assert (launched.cwd, launched.env["A"]) == (str(tmp_path), "1")
+
+
+@pytest.mark.parametrize("entry", [{"args": ["${NO_SUCH}"]}, {"env": {"A": "${NO_SUCH}"}}, {"cwd": "${NO_SUCH}"}])
+def test_an_unset_variable_anywhere_stops_the_server_and_is_named(file: Path, entry: dict[str, Any]) -> None:
+    with pytest.raises(CannotLaunch, match="NO_SUCH"):
+        launch(file, **entry)
+
+
+def test_a_folder_that_does_not_exist_is_named(file: Path) -> None:
+    with pytest.raises(CannotLaunch, match="its cwd does not exist: /no/such/folder"):
+        launch(file, cwd="/no/such/folder")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=x", "x"),
+        (" A = x ", "x"),
+        ("export A=x", "x"),
+        ("A=", ""),
+        ("A=x=y", "x=y"),
+        ('A="x y"', "x y"),
+        ("A='x y'", "x y"),
+        ("A=\"x 'y'\"", "x 'y'"),
+        ('A="x" # comment', "x"),
+        ("A='x # y' # comment", "x # y"),
+        ("A=x # comment", "x"),
+        ("A=x#y", "x#y"),
+        ('A="', '"'),
+        ("A=é", "é"),
+        ("# A=no\n\nA=x\n", "x"),
+        ("A=1\nA=2", "2"),
+    ],
+)
+def test_lines_of_env_file_are_as_shells_and_dotenv_have_them(file: Path, line: str, value: str) -> None:
+    file.with_name("e.env").write_text(line, encoding="utf-8")
+    assert launch(file, env_file="e.env").env == {"A": value}
+
+
+@pytest.mark.parametrize("line", ["nonsense", "=x", "A B=x", "1A=x", "{", "A:x"])
+def test_a_line_of_env_file_that_is_none_is_named_by_number_without_what_it_says(file: Path, line: str) -> None:
+    path = file.with_name("e.env")
+    path.write_text(f"OK=1\n{line}\n", encoding="utf-8")
+    with pytest.raises(CannotLaunch) as raised:
+        launch(file, env_file="e.env")
+    assert raised.value.message == f"its env_file has no NAME=value in line 2: {path}"
+
+
+def test_an_env_file_that_is_missing_or_no_text_is_named(file: Path) -> None:
+    with pytest.raises(CannotLaunch, match=r"its env_file cannot be read: .*none\.env: No such file"):
+        launch(file, env_file="none.env")
+    file.with_name("bad.env").write_bytes(b"A=\xff\n")
+    with pytest.raises(CannotLaunch, match="not UTF-8"):
+        launch(file, env_file="bad.env")

@@ -1,0 +1,139 @@
+"""The house: a command is where its name says, and rooms import in one direction."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+from typer.models import CommandInfo
+
+import mcpctl
+from mcpctl.main import NOUNS, tree
+
+PACKAGE = Path(mcpctl.__file__).parent
+
+LAYERS = (
+    ("errors", "models", "posix"),
+    ("paths",),
+    ("config",),
+    ("store",),
+    ("catalog",),
+    ("search",),
+    ("proxy", "servers", "output"),
+    ("demo",),
+    ("commands",),
+    ("main",),
+    ("__main__",),
+)
+"""From the ground up: a room imports its own and what is below it, nothing beside and nothing above."""
+HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+
+
+def rooms_imported(file: Path) -> Iterator[str]:
+    """The rooms that a module imports, anywhere in it."""
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: a relative import"
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for name in names:
+            first, _, rest = name.partition(".")
+            room = rest.partition(".")[0]
+            if first == "mcpctl" and room and room != "__version__":
+                yield room
+
+
+def room_of(file: Path) -> str:
+    return file.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+MODULES = sorted(file for file in PACKAGE.rglob("*.py") if file != PACKAGE / "__init__.py")
+
+
+def test_every_room_has_its_layer() -> None:
+    assert {room_of(file) for file in MODULES} == set(HEIGHT)
+
+
+@pytest.mark.parametrize("file", MODULES, ids=lambda file: str(file.relative_to(PACKAGE)))
+def test_imports_point_down(file: Path) -> None:
+    room = room_of(file)
+    above = {other for other in rooms_imported(file) if other != room and HEIGHT[other] >= HEIGHT[room]}
+    assert not above
+
+
+def test_output_knows_only_models_and_errors() -> None:
+    imported = {room for file in (PACKAGE / "output").rglob("*.py") for room in rooms_imported(file)}
+    assert imported <= {"output", "models", "errors"}
+
+
+@pytest.mark.parametrize("room", ["store", "catalog", "search", "config.py", "paths.py"])
+def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
+    files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                names = [str(node.module)] if isinstance(node, ast.ImportFrom) else []
+            assert not [name for name in names if name.partition(".")[0] in ("mcp", "mcp_types", "typer", "rich")], file
+
+
+@pytest.mark.parametrize("room", ["store", "catalog", "search", "proxy", "servers.py", "config.py"])
+def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
+    files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
+                assert [keyword.arg for keyword in node.keywords if keyword.arg == "file"], file
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                assert ast.unparse(node.func) != "sys.exit", file
+
+
+def commands(app: typer.Typer, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], CommandInfo]]:
+    """Every command of the tree, with the words that name it."""
+    for found in app.registered_commands:
+        assert found.callback
+        yield (*path, found.name or found.callback.__name__), found
+    for group in app.registered_groups:
+        assert group.typer_instance
+        assert group.name
+        yield from commands(group.typer_instance, (*path, group.name))
+
+
+EVERY = list(commands(tree()))
+
+
+@pytest.mark.parametrize(("path", "found"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
+def test_a_command_is_where_its_name_says(path: tuple[str, ...], found: CommandInfo) -> None:
+    assert found.callback
+    assert found.callback.__module__ == ".".join(("mcpctl.commands", *path))
+    assert found.callback.__name__ == path[-1]
+
+
+@pytest.mark.parametrize(("path", "found"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
+def test_a_command_says_what_it_does_and_shows_an_example(path: tuple[str, ...], found: CommandInfo) -> None:
+    assert found.callback
+    help_ = found.callback.__doc__ or ""
+    assert f"  mcpctl {' '.join(path)}" in help_ or path == ("db", "path")
+    assert "Example" in help_
+
+
+@pytest.mark.parametrize(("path", "found"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
+def test_a_command_is_tested_where_its_name_says(path: tuple[str, ...], found: CommandInfo) -> None:
+    *nouns, verb = path
+    assert (Path(__file__).parent / "commands" / "/".join(nouns) / f"test_{verb}.py").is_file()
+
+
+def test_one_branch_of_the_tree_is_that_branch_of_the_whole() -> None:
+    for noun in NOUNS:
+        whole = [path for path, _ in EVERY if path[0] == noun]
+        assert [path for path, _ in commands(tree(noun))] == whole
+
+
+def test_every_module_says_what_it_is() -> None:
+    for file in MODULES:
+        assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file

@@ -1,0 +1,204 @@
+"""The entry point: exit codes, where failures are reported, what is imported, what ends a command early."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import psutil
+import pytest
+
+from mcpctl import __version__
+from mcpctl.errors import ExitCode, McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
+from mcpctl.paths import Paths
+from mcpctl.store import calls
+from tests.configured import configure, demo_tools, listed
+from tests.conftest import MCPCTL, Mcpctl
+from tests.recorded import call, session, two_sessions
+from tests.servers import command
+
+NOUNS = ("servers", "tools", "sessions", "calls", "db")
+
+
+@pytest.mark.parametrize(
+    ("failure", "code"),
+    [
+        (McpctlError, 1),
+        (WrongUsage, 2),
+        (NotFound, 3),
+        (UpstreamFailed, 4),
+        (Unusable, 5),
+        (Refused, 6),
+    ],
+)
+def test_each_kind_of_failure_has_its_exit_code(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, failure: type[McpctlError], code: int
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure("what happened", "what to do")
+
+    monkeypatch.setattr(calls, "show", fail)
+    ran = mcpctl("calls", "show", "x")
+    assert (ran.code, ran.err) == (code, "mcpctl: what happened\nhint: what to do\n")
+
+
+def test_the_exit_codes_are_those_that_are_promised() -> None:
+    promised = {"OK": 0, "FAILED": 1, "USAGE": 2, "NOT_FOUND": 3, "UPSTREAM": 4, "UNUSABLE": 5, "REFUSED": 6}
+    promised |= {"PROBLEMS": 7, "INTERRUPTED": 130, "PIPE_CLOSED": 141}
+    assert {code.name: code.value for code in ExitCode} == promised
+
+
+@pytest.mark.parametrize("option", [["--json"], ["--jsonl"], ["--format", "json"], ["--format=jsonl"]])
+def test_a_failure_is_one_json_object_where_json_was_asked_for(mcpctl: Mcpctl, option: Sequence[str]) -> None:
+    ran = mcpctl("calls", "ls", "--session", "x", *option)
+    assert len(ran.err.splitlines()) == 1
+    assert set(ran.error) == {"code", "message", "hint"}
+
+
+@pytest.mark.parametrize("option", [[], ["--format", "tsv"], ["--format=table"]])
+def test_a_failure_is_text_where_no_json_was_asked_for(mcpctl: Mcpctl, option: Sequence[str]) -> None:
+    assert mcpctl("calls", "ls", "--session", "x", *option).err.startswith("mcpctl: no session 'x'\nhint: ")
+
+
+def test_what_follows_the_dashes_does_not_ask_for_json(mcpctl: Mcpctl) -> None:
+    assert mcpctl("servers", "add", "a b", "--", "run", "--json", "--jsonl").err.startswith("mcpctl: ")
+
+
+@pytest.mark.parametrize("words", [["--fields", "x"], ["--since", "x"], ["--limit", "x"], ["--bogus"], ["extra"]])
+def test_usage_stays_text_under_json(mcpctl: Mcpctl, words: Sequence[str]) -> None:
+    ran = mcpctl("calls", "ls", "--json", *words)
+    assert ran.code == 2
+    assert not ran.err.startswith("{")
+
+
+@pytest.mark.parametrize("words", [(), *((noun,) for noun in NOUNS)])
+def test_without_a_command_help_goes_to_stderr(mcpctl: Mcpctl, words: Sequence[str]) -> None:
+    ran = mcpctl(*words)
+    assert ran.code == 2
+    assert "Usage: mcpctl" in ran.err
+
+
+@pytest.mark.parametrize("option", ["-h", "--help"])
+@pytest.mark.parametrize("words", [(), *((noun,) for noun in NOUNS), ("calls", "ls"), ("serve",)])
+def test_help_is_an_answer(mcpctl: Mcpctl, words: Sequence[str], option: str) -> None:
+    ran = mcpctl(*words, option)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.startswith(f"Usage: {' '.join(('mcpctl', *words))} ")
+
+
+def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
+    out = mcpctl("--help").out
+    assert all(f"\n  {noun} " in out for noun in (*NOUNS, "serve", "demo"))
+
+
+def test_version_is_printed(mcpctl: Mcpctl) -> None:
+    assert mcpctl("--version").out == f"mcpctl {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [(("calls", "list"), "ls"), (("call",), "calls"), (("session", "ls"), "sessions")]
+)
+def test_a_mistyped_command_is_refused_with_the_near_one(mcpctl: Mcpctl, typed: Sequence[str], meant: str) -> None:
+    ran = mcpctl(*typed)
+    assert ran.code == 2
+    assert f"'{meant}'" in ran.err
+
+
+def test_an_internal_error_says_so_without_a_traceback(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("tool")
+
+    monkeypatch.delenv("MCPCTL_DEBUG")
+    monkeypatch.setattr(calls, "show", fail)
+    ran = mcpctl("calls", "show", "x", "--json")
+    assert ran.code == 1
+    assert ran.error["message"] == "internal error: KeyError('tool')"
+    assert "MCPCTL_DEBUG=1" in ran.error["hint"]
+
+
+def test_an_internal_error_is_raised_for_whoever_debugs(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise KeyError("tool")
+
+    monkeypatch.setattr(calls, "show", fail)
+    with pytest.raises(KeyError):
+        mcpctl("calls", "show", "x")
+
+
+def test_control_characters_in_what_was_typed_never_reach_the_terminal(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("calls", "show", "a\x1b[2J\u202eb\nc", tty=True)
+    assert ran.err.startswith("mcpctl: no call 'a\ufffd[2J\ufffdb")
+
+
+@pytest.mark.parametrize("words", [("calls", "show", "\udcff"), ("tools", "search", "a\udcff"), ("\udcff",)])
+def test_an_argument_that_is_no_text_is_refused(mcpctl: Mcpctl, words: Sequence[str]) -> None:
+    ran = mcpctl(*words)
+    assert ran.code == 2
+    assert "UTF-8" in ran.err
+
+
+def test_no_color_is_taken_before_the_command(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    two_sessions(paths)
+    monkeypatch.delenv("NO_COLOR")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "get_forecast" in mcpctl("--no-color", "calls", "ls", "--format", "table", tty=True).out
+
+
+# ---- processes
+
+MUST_NOT = ("mcp", "mcp_types", "pydantic", "numpy", "rank_bm25", "rich", "asyncio", "jsonschema", "tomlkit")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", ["--help", "calls ls --json", "sessions ls --json", "tools ls --json"])
+def test_a_command_that_reads_imports_nothing_heavy(paths: Paths, words: str) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    program = (
+        "import sys; from mcpctl.main import main; code = main(sys.argv[1:]); "
+        f"print([name for name in {MUST_NOT!r} if name in sys.modules], file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *words.split()], capture_output=True, text=True, timeout=30)
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert done.stdout
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("format", ["json", "jsonl", "tsv", "table"])
+def test_a_reader_that_goes_ends_a_command_silently(paths: Paths, format: str) -> None:
+    # More than a pipe holds, so that the writer is still at it.
+    session(paths, rest=[line for n in range(1500) for line in call(f"{n:05}-0000-4000-8000-000000000000", n % 60)])
+    words = ["calls", "ls", "--format", format, "--limit", "0"]
+    process = subprocess.Popen([*MCPCTL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout
+    assert process.stderr
+    assert process.stdout.readline()
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(30), said) == (141, b"")
+
+
+@pytest.mark.process
+def test_ctrl_c_during_a_call_exits_130_and_leaves_no_server(paths: Paths, mcpctl: Mcpctl) -> None:
+    words = command("progress")
+    configure(paths, {"s": {"command": words[0], "args": words[1:]}})
+    listed(paths, "s", [{"name": "slow", "inputSchema": {}}])
+    hanging = [*MCPCTL, "tools", "call", "s:slow", '{"n": 1, "pause": 1000}']
+    process = subprocess.Popen(hanging, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while "running" not in mcpctl("calls", "ls").out:
+        assert process.poll() is None
+    started = psutil.Process(process.pid).children(recursive=True)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert not [child for child in started if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
+    assert mcpctl("calls", "ls", "--fields", "status").out == "interrupted\n"
+
+
+@pytest.mark.process
+def test_running_the_package_is_the_command() -> None:
+    done = subprocess.run([*MCPCTL, "calls", "show", "x", "--json"], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 3
+    assert json.loads(done.stderr)["error"]["code"] == "call_not_found"
