@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from mcpctl.errors import ExitCode
 from mcpctl.main import main
@@ -18,6 +19,10 @@ from mcpctl.paths import Paths, find
 ROOT = Path(__file__).resolve().parent.parent
 MCPCTL = [sys.executable, "-m", "mcpctl"]
 """The command line as a process of its own; in every test's environment it finds this checkout."""
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("mcpctl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("mcpctl")
+
 CODES = {code.value for code in ExitCode}
 
 
