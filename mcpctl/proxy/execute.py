@@ -10,7 +10,7 @@ from mcpctl.catalog import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc, refusals, translate
-from mcpctl.proxy.connection import Caller, Exchange, Failure, NoAnswer
+from mcpctl.proxy.connection import Caller, Exchange, Failure
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
 from mcpctl.store.recorder import Json, OpenCall, Recorder
 
@@ -54,13 +54,19 @@ class Execute:
             return
         server, _, name = key.partition(":")
         call = Call(self, asked, server, name, passed)
-        refusal = self._refused(server, name)
+        try:
+            self._begin(call)
+        except BaseException:
+            call.end()  # whoever called answers that it failed
+            raise
+
+    def _begin(self, call: "Call") -> None:
+        refusal = self._refused(call.server, call.name)
+        tool = self.catalog.find(call.server, call.name)
         if refusal:
-            call.record_start(self.catalog.find(server, name))
+            call.record_start(tool)
             call.refuse(*refusal)
-            return
-        tool = self.catalog.find(server, name)
-        if tool:
+        elif tool:
             call.send(tool)
         else:
             task = asyncio.create_task(self._look_again(call))
@@ -105,8 +111,8 @@ class Execute:
                 call.record_start(None)
                 call.fail(Failure("server_did_not_start", str(error)))
             return
-        except (NoAnswer, jsonrpc.Malformed):
-            # It runs but cannot list: its own answer to the call is worth more than our doubt.
+        except Exception:
+            # It runs but its list cannot be had or kept: its own answer to the call is worth more than our doubt.
             if not call.done:
                 call.send(None)
             return

@@ -12,11 +12,11 @@ from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Caller, Connection, NoAnswer
+from mcpctl.proxy.connection import Caller, Connection
 from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.pipes import Turn
-from mcpctl.proxy.upstreams import DidNotStart, Upstream
+from mcpctl.proxy.upstreams import Upstream
 from mcpctl.store import index, retention, state
 from mcpctl.store.recorder import Recorder
 
@@ -86,7 +86,7 @@ class Gateway:
             async with self._starts:
                 try:
                     await self.upstreams[name].refresh(caller)
-                except (DidNotStart, NoAnswer, jsonrpc.Malformed) as error:
+                except Exception as error:
                     failures[name] = str(error)
 
         await asyncio.gather(*map(one, names))

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl.config import Config
+from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, metatools, refusals
 from mcpctl.proxy.connection import Caller, Connection
@@ -210,7 +211,13 @@ class Server:
         except jsonrpc.Malformed as error:
             self._out.write(jsonrpc.result(id_, refusals.no_results(str(error), caller)))
             return
-        answer = await self.gateway.discover(asked, caller)
+        try:
+            answer = await self.gateway.discover(asked, caller)
+        except Exception as error:
+            warn(f"a search failed: {error!r}")
+            told = f"the search failed: {error}; tools can still be called by their keys"
+            self._out.write(jsonrpc.result(id_, refusals.no_results(told, caller)))
+            return
         self.gateway.recorder.discovery_finished(
             asked.queries, asked.context, provider=answer.provider, fallback=answer.fallback, started=started,
             results=[{"key": hit.key, "relevance": hit.relevance} for hit in answer.hits],

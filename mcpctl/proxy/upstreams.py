@@ -144,7 +144,8 @@ class Upstream:
             self._did_not_start(f"{error.strerror or error}{what}")
         except CannotLaunch as error:
             self._did_not_start(f"{error.message}; {error.hint}")
-        except (NoAnswer, jsonrpc.Malformed, msgspec.MsgspecError) as error:
+        except Exception as error:
+            # An answer that is none, a NUL in an argument: whatever it is, those who wait are told.
             self._did_not_start(str(error))
         finally:
             self._starting = None

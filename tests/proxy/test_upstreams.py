@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 import pytest
 
+from mcpctl.paths import Paths
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
@@ -420,3 +421,17 @@ def test_a_modern_server_s_questions_and_the_client_s_answers_pass_through(
     answer = client.tool("tool_execute", {"toolKey": "mortal:ask"}, extra=answers)
     assert json.loads(answer.text) == [{"name": {"action": "accept"}}, "here"]
     assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["ok", "input_required"]
+
+
+def test_an_argument_that_no_process_can_have_is_a_failed_start(serve: Serve) -> None:
+    client = serve({"odd": [*command("counter"), "a\0b"]})
+    assert "did not start" in client.call("odd:count").text
+
+
+def test_a_catalog_that_breaks_while_it_is_used_costs_no_answer(paths: Paths, serve: Serve) -> None:
+    client = serve({"counter": command("counter")})
+    assert not client.call("counter:count").is_error
+    for file in paths.data.glob("state.db*"):
+        file.write_bytes(b"no database")
+    assert client.tool("tool_discovery", {"query": ["count the calls"]}).result
+    assert not client.call("counter:count").is_error
