@@ -44,10 +44,16 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> "subp
     )
 
 
-def await_exit(pid: int) -> None:
-    """Block until the child `pid` has exited, leaving it a zombie so that its group id stays taken."""
-    with contextlib.suppress(ChildProcessError):
-        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+def await_exit(process: "subprocess.Popen[bytes]") -> None:
+    """Block until the child has exited, leaving it a zombie where that can be (not on macOS before Python 3.13).
+
+    As long as it is one, its id, which is its group's too, is given to no other process.
+    """
+    if hasattr(os, "waitid"):
+        with contextlib.suppress(ChildProcessError):
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    else:
+        process.wait()
 
 
 def signal_group(group: int, number: int) -> bool:

@@ -251,7 +251,7 @@ class Connection:
         self._on_stderr(data)
 
     def _await_exit(self) -> None:
-        posix.await_exit(self.pid)
+        posix.await_exit(self._process)
         try:
             self._loop.call_soon_threadsafe(self._exited)
         except RuntimeError:

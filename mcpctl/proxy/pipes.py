@@ -14,8 +14,8 @@ Line = bytes | bytearray
 
 _READ = 1 << 18
 _SMALL = 1 << 14
-_PIPE_PIECE = 4096
-"""What a pipe that polls writable takes without blocking: POSIX's PIPE_BUF on Linux, and less than any socket's."""
+_PIPE_PIECE = select.PIPE_BUF
+"""What a pipe that polls writable takes without blocking (POSIX, `write`), and less than any socket's."""
 
 
 class Turn:
