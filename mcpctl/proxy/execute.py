@@ -16,6 +16,11 @@ from mcpctl.store.recorder import Json, OpenCall, Recorder
 
 _INTERRUPTED = "the session is ending before the tool has answered; the call may have taken effect"
 
+_CANNOT_ASK = (
+    "the tool asks the user for input before it goes on, in a way (2026-07-28) that this client's protocol revision"
+    " does not have; nothing more was done"
+)
+
 
 @dataclass(slots=True)
 class Asked:
@@ -224,6 +229,9 @@ class Call:
         failed = bytes(top.is_error) == b"true"
         waiting = bytes(top.result_type) == b'"input_required"'
         self.finish("tool_error" if failed else "input_required" if waiting else "ok", response=result)
+        if waiting and not self.asked.caller.modern:
+            self._answer(refusals.result(_CANNOT_ASK, self.asked.caller))
+            return
         connection = self._exchange.connection if self._exchange else None
         answer = translate.for_client(result, top, self.asked.caller, connection)
         if failed:

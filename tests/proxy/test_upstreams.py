@@ -423,6 +423,18 @@ def test_a_modern_server_s_questions_and_the_client_s_answers_pass_through(
     assert [call["status"] for call in mcpctl("calls", "ls", "--json").json] == ["ok", "input_required"]
 
 
+def test_an_older_client_is_told_what_it_cannot_be_asked(tmp_path: Path, serve: Serve) -> None:
+    client = serve({"mortal": command("mortal", tmp_path / "calls")}, revision=MODERN)
+    client.call("mortal:ask")
+    client.send(
+        b'{"jsonrpc":"2.0","id":"old","method":"tools/call",'
+        b'"params":{"name":"tool_execute","arguments":{"toolKey":"mortal:ask"}}}'
+    )
+    answer = client.answer("old")
+    assert answer.is_error
+    assert "asks the user for input" in answer.text
+
+
 def test_an_argument_that_no_process_can_have_is_a_failed_start(serve: Serve) -> None:
     client = serve({"odd": [*command("counter"), "a\0b"]})
     assert "did not start" in client.call("odd:count").text
