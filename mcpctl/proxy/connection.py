@@ -136,9 +136,10 @@ class Connection:
         """Forward a request, its params as they came."""
         self._last_id = exchange.id = self._last_id + 1
         exchange.connection = self
-        self.pending[exchange.id] = exchange
         id_ = b"%d" % exchange.id
-        self._writer.write(jsonrpc.request(id_, exchange.method, self._params(exchange, id_)))
+        line = jsonrpc.request(id_, exchange.method, self._params(exchange, id_))
+        self.pending[exchange.id] = exchange
+        self._writer.write(line)
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
         """Take a request back; a late answer to it is dropped."""
@@ -166,7 +167,7 @@ class Connection:
         exchange = Exchange(
             method, params, {}, caller,
             on_result=lambda result: None if answer.done() else answer.set_result(bytes(result)),
-            on_error=lambda error: fail(f"{method} failed: {error[:300].decode('utf-8', 'replace')}", error),
+            on_error=lambda error: fail(f"{method} failed: {mask(error[:300].decode('utf-8', 'replace'))}", error),
             on_failure=lambda failure: fail(failure.message),
         )  # fmt: skip
         self.send(exchange)
@@ -223,6 +224,13 @@ class Connection:
             return
         if exchange.timer:
             exchange.timer.cancel()
+        try:
+            self._deliver(exchange, message)
+        except Exception as error:
+            exchange.on_failure(Failure("bad_answer", f"the server's answer cannot be passed on: {error}"))
+            raise
+
+    def _deliver(self, exchange: Exchange, message: jsonrpc.Message) -> None:
         result = memoryview(message.result)
         if memoryview(message.error).nbytes and bytes(message.error) != b"null":
             exchange.on_error(bytes(message.error))

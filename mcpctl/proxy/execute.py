@@ -61,8 +61,10 @@ class Execute:
         call = Call(self, asked, server, name, passed)
         try:
             self._begin(call)
-        except BaseException:
-            call.end()  # whoever called answers that it failed
+        except BaseException as error:
+            # Whoever called answers that it failed.
+            call.finish("failed", error=msgspec.json.encode({"code": "internal", "message": repr(error)}))
+            call.end()
             raise
 
     def _begin(self, call: "Call") -> None:
@@ -87,11 +89,9 @@ class Execute:
     def interrupt(self) -> None:
         """End every call in flight: on record as interrupted, and answered so."""
         for call in list(self.in_flight.values()):
-            call.refuse(
-                "interrupted",
-                "interrupted",
-                "the session is ending before the tool has answered; the call may have taken effect",
-            )
+            if not call.recorded:
+                call.record_start(None)
+            call.refuse("interrupted", "interrupted", _INTERRUPTED)
 
     def _refused(self, server: str, name: str) -> tuple[str, str, str] | None:
         config = self.catalog.config
@@ -134,7 +134,7 @@ class Execute:
 class Call:
     """One call between its start and its one answer."""
 
-    __slots__ = ("_exchange", "_execute", "_record", "arguments", "asked", "done", "name", "server", "tool")
+    __slots__ = ("_exchange", "_execute", "_record", "arguments", "asked", "done", "name", "recorded", "server", "tool")
 
     def __init__(self, execute: Execute, asked: Asked, server: str, name: str, arguments: bytes) -> None:
         self.asked = asked
@@ -146,12 +146,14 @@ class Call:
         self._execute = execute
         self._exchange: Exchange | None = None
         self._record: OpenCall | None = None
+        self.recorded = False
         execute.in_flight[asked.id] = self
         execute.idle.clear()
 
     def record_start(self, tool: Tool | None) -> None:
         """Put the call on record, with the hints that its tool declares at this moment."""
         asked = self.asked
+        self.recorded = True
         self._record = self._execute.recorder.call_started(
             self.server, self.name, self.arguments or b"{}",
             request_id=asked.id, annotations=hints.snapshot(tool), client=asked.caller.client,
@@ -174,7 +176,7 @@ class Call:
 
     def cancel(self, params: dict[str, bytes]) -> None:
         """Take it back upstream, and answer nothing."""
-        if self._record is None:
+        if not self.recorded:
             self.record_start(None)
         if self._exchange:
             self._execute.upstreams[self.server].cancel(self._exchange, params)
@@ -249,7 +251,14 @@ class Call:
             then("")
             return
         checked = asyncio.get_running_loop().run_in_executor(None, refusals.help_with, self.tool, self.arguments)
-        checked.add_done_callback(lambda done: then(done.result()))
+
+        def add(done: asyncio.Future[str]) -> None:
+            try:
+                then(done.result())
+            except Exception:
+                then("")  # its own answer, as it came, still stands
+
+        checked.add_done_callback(add)
 
     def _progress(self, params: dict[str, bytes]) -> None:
         if self.asked.progress:

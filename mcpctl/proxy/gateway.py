@@ -122,7 +122,7 @@ class Gateway:
         name = upstream.name
         try:
             await loop.run_in_executor(self._searching, self._store, name, definitions, name in self.asked_for)
-        except sqlite3.Error as error:
+        except (sqlite3.Error, Unusable) as error:
             warn(f"the tools of '{name}' cannot be kept: {error}")
             self._catalog.hold(name, definitions)
         else:

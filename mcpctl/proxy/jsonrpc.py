@@ -127,7 +127,14 @@ def notification(method: str, params: bytes = b"") -> bytes:
 
 def object_of(found: Mapping[str, bytes]) -> bytes:
     """A JSON object with these members, in this order, each value as it stands."""
-    return b"{%b}" % b",".join(b"%b:%b" % (msgspec.json.encode(name), value) for name, value in found.items())
+    return b"{%b}" % b",".join(b"%b:%b" % (_name(name), value) for name, value in found.items())
+
+
+def _name(name: str) -> bytes:
+    try:
+        return msgspec.json.encode(name)
+    except UnicodeEncodeError:
+        return json.dumps(name).encode()  # half a character, which JSON can write and UTF-8 cannot
 
 
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)

@@ -238,7 +238,7 @@ class Writer:
 
     def _wait(self, waiting: bool) -> None:
         if waiting and not self._waiting:
-            self._loop.add_writer(self._fd, self.flush)
+            self._loop.add_writer(self._fd, self._turn.written, self)
         elif self._waiting and not waiting:
             self._loop.remove_writer(self._fd)
         self._waiting = waiting

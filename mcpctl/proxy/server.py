@@ -105,7 +105,7 @@ class Server:
             self._requested(id_, method, raw)
         except Exception as error:
             self._error(id_, jsonrpc.INTERNAL_ERROR, f"internal error: {error!r}")
-            raise
+            warn(f"internal error: {error!r}")
 
     def _requested(self, id_: bytes, method: str, raw: Raw) -> None:
         if not (id_.startswith(b'"') or id_.lstrip(b"-").replace(b".", b"").isdigit()):
@@ -199,7 +199,7 @@ class Server:
                 self._error(bytes(message.id), jsonrpc.INVALID_REQUEST, told)
             return
         connection, id_ = self._forwarded.pop(bytes(message.id), (None, b""))
-        if connection and bytes(message.error):
+        if connection and bytes(message.error) not in (b"", b"null"):
             connection.write(jsonrpc.error(id_, bytes(message.error)))
         elif connection:
             connection.write(jsonrpc.result(id_, bytes(message.result) or b"{}"))
@@ -213,6 +213,9 @@ class Server:
             return
         try:
             answer = await self.gateway.discover(asked, caller)
+        except asyncio.CancelledError:
+            self._out.write(jsonrpc.result(id_, refusals.no_results("the session is ending", caller)))
+            raise
         except Exception as error:
             warn(f"a search failed: {error!r}")
             told = f"the search failed: {error}; tools can still be called by their keys"

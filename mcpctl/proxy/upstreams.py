@@ -1,7 +1,9 @@
 """The upstream servers: each started when first needed, kept warm, started again by the next call after it died."""
 
 import asyncio
+import contextlib
 import math
+import select
 import sys
 import time
 from collections.abc import Coroutine
@@ -21,6 +23,8 @@ from mcpctl.proxy.pipes import Turn
 _PROBE_S = 2.0
 _MAX_BACKOFF_S = 60.0
 _MAX_PAGES = 1000
+_BETWEEN_LISTS_S = 0.2
+_LONGEST_SAID = 500
 
 
 class Events(Protocol):
@@ -63,6 +67,7 @@ class Upstream:
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
+        self._list_again = False
         self._failures = 0
         self._not_before = 0.0
 
@@ -158,7 +163,10 @@ class Upstream:
         self.down_since = None
         queue, self._queue = self._queue, []
         for exchange in queue:
-            connection.send(exchange)
+            try:
+                connection.send(exchange)
+            except Exception as error:
+                exchange.failed("cannot_send", f"this request cannot be sent: {error}")
         self._list_in_background(connection, caller)
 
     def _heard(self) -> str:
@@ -272,9 +280,12 @@ class Upstream:
             self.last_failure = f"server '{self.name}' ended"
 
     def _stderr(self, data: bytes) -> None:
-        text = data.decode("utf-8", "replace")
-        for line in text.splitlines():
-            print(f"[{self.name}] {''.join(c if c.isprintable() else '?' for c in line)}", file=sys.stderr)  # noqa: T201
+        for line in data.decode("utf-8", "replace").splitlines():
+            said = "".join(c if c.isprintable() else "?" for c in line[:_LONGEST_SAID])
+            # A reader of stderr that does not read must not stop the calls: what it does not take is left out.
+            with contextlib.suppress(OSError, ValueError):
+                if select.select([], [sys.stderr], [], 0)[1]:
+                    print(f"[{self.name}] {said}", file=sys.stderr, flush=True)  # noqa: T201
 
     def _timed_out(self, exchange: Exchange) -> None:
         self.cancel(exchange, {"reason": b'"timed out"'})
@@ -282,18 +293,31 @@ class Upstream:
         exchange.failed("timed_out", f"no answer within {seconds:g} s, the call_timeout_s of server '{self.name}'")
 
     def _list_in_background(self, connection: Connection, caller: Caller | None) -> None:
-        previous = self._listing
-
-        async def after() -> None:
-            # A change announced during a listing may have missed it: list once more, after it.
-            if previous and not previous.done():
-                await asyncio.wait([previous])
-            await self._list(connection, caller or Caller(connection.revision))
-
-        self._listing = asyncio.create_task(after(), name=f"list {self.name}")
+        if self._listing and not self._listing.done():
+            # A change announced during a listing may have missed it: list once more after it, however often it is said.
+            self._list_again = True
+            return
+        self._listing = asyncio.create_task(self._list_until_settled(connection, caller), name=f"list {self.name}")
         self._listing.add_done_callback(_ignore_failure)
 
+    async def _list_until_settled(self, connection: Connection, caller: Caller | None) -> None:
+        self._list_again = True
+        while self._list_again:
+            self._list_again = False
+            await self._list(connection, caller or Caller(connection.revision))
+            if self._list_again:
+                await asyncio.sleep(_BETWEEN_LISTS_S)
+
     async def _list(self, connection: Connection, caller: Caller) -> None:
+        seconds = self.server.start_timeout_s or None
+        try:
+            async with asyncio.timeout(seconds):
+                definitions = await self._pages(connection, caller)
+        except TimeoutError:
+            raise NoAnswer(f"server '{self.name}' did not list its tools within {seconds:g} s") from None
+        await self._events.listed(self, definitions)
+
+    async def _pages(self, connection: Connection, caller: Caller) -> list[bytes]:
         definitions: list[bytes] = []
         cursor = b""
         for _ in range(_MAX_PAGES):
@@ -305,7 +329,7 @@ class Upstream:
             if following in (b"null", b'""', cursor):
                 break
             cursor = following
-        await self._events.listed(self, definitions)
+        return definitions
 
 
 def _ignore_failure(task: asyncio.Task[None]) -> None:

@@ -1,5 +1,6 @@
 """How much is kept: sessions of the dead are closed on record, the stalest closed ones make room."""
 
+import contextlib
 import sqlite3
 import time
 
@@ -22,8 +23,9 @@ def tidy(paths: Paths, *, keep_sessions: int, max_mb: int) -> None:
         index.catch_up(db, paths.sessions)
     for beside in paths.sessions.glob("*.new"):
         # Left by a process that was killed while it created its journal; a young one may be about to be locked.
-        if time.time() - beside.stat().st_mtime > _YOUNG_S:
-            journal.evict(beside)
+        with contextlib.suppress(FileNotFoundError):  # renamed by its owner meanwhile
+            if time.time() - beside.stat().st_mtime > _YOUNG_S:
+                journal.evict(beside)
 
 
 def rebuild(paths: Paths, settings: RecordSettings) -> Row:
@@ -58,7 +60,8 @@ def _evict(db: sqlite3.Connection, paths: Paths, keep_sessions: int, max_bytes: 
     full = False
     for name, via, status in rows:
         path = paths.sessions / name
-        used += path.stat().st_size if path.exists() else 0
+        with contextlib.suppress(FileNotFoundError):  # evicted by another meanwhile
+            used += path.stat().st_size
         counted += via != "cli"
         # Once the newest fill the room, everything staler goes, however small.
         full = full or used > max_bytes

@@ -447,3 +447,22 @@ def test_a_catalog_that_breaks_while_it_is_used_costs_no_answer(paths: Paths, se
         file.write_bytes(b"no database")
     assert client.tool("tool_discovery", {"query": ["count the calls"]}).result
     assert not client.call("counter:count").is_error
+
+
+def test_servers_that_never_list_do_not_keep_the_others_from_being_found(serve: Serve) -> None:
+    code = "from mcpctl.demo.weather import server; server.methods['tools/list'] = lambda request: None; server.run()"
+    silent = {f"silent{n}": table([sys.executable, "-c", code], start_timeout_s=1) for n in range(4)}
+    client = serve({**silent, "notes": [sys.executable, "-m", "mcpctl.demo.notes"]})
+    client.ask("tools/list")
+    found = until("the notes found", lambda: client.discover("search the notes")["results"])
+    assert found[0]["toolKey"] == "notes:search_notes"
+    assert not client.call("silent0:get_forecast", {"city": "Oslo"}).is_error
+
+
+def test_a_request_that_cannot_be_written_costs_no_other_its_answer(serve: Serve) -> None:
+    client = serve({"counter": command("counter")})
+    line = b'{"jsonrpc":"2.0","id":"%d","method":"tools/call","params":{"name":"tool_execute","arguments":%b%b}}'
+    call = b'{"toolKey":"counter:count"}'
+    client.send(line % (1, call, b',"_meta":{"\\ud800":1}'), line % (2, call, b""), line % (3, call, b""))
+    answers = [client.answer(str(id)) for id in (1, 2, 3)]
+    assert [answer.is_error for answer in answers[1:]] == [False, False]
