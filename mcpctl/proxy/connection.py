@@ -271,6 +271,7 @@ class Connection:
             return
         self.hung_up = True
         self._on_gone(self)
+        # Kept, since the loop holds its tasks weakly.
         self._ending = self._loop.create_task(self.stop())
 
     def _exited(self) -> None:

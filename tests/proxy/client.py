@@ -17,7 +17,8 @@ from typing import Any
 import psutil
 import tomli_w
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.conftest import ROOT, without_privileges
+
 SERVE = (sys.executable, "-m", "mcpctl", "serve")
 LATEST = "2025-11-25"
 MODERN = "2026-07-28"
@@ -83,6 +84,7 @@ class Client:
         revision: str = LATEST,
         env: Mapping[str, str] | None = None,
         limit: int | None = None,
+        unprivileged: bool = False,
     ) -> None:
         self.revision = revision
         self.said: list[bytes] = []
@@ -103,6 +105,7 @@ class Client:
                 stdout=subprocess.PIPE,
                 stderr=words,
                 env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
+                preexec_fn=without_privileges if unprivileged else None,
             )
         assert self.process.stdin
         assert self.process.stdout

@@ -22,12 +22,14 @@ def starter(folder: Path, home: Path) -> Iterator[Serve]:
         opened: bool = True,
         env: Mapping[str, str] | None = None,
         limit: int | None = None,
+        unprivileged: bool = False,
         **sections: Any,
     ) -> Client:
         if servers is not None:
             write_config(home, servers, **sections)
         stderr = folder / f"stderr-{len(clients)}.txt"
-        client = Client(SERVE, stderr, revision=revision, env={"MCPCTL_HOME": str(home), **(env or {})}, limit=limit)
+        variables = {"MCPCTL_HOME": str(home), **(env or {})}
+        client = Client(SERVE, stderr, revision=revision, env=variables, limit=limit, unprivileged=unprivileged)
         clients.append(client)
         if opened:
             client.open()

@@ -1,6 +1,5 @@
 """The index: derived from the journals alone, and the same however often it is derived."""
 
-import ctypes
 import json
 import os
 import sqlite3
@@ -22,7 +21,7 @@ from mcpctl.paths import Paths
 from mcpctl.store import calls, index, lines, sessions
 from mcpctl.store.recorder import Client, Recorder
 from tests.configured import demo_tools
-from tests.conftest import MCPCTL, Mcpctl
+from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import (
     CLAUDE,
     CURSOR,
@@ -247,13 +246,6 @@ def test_where_no_index_can_be_the_journals_are_read_in_memory(paths: Paths) -> 
     index.remove(paths)
     paths.index.mkdir()
     assert answers(paths) == before
-
-
-def without_privileges() -> None:
-    """Take from a child of root what lets root write everywhere; others never had it."""
-    if os.geteuid() == 0:
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
-            ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
 @pytest.mark.process

@@ -12,9 +12,7 @@ Servers = Annotated[
 
 
 def refresh(
-    servers: Annotated[
-        list[str] | None, typer.Argument(metavar="[SERVER]...", help="Only these.", show_default=False)
-    ] = None,
+    servers: Servers = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
     format: opt.Format = "auto",
