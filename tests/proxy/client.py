@@ -17,8 +17,9 @@ from typing import Any
 import psutil
 import tomli_w
 
-from tests.conftest import ROOT, without_privileges
+from tests.conftest import without_privileges
 
+ROOT = Path(__file__).resolve().parents[2]
 SERVE = (sys.executable, "-m", "mcpctl", "serve")
 LATEST = "2025-11-25"
 MODERN = "2026-07-28"
