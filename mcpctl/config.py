@@ -19,7 +19,14 @@ from mcpctl.errors import McpctlError, NotFound, Unusable, did_you_mean
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
-_LATER = {"url", "transport", "headers", "projects"}
+_LATER = {"projects"}
+TRANSPORTS = ("http", "sse")
+_REMOTE_ONLY = ("transport", "headers")
+_LOCAL_ONLY = ("args", "cwd")
+_URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
+# RFC 9110, 5.1 and 5.5; what else h11 would take is no header that a server reads.
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
 _MAX_S = 1e7
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
@@ -27,8 +34,11 @@ _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One `[servers.NAME]`, as written: nothing in it is expanded."""
 
-    command: str
+    command: str = ""
     args: list[str] = []
+    url: str = ""
+    transport: str = "http"
+    headers: dict[str, str] = {}
     env: dict[str, str] = {}
     env_file: str | None = None
     cwd: str | None = None
@@ -40,7 +50,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def fingerprint(self) -> str:
         """What makes two servers the same for the catalog cache: all that chooses the program, no secret."""
-        parts = [self.command, self.args, None, sorted(self.env)]
+        # The empty place is older than URLs: without one a fingerprint stays what it was.
+        parts = [self.command, self.args, [self.transport, self.url] if self.url else None, sorted(self.env)]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
     def permits(self, tool: str) -> bool:
@@ -103,6 +114,15 @@ class Launch:
     cwd: str | None
 
 
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a remote server is, everything expanded. Holds secrets: never shown, never stored."""
+
+    url: str
+    transport: str
+    headers: dict[str, str]
+
+
 class CannotLaunch(McpctlError):
     """A server's entry asks for something this environment does not have."""
 
@@ -144,16 +164,34 @@ def expand(text: str, env: Mapping[str, str]) -> str:
 
 def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
     """How to start `server` in the environment `env`: that of mcpctl, then `env_file`, then `env`."""
-    merged = dict(env)
-    if server.env_file:
-        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
-    merged.update({name: expand(value, merged) for name, value in server.env.items()})
+    merged = _environment(server, config_path, env)
     cwd = str(Path(expand(server.cwd, merged)).expanduser()) if server.cwd else None
     if cwd and not Path(cwd).is_dir():
         raise CannotLaunch(f"its cwd does not exist: {cwd}", 'create it, or change "cwd"')
     command = expand(server.command, merged)
     argv = [str(Path(command).expanduser()) if command.startswith("~") else command]
     return Launch([*argv, *(expand(arg, merged) for arg in server.args)], merged, cwd)
+
+
+def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Endpoint:
+    """Where a remote `server` is; the variables of its URL and headers are those that a local one would be given."""
+    merged = _environment(server, config_path, env)
+    url = expand(server.url, merged)
+    if not _URL.match(url):
+        raise CannotLaunch("its url, once expanded, is no address", 'write "url" as https://host/path')
+    headers = {name: expand(value, merged) for name, value in server.headers.items()}
+    for name, value in headers.items():
+        if not _HEADER_VALUE.match(value):
+            raise CannotLaunch(f"its header {name} has characters that no header may have", "mend its value")
+    return Endpoint(url, server.transport, headers)
+
+
+def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    merged = dict(env)
+    if server.env_file:
+        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
+    merged.update({name: expand(value, merged) for name, value in server.env.items()})
+    return merged
 
 
 def _checked(path: Path, document: dict[str, Any]) -> Config:
@@ -183,18 +221,40 @@ def check_server(name: str, table: Any) -> Server:
         raise ValueError(": a server's name has only letters, digits, '_' and '-'")
     if isinstance(table, dict):
         for key in sorted(_LATER & table.keys()):
-            raise ValueError(f".{key}: this version of mcpctl starts servers by their command and does not use it")
+            raise ValueError(f".{key}: this version of mcpctl does not use it")
         tools = table.get("tools")
         for tool, allowed in tools.items() if isinstance(tools, dict) else ():
             if not isinstance(allowed, bool):
                 raise ValueError(f".tools.{tool}: must be true or false")
     server = _converted(table, Server)
-    if not server.command.strip():
-        raise ValueError(".command: must not be empty")
+    _check_kind(server, table)
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < _MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
     return server
+
+
+def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
+    """A server is started by its command or found at its URL, and has no key of the other kind."""
+    if "url" not in table:
+        if not server.command.strip():
+            raise ValueError(f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}")
+        for key in _REMOTE_ONLY:
+            if key in table:
+                raise ValueError(f".{key}: is for servers with a url")
+        return
+    if "command" in table:
+        raise ValueError(".url: a server has a command or a url, not both")
+    for key in _LOCAL_ONLY:
+        if key in table:
+            raise ValueError(f".{key}: is for servers with a command")
+    if not _URL.match(server.url) and not _VARIABLE.search(server.url):
+        raise ValueError(".url: must be an http:// or https:// address")
+    if server.transport not in TRANSPORTS:
+        raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
+    for name in server.headers:
+        if not _HEADER_NAME.match(name):
+            raise ValueError(f".headers: {name!r} is no name of a header")
 
 
 def _section(path: Path, name: str, document: dict[str, Any], kind: type[_Struct]) -> _Struct:

@@ -17,10 +17,12 @@ from mcpctl.store import clock, state
 from mcpctl.store.redact import MASK, is_secret_name, mask
 
 FIELDS = (
-    "name", "enabled", "transport", "command", "args", "env", "env_file", "cwd", "start_timeout_s", "call_timeout_s",
-    "permissions", "tools", "listed_at", "problem",
+    "name", "enabled", "transport", "command", "args", "url", "headers", "env", "env_file", "cwd", "start_timeout_s",
+    "call_timeout_s", "permissions", "tools", "listed_at", "problem",
 )  # fmt: skip
+_NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
+_SCHEMES = ("Bearer", "Basic", "Token")
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 
@@ -49,9 +51,11 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
     if server:
         found.update(
             enabled=server.enabled,
-            transport="stdio",
-            command=mask(server.command),
+            transport=server.transport if server.url else "stdio",
+            command=mask(server.command) or None,
             args=masked_args(server.args),
+            url=masked_url(server.url) or None,
+            headers={header: masked_header(value) for header, value in server.headers.items()},
             env={variable: masked(value) for variable, value in server.env.items()},
             env_file=server.env_file,
             cwd=server.cwd,
@@ -70,6 +74,22 @@ def masked(value: str) -> str:
     if not variable:
         return MASK
     return value if ":-" not in value else f"{variable[1]}:-{MASK}}}"
+
+
+def masked_header(value: str) -> str:
+    """A header's value: a scheme such as `Bearer` and `${VAR}` as they stand, anything literal as `***`."""
+    scheme, space, rest = value.partition(" ")
+    return f"{scheme} {masked(rest)}" if space and scheme in _SCHEMES else masked(value)
+
+
+def masked_url(url: str) -> str:
+    """An address without a password, and without what follows a telling name or looks like a token."""
+    shown = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url)
+    return mask(re.sub(r"(?<=[?&])([^=&#]*)=([^&#]*)", _masked_parameter, shown))
+
+
+def _masked_parameter(found: re.Match[str]) -> str:
+    return f"{found[1]}={masked(found[2])}" if is_secret_name(found[1]) else found[0]
 
 
 def masked_args(args: list[str]) -> list[str]:
@@ -142,27 +162,9 @@ def enable(path: Path, name: str, enabled: bool) -> None:
     _edit(path, change)
 
 
-def entry(
-    command: list[str],
-    env: list[str],
-    env_file: str | None,
-    cwd: str | None,
-    deny: list[str],
-    start_timeout: float | None,
-    call_timeout: float | None,
-) -> dict[str, Any]:
+def entry(given: Mapping[str, Any]) -> dict[str, Any]:
     """The table of a new entry, only what was given; raises `WrongUsage` when it could not be used."""
-    given = {
-        "command": command[0],
-        "args": command[1:],
-        "env": dict(map(_assignment, env)),
-        "env_file": env_file,
-        "cwd": cwd,
-        "start_timeout_s": start_timeout,
-        "call_timeout_s": call_timeout,
-        "tools": dict.fromkeys(deny, False),
-    }
-    table = {name: value for name, value in given.items() if value not in (None, [], {})}
+    table = {name: value for name, value in given.items() if value not in (None, "", [], {})}
     try:
         config.check_server("new", table)
     except ValueError as error:
@@ -171,11 +173,16 @@ def entry(
     return table
 
 
-def _assignment(text: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        raise WrongUsage("--env wants NAME=VALUE", "write for example: --env 'TOKEN=${TOKEN}'")
-    return name, value
+def assignments(option: str, given: list[str]) -> dict[str, str]:
+    """The `NAME=VALUE` of `--env` and `--header`, by name; raises `WrongUsage`."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not _NAMES[option].match(name):
+            example = {"env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[option]
+            raise WrongUsage(f"--{option} wants NAME=VALUE", f"write for example: --{option} {example}")
+        found[name] = value
+    return found
 
 
 def _existing(path: Path, document: Any, name: str) -> None:

@@ -130,7 +130,18 @@ def test_settings_are_taken(file: Path) -> None:
 @pytest.mark.parametrize(
     ("entry", "what"),
     [
-        ("", ".command: is missing"),
+        ("", ".command: is missing, and so is a url"),
+        ('url = ""', ".url: must be an http:// or https:// address"),
+        ('url = "ftp://a"', ".url: must be an http:// or https:// address"),
+        ('url = "http://a b"', ".url: must be an http:// or https:// address"),
+        ('url = "http://a"\ncommand = "x"', ".url: a server has a command or a url, not both"),
+        ('url = "http://a"\nargs = ["x"]', ".args: is for servers with a command"),
+        ('url = "http://a"\ncwd = "x"', ".cwd: is for servers with a command"),
+        ('url = "http://a"\ntransport = "ws"', ".transport: must be http or sse"),
+        ('url = "http://a"\nheaders = {"a b" = "x"}', ".headers: 'a b' is no name of a header"),
+        ('url = "http://a"\nheaders = {A = 1}', ".headers: must be text"),
+        ('command = "x"\ntransport = "http"', ".transport: is for servers with a url"),
+        ('command = "x"\nheaders = {A = "b"}', ".headers: is for servers with a url"),
         ("command = 5", ".command: must be text"),
         ('command = " "', ".command: must not be empty"),
         ('command = "x"\nargs = "y"', ".args: must be a list"),
@@ -321,3 +332,40 @@ def test_an_env_file_that_is_missing_or_no_text_is_named(file: Path) -> None:
     file.with_name("bad.env").write_bytes(b"A=\xff\n")
     with pytest.raises(CannotLaunch, match="not UTF-8"):
         launch(file, env_file="bad.env")
+
+
+# ---- a server with a URL
+
+
+def remote(**entry: Any) -> Server:
+    return config.check_server("s", {"url": "https://${HOST:-a.example}/mcp", **entry})
+
+
+def test_a_url_and_its_headers_are_expanded_when_it_is_connected(tmp_path: Path) -> None:
+    (tmp_path / "s.env").write_text("TOKEN=from-file\n", encoding="utf-8")
+    server = remote(env_file="s.env", headers={"Authorization": "Bearer ${TOKEN}", "X": "${EMPTY:-}"})
+    found = config.endpoint(server, tmp_path / "config.toml", {"HOST": "b.example"})
+    assert (found.url, found.transport) == ("https://b.example/mcp", "http")
+    assert found.headers == {"Authorization": "Bearer from-file", "X": ""}
+    assert "TOKEN" not in repr(server.fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("entry", "env", "message"),
+    [
+        ({"headers": {"A": "${TOKEN}"}}, {}, "variable TOKEN is not set"),
+        ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "a\nB: c"}, "its header A has characters that no header may have"),
+        ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "schl\u00fcssel"}, "its header A has characters"),
+        ({"url": "${URL}"}, {"URL": "a.example"}, "its url, once expanded, is no address"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_had_says_why(
+    tmp_path: Path, entry: dict[str, Any], env: dict[str, str], message: str
+) -> None:
+    with pytest.raises(CannotLaunch, match=message):
+        config.endpoint(remote(**entry), tmp_path / "config.toml", env)
+
+
+def test_a_url_and_its_transport_make_another_server_and_its_headers_do_not() -> None:
+    assert remote().fingerprint == remote(headers={"A": "b"}).fingerprint
+    assert len({remote().fingerprint, remote(transport="sse").fingerprint, remote(url="http://b").fingerprint}) == 3

@@ -20,9 +20,29 @@ Deny = Annotated[
 ]
 
 
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="NAME=VALUE",
+        help="A header of every request; 'Bearer ${VAR}' keeps a secret out of the file.",
+        show_default=False,
+    ),
+]
+Command = Annotated[
+    list[str] | None, typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="What starts it.", show_default=False)
+]
+Transport = Annotated[
+    str | None, typer.Option(metavar="http|sse", help="How to speak to URL: Streamable HTTP, or the older SSE.")
+]
+
+
 def add(
     name: opt.ServerName,
-    command: Annotated[list[str], typer.Argument(metavar="COMMAND [ARGS]...", help="What starts it, after --.")],
+    command: Command = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="Where it is, if it is not started here.")] = None,
+    transport: Transport = None,
+    header: Header = None,
     env: Env = None,
     env_file: Annotated[str | None, typer.Option(metavar="FILE", help="NAME=value lines for its environment.")] = None,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Where it runs.")] = None,
@@ -32,16 +52,25 @@ def add(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Add a stdio server to config.toml. Comments and order of a hand-written file are kept.
+    """Add a server to config.toml. Comments and order of a hand-written file are kept.
+
+    A server is a command that speaks MCP on stdin and stdout, or a URL.
 
     \b
     Examples:
       mcpctl servers add time -- uvx mcp-server-time
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
+      mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
     from mcpctl import output, servers
 
-    entry = servers.entry(command, env or [], env_file, cwd, deny or [], start_timeout, call_timeout)
+    program, *args = command or [""]
+    entry = servers.entry({
+        "command": program, "args": args, "url": url, "transport": transport,
+        "headers": servers.assignments("header", header or []), "env": servers.assignments("env", env or []),
+        "env_file": env_file, "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
+        "tools": dict.fromkeys(deny or [], False),
+    })  # fmt: skip
     path = opt.paths(config, data_dir, creates=True).config
     servers.add(path, name, entry)
     output.write_text(name)

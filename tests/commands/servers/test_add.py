@@ -178,3 +178,34 @@ def test_servers_added_at_once_are_all_there(paths: Paths) -> None:
         assert process.returncode == 0
     assert sorted(written(paths)["servers"]) == [f"s{n}" for n in range(8)]
     assert [file.name for file in paths.config.parent.iterdir() if file.name.endswith(".new")] == []
+
+
+def test_a_remote_server_is_written_as_given_and_shown_without_its_secrets(mcpctl: Mcpctl, paths: Paths) -> None:
+    url = "https://me:secret@a.example/mcp?api_key=abc&page=2"
+    header = ("--header", "Authorization=Bearer ${TOKEN}", "--header", "X-Key=plain", "--header", "Cookie=Bearer abc")
+    assert mcpctl("servers", "add", "s", "--url", url, "--transport", "sse", *header).out == "s\n"
+    written = config.load(paths.config).servers["s"]
+    assert (written.url, written.transport) == (url, "sse")
+    assert written.headers == {"Authorization": "Bearer ${TOKEN}", "X-Key": "plain", "Cookie": "Bearer abc"}
+    row = mcpctl("servers", "show", "s", "--json").json
+    assert (row["transport"], row["command"], row["args"]) == ("sse", None, [])
+    assert row["url"] == "https://***@a.example/mcp?api_key=***&page=2"
+    assert row["headers"] == {"Authorization": "Bearer ${TOKEN}", "X-Key": "***", "Cookie": "Bearer ***"}
+
+
+@pytest.mark.parametrize(
+    ("args", "what"),
+    [
+        (("--url", "https://a", "--", "run"), "a server has a command or a url, not both"),
+        (("--url", "a.example"), "url: must be an http:// or https:// address"),
+        (("--url", "https://a", "--transport", "ws"), "transport: must be http or sse"),
+        (("--header", "A=b", "--", "run"), "headers: is for servers with a url"),
+        (("--url", "https://a", "--header", "A"), "--header wants NAME=VALUE"),
+        (("--url", "https://a", "--header", "A: b=c"), "--header wants NAME=VALUE"),
+        ((), "command: is missing, and so is a url"),
+    ],
+)
+def test_a_server_of_both_kinds_or_of_none_is_refused(mcpctl: Mcpctl, args: tuple[str, ...], what: str) -> None:
+    ran = mcpctl("servers", "add", "s", *args)
+    assert ran.code == 2
+    assert what in ran.err

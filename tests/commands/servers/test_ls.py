@@ -29,6 +29,8 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "transport": "stdio",
         "command": "run",
         "args": [],
+        "url": None,
+        "headers": {},
         "env": {},
         "env_file": None,
         "cwd": None,
