@@ -238,7 +238,9 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
     """A server is started by its command or found at its URL, and has no key of the other kind."""
     if "url" not in table:
         if not server.command.strip():
-            raise ValueError(f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}")
+            raise ValueError(
+                f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}"
+            )
         for key in _REMOTE_ONLY:
             if key in table:
                 raise ValueError(f".{key}: is for servers with a url")
