@@ -236,20 +236,19 @@ def check_server(name: str, table: Any) -> Server:
 
 def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
     """A server is started by its command or found at its URL, and has no key of the other kind."""
-    if "url" not in table:
-        if not server.command.strip():
-            raise ValueError(
-                f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}"
-            )
-        for key in _REMOTE_ONLY:
-            if key in table:
-                raise ValueError(f".{key}: is for servers with a url")
-        return
-    if "command" in table:
+    remote = "url" in table
+    if remote and "command" in table:
         raise ValueError(".url: a server has a command or a url, not both")
-    for key in _LOCAL_ONLY:
+    for key in _LOCAL_ONLY if remote else _REMOTE_ONLY:
         if key in table:
-            raise ValueError(f".{key}: is for servers with a command")
+            raise ValueError(f".{key}: is for servers with a {'command' if remote else 'url'}")
+    if remote:
+        _check_remote(server)
+    elif not server.command.strip():
+        raise ValueError(f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}")
+
+
+def _check_remote(server: Server) -> None:
     if not _URL.match(server.url) and not _VARIABLE.search(server.url):
         raise ValueError(".url: must be an http:// or https:// address")
     if server.transport not in TRANSPORTS:

@@ -84,12 +84,12 @@ def masked_header(value: str) -> str:
 
 def masked_url(url: str) -> str:
     """An address without a password, and without what follows a telling name or looks like a token."""
-    shown = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url)
-    return mask(re.sub(r"(?<=[?&])([^=&#]*)=([^&#]*)", _masked_parameter, shown))
+    place, question, query = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url).partition("?")
+    return mask(place) + question + re.sub(r"([^=&#]+)=([^&#]*)", _masked_parameter, query)
 
 
 def _masked_parameter(found: re.Match[str]) -> str:
-    return f"{found[1]}={masked(found[2])}" if is_secret_name(found[1]) else found[0]
+    return f"{found[1]}={masked(found[2])}" if is_secret_name(found[1]) else mask(found[0])
 
 
 def masked_args(args: list[str]) -> list[str]:
