@@ -179,11 +179,25 @@ def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.envi
     url = expand(server.url, merged)
     if not _URL.match(url):
         raise CannotLaunch("its url, once expanded, is no address", 'write "url" as https://host/path')
-    headers = {name: expand(value, merged) for name, value in server.headers.items()}
+    # White space around a value is not part of it (RFC 9110, 5.5): an empty token leaves some.
+    headers = {name: expand(value, merged).strip(" \t") for name, value in server.headers.items()}
     for name, value in headers.items():
         if not _HEADER_VALUE.match(value):
             raise CannotLaunch(f"its header {name} has characters that no header may have", "mend its value")
     return Endpoint(url, server.transport, headers)
+
+
+def credentials(server: Server, env: Mapping[str, str] = os.environ) -> str:
+    """What is known of the headers that should have let us in, to end a message about a refusal."""
+    if not server.headers:
+        return '; no header is sent with it: add headers = { Authorization = "Bearer ${VARIABLE}" }'
+    told = []
+    for name, value in server.headers.items():
+        variables = [match[1] for match in _VARIABLE.finditer(value)]
+        empty = [variable for variable in variables if env.get(variable) == ""]
+        source = f"from {', '.join(variables)}" if variables else "as written in the configuration"
+        told.append(f"{name} ({source}{', which is empty' if empty else ''})")
+    return f"; not accepted: header {', '.join(told)}"
 
 
 def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:

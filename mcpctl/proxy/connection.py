@@ -1,25 +1,16 @@
-"""One upstream process: its pipes, what it was asked and has not answered, and its certain end."""
+"""One connection to a server, whatever carries it: what was asked and not answered, in the era it was connected in."""
 
 import asyncio
-import os
-import signal
-import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from msgspec import Raw
 
-from mcpctl import posix
-from mcpctl.config import Launch
+from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.pipes import Line, LineReader, Turn, Writer
 from mcpctl.store.recorder import Client
 from mcpctl.store.redact import mask
-
-_STDERR_KEPT = 8192
-_EOF_GRACE_S = 0.4
-_TERM_GRACE_S = 0.4
-_LOOK_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +48,13 @@ class Exchange:
     on_error: Callable[[bytes], None]
     on_failure: Callable[[Failure], None]
     on_progress: Callable[[dict[str, bytes]], None] | None = None
+    on_not_taken: Callable[["Exchange"], None] | None = None
+    """Called instead of the three, once, when the server certainly has not taken it."""
+    tool: Tool | None = None
+    """The tool that it calls, where it is known."""
     id: int = 0
     connection: "Connection | None" = None
-    """The process that it was sent to."""
+    """The connection that it was sent on."""
     timer: asyncio.TimerHandle | None = None
 
     def failed(self, code: str, message: str) -> None:
@@ -77,60 +72,46 @@ class NoAnswer(Exception):
         self.error = error
 
 
-class Connection:
-    """A started server. Speaks the era it was connected in; requests of callers of the other are translated."""
+class Connection(ABC):
+    """A connected server. Speaks the era it was connected in; requests of callers of the other are translated."""
 
     def __init__(
-        self,
-        launch: Launch,
-        turn: Turn,
-        on_message: Callable[["Connection", jsonrpc.Message], None],
-        on_gone: Callable[["Connection"], None],
-        on_stderr: Callable[[bytes], None],
+        self, on_message: Callable[["Connection", jsonrpc.Message], None], on_gone: Callable[["Connection"], None]
     ) -> None:
         self.modern = False
         self.revision = ""
         self.server_info = b""
+        self.announces = False
+        """Whether a server of 2026-07-28 tells those who listen that its tools have changed."""
         self.gone = asyncio.Event()
         self.hung_up = False
-        self.exit_status: int | None = None
         self.pending: dict[int, Exchange] = {}
         self._on_message = on_message
         self._on_gone = on_gone
-        self._on_stderr = on_stderr
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
-        self._stderr = b""
-        self._ending: asyncio.Task[None] | None = None
-        self._ending_group: asyncio.Task[None] | None = None
-        self._process = posix.spawn(launch.argv, launch.env, launch.cwd)
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr
-        self._stdout, self._stderr_pipe = stdout, stderr
-        os.set_blocking(stdout.fileno(), False)
-        os.set_blocking(stderr.fileno(), False)
-        # The writer owns a descriptor of its own, which it closes to say that nothing more comes.
-        self._writer = Writer(os.dup(stdin.fileno()), turn, on_broken=self._hung_up)
-        stdin.close()
-        self._reader = LineReader(stdout.fileno(), turn, self._line, self._hung_up)
-        self._loop.add_reader(stderr.fileno(), self._read_stderr)
-        threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
 
     @property
-    def pid(self) -> int:
-        """The process id, which is also its group's."""
-        return self._process.pid
-
-    @property
+    @abstractmethod
     def is_over(self) -> bool:
-        """Whether neither the process nor anything of its group is left."""
-        return self.gone.is_set() and (self._ending_group is None or self._ending_group.done())
+        """Whether nothing of it is left."""
 
     @property
+    @abstractmethod
     def last_words(self) -> str:
-        """The last lines it wrote to stderr, on one line, without what looks like a secret."""
-        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
-        return mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
+        """What it said of itself lately, on one line, for a message; without what looks like a secret."""
+
+    @abstractmethod
+    def how_it_ended(self) -> str:
+        """Why it is gone, for a message."""
+
+    @abstractmethod
+    def write(self, line: bytes, exchange: Exchange | None = None) -> None:
+        """Send a line that is complete; `exchange` is the request that it is."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """End it; returns when it is gone."""
 
     def send(self, exchange: Exchange) -> None:
         """Forward a request, its params as they came."""
@@ -139,7 +120,7 @@ class Connection:
         id_ = b"%d" % exchange.id
         line = jsonrpc.request(id_, exchange.method, self._params(exchange, id_))
         self.pending[exchange.id] = exchange
-        self._writer.write(line)
+        self.write(line, exchange)
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
         """Take a request back; a late answer to it is dropped."""
@@ -150,11 +131,7 @@ class Connection:
 
     def notify(self, method: str, params: Mapping[str, bytes]) -> None:
         """Send a notification."""
-        self._writer.write(jsonrpc.notification(method, jsonrpc.object_of(params) if params else b""))
-
-    def write(self, line: bytes) -> None:
-        """Send a line that is complete already."""
-        self._writer.write(line)
+        self.write(jsonrpc.notification(method, jsonrpc.object_of(params) if params else b""))
 
     async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
         """A request of our own: its result, or `NoAnswer`."""
@@ -176,27 +153,6 @@ class Connection:
         finally:
             self.pending.pop(exchange.id, None)
 
-    async def stop(self) -> None:
-        """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
-        self._writer.close()
-        last = self._loop.time() + _EOF_GRACE_S + _TERM_GRACE_S
-        for grace, number in ((_EOF_GRACE_S, signal.SIGTERM), (_TERM_GRACE_S, signal.SIGKILL)):
-            if await self._is_gone_within(grace):
-                break
-            posix.signal_group(self.pid, number)
-        await self.gone.wait()
-        if self._ending_group and not self._ending_group.done():
-            await asyncio.wait([self._ending_group], timeout=max(0.0, last - self._loop.time()))
-            posix.signal_group(self.pid, signal.SIGKILL)
-
-    async def _is_gone_within(self, seconds: float) -> bool:
-        try:
-            async with asyncio.timeout(seconds):
-                await self.gone.wait()
-        except TimeoutError:
-            return False
-        return True
-
     def _params(self, exchange: Exchange, id_: bytes) -> bytes:
         meta = exchange.meta
         if meta:
@@ -211,11 +167,7 @@ class Connection:
             return jsonrpc.object_of(exchange.params)
         return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})
 
-    def _line(self, line: Line) -> None:
-        try:
-            message = jsonrpc.decode(line)
-        except jsonrpc.Malformed:
-            return  # chatter on stdout: the fault of many servers, and harmless
+    def _received(self, message: jsonrpc.Message) -> None:
         if message.method is not None:
             self._on_message(self, message)
             return
@@ -245,73 +197,14 @@ class Connection:
         text = bytes(raw).strip(b'"').removesuffix(b".0")
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
-    def _read_stderr(self) -> None:
-        try:
-            data = os.read(self._stderr_pipe.fileno(), 1 << 16)
-        except BlockingIOError:
-            return
-        except OSError:
-            data = b""
-        if not data:
-            self._loop.remove_reader(self._stderr_pipe.fileno())
-            return
-        self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
-        self._on_stderr(data)
-
-    def _await_exit(self) -> None:
-        posix.await_exit(self._process)
-        try:
-            self._loop.call_soon_threadsafe(self._exited)
-        except RuntimeError:
-            return  # the loop is closed: so is everything else
-
-    def _hung_up(self) -> None:
-        # With one stream closed it can answer nothing any more: the next call starts it anew.
-        if self.hung_up:
-            return
+    def _is_gone(self, why: str) -> None:
+        """Nothing comes from it any more: whoever waits is told."""
         self.hung_up = True
-        self._on_gone(self)
-        # Kept, since the loop holds its tasks weakly.
-        self._ending = self._loop.create_task(self.stop())
-
-    def _exited(self) -> None:
-        self._reader.drain()
-        self._read_stderr()
-        self.exit_status = self._process.wait()
-        if posix.signal_group(self.pid, signal.SIGTERM):
-            self._ending_group = self._loop.create_task(self._end_group())
-        self.hung_up = True
-        self._writer.close()
-        self._reader.close()
-        self._loop.remove_reader(self._stderr_pipe.fileno())
-        self._stdout.close()
-        self._stderr_pipe.close()
         self.gone.set()
         self._on_gone(self)
         pending, self.pending = self.pending, {}
         for exchange in pending.values():
-            exchange.failed("server_died", f"it ended ({self.how_it_ended()})")
-
-    async def _end_group(self) -> None:
-        """What the process has started is in its group, and must not outlive it."""
-        last = self._loop.time() + _TERM_GRACE_S
-        while self._loop.time() < last and posix.signal_group(self.pid, 0):
-            await asyncio.sleep(_LOOK_S)
-        posix.signal_group(self.pid, signal.SIGKILL)
-        self._loop.call_soon(self._on_gone, self)
-
-    def how_it_ended(self) -> str:
-        """Exit status or signal, and its last words, for a message."""
-        status = self.exit_status
-        if status is not None and status < 0:
-            how = (
-                f"killed by {signal.Signals(-status).name}"
-                if -status in signal.valid_signals()
-                else f"signal {-status}"
-            )
-        else:
-            how = f"exit status {status}"
-        return f"{how}; its last words: {self.last_words}" if self.last_words else how
+            exchange.failed("server_died", why)
 
 
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, "io.modelcontextprotocol/logLevel")

@@ -171,6 +171,7 @@ class Call:
             "tools/call", params, asked.meta, asked.caller,
             on_result=self._result, on_error=self._error, on_failure=self.fail,
             on_progress=self._progress if "progressToken" in asked.meta else None,
+            tool=tool,
         )  # fmt: skip
         self._execute.upstreams[self.server].send(self._exchange)
 

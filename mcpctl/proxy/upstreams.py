@@ -14,11 +14,13 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl import posix
-from mcpctl.config import CannotLaunch, Server, launch
+from mcpctl.config import CannotLaunch, Server, endpoint, launch
 from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer
 from mcpctl.proxy.pipes import Turn
+from mcpctl.proxy.remote import Remote
+from mcpctl.proxy.stdio import Stdio
 
 _PROBE_S = 2.0
 _MAX_BACKOFF_S = 60.0
@@ -41,6 +43,13 @@ class Events(Protocol):
 
     def era_found(self, upstream: "Upstream", modern: bool) -> None:
         """`server/discover` has shown what it speaks."""
+
+
+class _Discovered(msgspec.Struct):
+    """What is used of the answer to `server/discover`."""
+
+    supportedVersions: list[str] = []
+    capabilities: dict[str, dict[str, Any]] = {}
 
 
 class DidNotStart(Exception):
@@ -81,10 +90,19 @@ class Upstream:
         if timeout := self.server.call_timeout_s:
             exchange.timer = asyncio.get_running_loop().call_later(timeout, self._timed_out, exchange)
         if self._connection:
+            exchange.on_not_taken = self._not_taken
             self._connection.send(exchange)
-            return
+        else:
+            self._enqueue(exchange)
+
+    def _enqueue(self, exchange: Exchange) -> None:
         self._queue.append(exchange)
         self._start(exchange.caller)
+
+    def _not_taken(self, exchange: Exchange) -> None:
+        """A server that had gone, or has forgotten us, is connected anew; twice would be a circle."""
+        exchange.on_not_taken = None
+        self._enqueue(exchange)
 
     def cancel(self, exchange: Exchange, params: dict[str, bytes]) -> None:
         """Take a request back."""
@@ -119,7 +137,7 @@ class Upstream:
         await asyncio.gather(*map(self._stop, list(self._live)))
 
     async def _stop(self, connection: Connection) -> None:
-        outside = posix.detached(connection.pid)
+        outside = posix.detached(connection.pid) if isinstance(connection, Stdio) else {}
         await connection.stop()
         for pid, name in outside.items():
             if posix.is_running(pid):
@@ -167,7 +185,18 @@ class Upstream:
                 connection.send(exchange)
             except Exception as error:
                 exchange.failed("cannot_send", f"this request cannot be sent: {error}")
+        if connection.announces:
+            self._listen(connection, caller)
         self._list_in_background(connection, caller)
+
+    def _listen(self, connection: Connection, caller: Caller) -> None:
+        """Ask to be told of changed tools; the answer comes when there is nothing more to tell."""
+        wanted = {"notifications": b'{"toolsListChanged":true}'}
+        ignored = Exchange(
+            "subscriptions/listen", wanted, {}, caller,
+            on_result=lambda _: None, on_error=lambda _: None, on_failure=lambda _: None,
+        )  # fmt: skip
+        connection.send(ignored)
 
     def _heard(self) -> str:
         said = next((c.last_words for c in self._live if c.last_words), "")
@@ -181,7 +210,7 @@ class Upstream:
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
-        self.last_failure = f"server '{self.name}' did not start: {why}"
+        self.last_failure = f"server '{self.name}' {'cannot be used' if self.server.url else 'did not start'}: {why}"
         self._fail_queue(self._why_down())
 
     def _why_down(self) -> str:
@@ -195,38 +224,51 @@ class Upstream:
 
     async def _connect(self, caller: Caller) -> Connection:
         if caller.modern and self._events.known_era(self) is not False:
-            connection = self._spawn()
+            connection = self._open()
             modern = await self._probe(connection, caller)
             self._events.era_found(self, modern)
             if modern:
                 return connection
             # What an old server makes of an unknown first request is anyone's guess: a fresh one is not.
             await connection.stop()
-        connection = self._spawn()
+        connection = self._open()
         await self._handshake(connection, caller)
         return connection
 
-    def _spawn(self) -> Connection:
-        connection = Connection(
+    def _open(self) -> Connection:
+        connection: Connection
+        if self.server.url:
+            where = endpoint(self.server, self._config_path)
+            connection = Remote(self.server, where, on_message=self._message, on_gone=self._gone)
+        else:
+            connection = self._spawn()
+        self._live.add(connection)
+        return connection
+
+    def _spawn(self) -> Stdio:
+        return Stdio(
             launch(self.server, self._config_path),
             self._turn,
             on_message=self._message,
             on_gone=self._gone,
             on_stderr=self._stderr if self._verbose else lambda _: None,
         )
-        self._live.add(connection)
-        return connection
 
     async def _probe(self, connection: Connection, caller: Caller) -> bool:
         connection.modern = True
         try:
             async with asyncio.timeout(_PROBE_S):
                 result = await connection.ask("server/discover", {}, caller)
-            versions = msgspec.json.decode(jsonrpc.members(result).get("supportedVersions", b"[]"), type=list[str])
-        except (TimeoutError, NoAnswer, jsonrpc.Malformed, msgspec.MsgspecError):
+            answer = msgspec.json.decode(result, type=_Discovered)
+        except (TimeoutError, msgspec.MsgspecError):
+            return False
+        except NoAnswer:
+            if self.server.url and connection.hung_up:
+                raise  # it cannot be reached, which says nothing of what it speaks
             return False
         connection.revision = jsonrpc.MODERN_REVISION
-        return jsonrpc.MODERN_REVISION in versions
+        connection.announces = answer.capabilities.get("tools", {}).get("listChanged") is True
+        return jsonrpc.MODERN_REVISION in answer.supportedVersions
 
     async def _handshake(self, connection: Connection, caller: Caller) -> None:
         connection.modern = False
@@ -277,7 +319,8 @@ class Upstream:
         if connection is self._connection:
             self._connection = None
             self.down_since = time.time()
-            self.last_failure = f"server '{self.name}' ended"
+            lost = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
+            self.last_failure = f"server '{self.name}' {lost}"
 
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():

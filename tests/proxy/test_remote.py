@@ -1,0 +1,281 @@
+"""Servers at URLs answer as those on pipes do, in both transports and both eras; what goes wrong is told in words."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import Mcpctl
+from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
+from tests.proxy.conftest import Serve, starter
+from tests.servers import command
+from tests.servers.web import ODD
+
+pytestmark = pytest.mark.process
+
+ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
+TRANSPORTS = pytest.mark.parametrize("name", ["http", "sse", "json"])
+
+
+@contextmanager
+def web(*args: str) -> Iterator[str]:
+    """The address of a running `tests.servers.web`."""
+    argv = [sys.executable, "-m", "tests.servers.web", *args]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """One for all tests that leave it as it is."""
+    with web() as found:
+        yield found
+
+
+def entries(address: str, *names: str) -> dict[str, Any]:
+    """Entries of config.toml for these."""
+    return {
+        name: {"url": f"{address}/raw"}
+        if name == "raw"
+        else {"url": f"{address}/{name}/mcp", "transport": "sse" if name == "sse" else "http"}
+        for name in names
+    }
+
+
+@pytest.fixture(scope="module")
+def clients(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Client]]:
+    """A client of each era in front of them all."""
+    folder = tmp_path_factory.mktemp("remote")
+    for serve in starter(folder, folder / "home"):
+        legacy = serve({**entries(address, "http", "sse", "json", "legacy", "raw"), "counter": command("counter")})
+        yield {LATEST: legacy, MODERN: serve(revision=MODERN)}
+
+
+# ---- what comes back
+
+
+@ERAS
+@TRANSPORTS
+def test_a_call_comes_back_as_the_server_answered_it(clients: dict[str, Client], revision: str, name: str) -> None:
+    arguments = {"text": "ü\n\u2028", "n": [1, 2.5, None, True], "deep": {"a": {}}}
+    result = clients[revision].call(f"{name}:echo", arguments).json["result"]
+    assert result["structuredContent"] == {"arguments": arguments, "revision": revision}
+
+
+@ERAS
+def test_what_no_sdk_would_answer_passes_equal_as_json(clients: dict[str, Client], revision: str) -> None:
+    result = clients[revision].call("raw:odd").json["result"]
+    expected = json.loads(ODD)
+    if revision == MODERN:
+        result["_meta"].pop("io.modelcontextprotocol/serverInfo")
+        expected |= {"resultType": "complete", "_meta": {}}
+    assert result == expected
+
+
+@ERAS
+def test_an_older_server_is_met_with_the_handshake(clients: dict[str, Client], revision: str) -> None:
+    result = clients[revision].call("legacy:echo").json["result"]
+    assert result["structuredContent"]["revision"] == LATEST
+
+
+@ERAS
+@TRANSPORTS
+def test_progress_comes_with_the_callers_token(clients: dict[str, Client], revision: str, name: str) -> None:
+    client = clients[revision]
+    client.said.clear()
+    client.call(f"{name}:progress", token="mine")
+    told = [json.loads(line)["params"] for line in client.said if b"progress" in line]
+    # One JSON answer has no room for what comes before it.
+    steps = [] if name == "json" else [1, 2]
+    assert [(params["progressToken"], params["progress"]) for params in told] == [("mine", step) for step in steps]
+
+
+@ERAS
+@pytest.mark.parametrize("name", ["http", "sse"])
+def test_a_call_that_is_taken_back_is_taken_back_there(clients: dict[str, Client], revision: str, name: str) -> None:
+    client = clients[revision]
+    id_ = client.start_call(f"{name}:wait", token="w")
+    assert b"waiting" in client.line()
+    client.notify("notifications/cancelled", {"requestId": id_})
+    assert client.call(f"{name}:was_cancelled").text == "was_cancelled"
+
+
+@pytest.mark.parametrize(
+    ("tool", "told"),
+    [
+        ("busy", "server 'raw': HTTP 503 Service Unavailable: try later, api_key=***"),
+        ("page", "server 'raw': its answer is no JSON-RPC message"),
+        ("rubbish", "server 'raw': its answer is no JSON-RPC message"),
+        ("nan", "server 'raw': its answer has numbers that JSON does not have (NaN, Infinity)"),
+    ],
+)
+def test_an_answer_that_is_none_is_told_in_words(clients: dict[str, Client], tool: str, told: str) -> None:
+    assert clients[LATEST].call(f"raw:{tool}").text == f"mcpctl: {told}"
+
+
+def test_an_error_of_the_server_stays_one_whatever_its_status(clients: dict[str, Client]) -> None:
+    error = clients[LATEST].call("raw:error").json["error"]
+    assert error == {"code": -32050, "message": "no", "data": {"a": [1.0]}}
+
+
+def test_a_number_that_http_cannot_carry_is_refused_and_not_changed(clients: dict[str, Client]) -> None:
+    answer = clients[LATEST].call("http:echo", b'{"a":1e999}')
+    assert "cannot be sent over HTTP" in answer.text
+    assert clients[LATEST].call("http:echo", b'{"a":1e99}').json["result"]["structuredContent"]["arguments"] == {
+        "a": 1e99
+    }
+
+
+def test_a_parameter_that_the_schema_names_a_header_is_sent_as_one(clients: dict[str, Client]) -> None:
+    client = clients[MODERN]
+    client.call("http:echo")
+    until("the list", lambda: client.discover("http:region")["results"])
+    result = client.call("http:region", {"region": "zürich"}).json["result"]
+    assert result["structuredContent"]["arguments"] == {"region": "zürich"}
+
+
+# ---- what changes, and what goes away
+
+
+@ERAS
+@pytest.mark.parametrize("name", ["http", "sse"])
+def test_a_tool_that_is_new_is_found(clients: dict[str, Client], revision: str, name: str) -> None:
+    client = clients[revision]
+    new = client.call(f"{name}:grow").json["result"]["structuredContent"]["did"]
+    until("it", lambda: new in {tool["toolName"] for tool in client.discover(f"{name}:{new}")["results"]})
+
+
+@ERAS
+def test_a_server_that_goes_away_and_comes_back_is_connected_anew(serve: Serve, revision: str) -> None:
+    with web() as address:
+        client = serve(entries(address, "http", "sse"), revision=revision)
+        for name in ("http", "sse"):
+            assert not client.call(f"{name}:echo").is_error
+        lost = client.call("http:crash")
+        assert lost.is_error
+        assert "may have taken effect; it was not sent again" in lost.text
+        for name in ("http", "sse"):
+            refused = f"server '{name}' cannot be used: nothing listens there (connection refused)"
+            until("the end", lambda name=name, refused=refused: refused in client.call(f"{name}:echo").text)
+        with web("--port", address.rpartition(":")[2]):
+            for name in ("http", "sse"):
+                until("it to be tried again", lambda name=name: not client.call(f"{name}:echo").is_error)
+
+
+def test_a_session_that_the_server_has_forgotten_is_opened_again_and_the_call_sent(serve: Serve) -> None:
+    with web() as address:
+        client = serve(entries(address, "http"))
+        client.call("http:echo")
+    with web("--port", address.rpartition(":")[2]):
+        assert not client.call("http:echo").is_error
+
+
+# ---- what is told
+
+
+@pytest.mark.parametrize(
+    ("headers", "env", "told"),
+    [
+        ({}, {}, 'no header is sent with it: add headers = { Authorization = "Bearer ${VARIABLE}" }'),
+        ({"Authorization": "Bearer ${TOKEN}"}, {"TOKEN": "no"}, "not accepted: header Authorization (from TOKEN)"),
+        ({"Authorization": "Bearer ${TOKEN}"}, {"TOKEN": ""}, "header Authorization (from TOKEN, which is empty)"),
+        ({"Authorization": "Bearer ${TOKEN}"}, {}, "variable TOKEN is not set"),
+        ({"Authorization": "Bearer x"}, {}, "header Authorization (as written in the configuration)"),
+    ],
+)
+def test_a_refused_token_is_told_with_its_header_and_variable(
+    address: str, home: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch,
+    headers: dict[str, str], env: dict[str, str], told: str,
+) -> None:  # fmt: skip
+    for variable, value in env.items():
+        monkeypatch.setenv(variable, value)
+    write_config(home, {"token": {"url": f"{address}/token/mcp", "headers": headers}})
+    ran = mcpctl("tools", "refresh")
+    assert ran.code == 4
+    assert told in ran.err
+    if "TOKEN is not set" not in told:
+        assert "HTTP 401 Unauthorized: a token is wanted" in ran.err
+
+
+def test_a_token_that_is_right_lets_us_in(
+    address: str, home: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOKEN", "secret")
+    headers = {"Authorization": "Bearer ${TOKEN}"}
+    write_config(home, {"token": {"url": f"{address}/token/mcp", "headers": headers}})
+    assert mcpctl("tools", "call", "token:echo", "a=1").code == 0
+    journals = b"".join(file.read_bytes() for file in (home / "data").rglob("*") if file.is_file())
+    assert b"secret" not in journals
+
+
+@pytest.mark.parametrize("transport", ["http", "sse"])
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("http://127.0.0.1:9/mcp", "nothing listens there (connection refused)"),
+        ("http://nowhere.invalid/mcp", "no such host"),
+        ("{address}/nowhere", "404"),
+        ("{https}/http/mcp", "TLS: no encrypted connection comes about"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_told_in_words(
+    address: str, home: Path, mcpctl: Mcpctl, transport: str, url: str, told: str
+) -> None:
+    url = url.format(address=address, https=address.replace("http", "https"))
+    write_config(home, {"s": {"url": url, "transport": transport}})
+    ran = mcpctl("tools", "refresh")
+    assert (ran.code, "server 's' cannot be used: " in ran.err, told in ran.err) == (4, True, True), ran.err
+
+
+def test_a_certificate_that_nobody_vouches_for_is_told_with_what_to_do(
+    home: Path, tmp_path: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cert = tmp_path / "cert.pem"
+    subprocess.run(
+        [
+            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"),
+            *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(tmp_path / "key.pem"), "-out", str(cert)),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    both = tmp_path / "both.pem"
+    both.write_text((tmp_path / "key.pem").read_text() + cert.read_text(), encoding="utf-8")
+    with web("--cert", str(both)) as address:
+        write_config(home, entries(address, "http"))
+        ran = mcpctl("tools", "refresh")
+        assert ran.code == 4
+        assert "TLS: its certificate is not trusted (self-signed certificate); if it is the right server" in ran.err
+        monkeypatch.setenv("SSL_CERT_FILE", str(cert))
+        assert mcpctl("tools", "call", "http:echo").code == 0
+
+
+def test_a_server_that_never_answers_harms_only_its_own_calls(serve: Serve) -> None:
+    listens = "s = socket.create_server(('127.0.0.1', 0)); print(s.getsockname()[1], flush=True); signal.pause()"
+    silent = [sys.executable, "-c", f"import signal, socket; {listens}"]
+    with subprocess.Popen(silent, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        url = f"http://127.0.0.1:{process.stdout.readline().strip()}/mcp"
+        client = serve({"silent": {"url": url, "start_timeout_s": 0.5}, "counter": command("counter")})
+        id_ = client.start_call("silent:any")
+        assert json.loads(client.call("counter:count").text)["count"] == 1
+        assert "no answer within 0.5 s" in client.answer(id_).text
+        process.kill()
+
+
+def test_the_session_ends_in_time_while_a_call_to_it_hangs(serve: Serve, address: str) -> None:
+    client = serve(entries(address, "http"))
+    client.start_call("http:wait", token=1)
+    assert b"waiting" in client.line()
+    client.end_input()
+    assert any(b"the session is ending" in line for line in client.rest(1.8))
+    assert client.wait() == 0

@@ -1,0 +1,187 @@
+"""Servers at URLs, most made with the MCP SDK, in one process: it prints its address and serves until it is ended.
+
+`/http/mcp` and `/sse/mcp` speak the two transports; `/json/mcp` answers without event streams; `/legacy/mcp` has never
+heard of 2026-07-28; `/token/mcp` wants `secret` as a bearer; `/raw` answers what no SDK would; the rest is not found.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import socket
+from collections.abc import AsyncIterator
+from typing import Any
+
+import anyio
+import mcp_types as types
+import uvicorn
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.sse import SseServerTransport
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+ODD = '{"content":[{"type":"odd","n":123456789012345678901234567890,"f":1.50,"x":null}],"x-vendor":{"a":[]}}'
+RAW = ("odd", "busy", "page", "rubbish", "nan", "error")
+
+
+class Web:
+    """One server of the SDK's, with its own tools and its own memory."""
+
+    def __init__(self) -> None:
+        self.names = ["echo", "region", "progress", "wait", "was_cancelled", "grow", "crash"]
+        self.bus = InMemorySubscriptionBus()
+        self.cancelled = anyio.Event()
+        self.server: Server[Any] = Server(
+            "web",
+            version="1",
+            on_list_tools=self.list_tools,
+            on_call_tool=self.call_tool,
+            on_subscriptions_listen=ListenHandler(self.bus),
+            get_tool_input_schema=lambda name: REGION if name == "region" else None,
+        )
+
+    async def list_tools(self, ctx: Any, params: Any) -> types.ListToolsResult:
+        """Every tool."""
+        schema: dict[str, Any] = {"type": "object"}
+        tools = [types.Tool(name=name, input_schema=REGION if name == "region" else schema) for name in self.names]
+        return types.ListToolsResult(tools=tools)
+
+    async def call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        """What each tool does."""
+        said: dict[str, Any] = {"arguments": params.arguments or {}, "revision": ctx.protocol_version}
+        if does := getattr(self, params.name, None):
+            said["did"] = await does(ctx)
+        block = types.TextContent(type="text", text=params.name)
+        return types.CallToolResult(content=[block], structured_content=said)
+
+    async def progress(self, ctx: Any) -> None:
+        """Two steps."""
+        for step in (1, 2):
+            await ctx.session.report_progress(step, 2, f"step {step}")
+
+    async def wait(self, ctx: Any) -> None:
+        """Until it is taken back."""
+        await ctx.session.report_progress(1, 2, "waiting")
+        try:
+            await anyio.sleep_forever()
+        finally:
+            self.cancelled.set()
+
+    async def was_cancelled(self, ctx: Any) -> None:
+        """Until a `wait` was."""
+        await self.cancelled.wait()
+
+    async def grow(self, ctx: Any) -> str:
+        """One tool more, told in both eras; its name."""
+        self.names.append(f"grown_{len(self.names)}")
+        if ctx.protocol_version < "2026":
+            await ctx.session.send_tool_list_changed()
+        await self.bus.publish(ToolsListChanged())
+        return self.names[-1]
+
+    async def crash(self, ctx: Any) -> None:
+        """The end of the process, in the middle of a call."""
+        os._exit(3)
+
+    def sse(self) -> Starlette:
+        """The older transport: one stream out, posts in."""
+        transport = SseServerTransport("/messages/")
+
+        async def connect(request: Request) -> Response:
+            async with transport.connect_sse(request.scope, request.receive, request._send) as (incoming, outgoing):
+                options = self.server.create_initialization_options(NotificationOptions(tools_changed=True))
+                await self.server.run(incoming, outgoing, options)
+            return Response()
+
+        return Starlette(routes=[Route("/mcp", connect), Mount("/messages/", transport.handle_post_message)])
+
+
+class Gate:
+    """What stands before a server: it wants a token, or knows only older revisions."""
+
+    def __init__(self, app: ASGIApp, *, token: str = "", legacy: bool = False) -> None:
+        self.app, self.token, self.legacy = app, token, legacy
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer in its place, or let it."""
+        answer: Response | None = None
+        headers = Request(scope).headers
+        if self.token and headers.get("authorization") != f"Bearer {self.token}":
+            challenge = {"www-authenticate": 'Bearer error_description="a token is wanted"'}
+            answer = JSONResponse({"error": "invalid_token"}, 401, challenge)
+        elif self.legacy and headers.get("mcp-protocol-version", "") > "2026":
+            answer = PlainTextResponse("Bad Request: unsupported protocol version", 400)
+        await (answer or self.app)(scope, receive, send)
+
+
+async def raw(request: Request) -> Response:
+    """Answers that no SDK would give, as the name of the tool wants them."""
+    message = await request.json()
+    id_ = json.dumps(message.get("id"))
+    result = "{}"
+    if message["method"] == "initialize":
+        result = (
+            '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"raw","version":"1"}}'
+        )
+    elif message["method"] == "tools/list":
+        result = json.dumps({"tools": [{"name": name} for name in RAW]})
+    elif message["method"] == "tools/call":
+        name = message["params"]["name"]
+        if name == "busy":
+            return PlainTextResponse("try later, api_key=abc123", 503)
+        if name == "page":
+            return Response("<html>nothing here</html>", media_type="text/html")
+        if name == "rubbish":
+            return Response("{", media_type="application/json")
+        if name == "nan":
+            return Response(f'{{"jsonrpc":"2.0","id":{id_},"result":{{"x":NaN}}}}', media_type="application/json")
+        if name == "error":
+            error = f'{{"jsonrpc":"2.0","id":{id_},"error":{{"code":-32050,"message":"no","data":{{"a":[1.0]}}}}}}'
+            return Response(error, 400, media_type="application/json")
+        result = ODD
+    elif message["method"] == "server/discover":
+        return PlainTextResponse("what?", 400)
+    return Response(f'{{"jsonrpc":"2.0","id":{id_},"result":{result}}}', media_type="application/json")
+
+
+def main() -> None:
+    """Serve."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--cert")
+    given = parser.parse_args()
+    inner = {
+        "http": Web().server.streamable_http_app(),
+        "json": Web().server.streamable_http_app(json_response=True),
+        "legacy": Web().server.streamable_http_app(),
+        "token": Web().server.streamable_http_app(),
+    }
+
+    @contextlib.asynccontextmanager
+    async def life(_: Starlette) -> AsyncIterator[None]:
+        async with contextlib.AsyncExitStack() as stack:
+            for app in inner.values():
+                await stack.enter_async_context(app.router.lifespan_context(app))
+            yield
+
+    gates: dict[str, ASGIApp] = {
+        **inner, "legacy": Gate(inner["legacy"], legacy=True), "token": Gate(inner["token"], token="secret"),
+        "sse": Web().sse(),
+    }  # fmt: skip
+    routes = [Route("/raw", raw, methods=["POST"]), *(Mount(f"/{name}", app) for name, app in gates.items())]
+    listening = socket.create_server(("127.0.0.1", given.port))
+    print(f"{'https' if given.cert else 'http'}://127.0.0.1:{listening.getsockname()[1]}", flush=True)
+    config = uvicorn.Config(
+        Starlette(routes=routes, lifespan=life), log_level="critical", ssl_certfile=given.cert,
+        timeout_graceful_shutdown=0,
+    )  # fmt: skip
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+if __name__ == "__main__":
+    main()
