@@ -23,6 +23,9 @@ CALL_FIELDS = (
 DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
 )  # fmt: skip
+CHECK_FIELDS = (
+    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
+)  # fmt: skip
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

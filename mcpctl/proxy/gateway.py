@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import time
-from collections.abc import Callable, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -37,8 +37,8 @@ class Gateway:
             for name, server in config.enabled.items()
         }
         self.from_upstream: Callable[[Connection, jsonrpc.Message], None] = _unanswerable
-        self.asked_for: set[str] = set()
-        """Servers whose list a person asked for: an empty one is then believed."""
+        self.asked_for: dict[str, Sequence[bytes]] = {}
+        """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._paths = paths
         self._state = state.opened(paths, create=True)
         self._catalog = Catalog(config, self._state)
@@ -120,6 +120,8 @@ class Gateway:
         """Keep what a server lists."""
         loop = asyncio.get_running_loop()
         name = upstream.name
+        if name in self.asked_for:
+            self.asked_for[name] = definitions
         try:
             await loop.run_in_executor(self._searching, self._store, name, definitions, name in self.asked_for)
         except (sqlite3.Error, Unusable) as error:

@@ -27,7 +27,8 @@ from mcpctl.store.recorder import Client, Json
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
-_CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
+CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
+"""Commands as a client: of the last revision with a handshake, and without capabilities."""
 
 
 @dataclass(frozen=True)
@@ -78,9 +79,9 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> R
             answer.set_result(bytes(raw))
 
     gateway = Gateway(loaded, paths, via="cli")
-    gateway.recorder.client = _CALLER.client
+    gateway.recorder.client = CALLER.client
     try:
-        asked = Asked(b"1", _CALLER, answered, error, refused=refused)
+        asked = Asked(b"1", CALLER, answered, error, refused=refused)
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
         gateway.execute.start(asked, envelope)
         raw = await answer
@@ -94,10 +95,10 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> R
 
 async def _refreshed(loaded: Config, paths: Paths, names: list[str]) -> list[dict[str, Any]]:
     gateway = Gateway(loaded, paths)
-    gateway.asked_for.update(names)
+    gateway.asked_for.update(dict.fromkeys(names, ()))
     found: list[dict[str, Any]] = []
     try:
-        failures = await gateway.refresh(names, _CALLER)
+        failures = await gateway.refresh(names, CALLER)
         found = [gateway.status(name) for name in names if name not in failures]
     finally:
         await gateway.stop(0)

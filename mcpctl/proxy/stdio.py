@@ -64,8 +64,8 @@ class Stdio(Connection):
 
     @property
     def last_words(self) -> str:
-        """The last lines it wrote to stderr, on one line, without what looks like a secret."""
-        lines = self._stderr.decode("utf-8", "replace").strip().splitlines()
+        """The last lines it wrote to stderr, or what it wrote to stdout instead, on one line."""
+        lines = (self._stderr.strip() or self.chatter).decode("utf-8", "replace").strip().splitlines()
         return mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
 
     def write(self, line: bytes, exchange: Exchange | None = None) -> None:

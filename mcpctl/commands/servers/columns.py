@@ -1,9 +1,12 @@
 """How servers are listed."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
-from mcpctl import servers
+from mcpctl import output, servers
+from mcpctl.errors import UpstreamFailed
+from mcpctl.models import CHECK_FIELDS, Row
 from mcpctl.output import Columns
 
 
@@ -19,3 +22,25 @@ COLUMNS = Columns(
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )
+
+CHECKED = Columns(
+    fields=CHECK_FIELDS,
+    shown=("server", "status", "revision", "tools", "connect_ms", "problems"),
+    cut=frozenset(("problems",)),
+    render={"problems": lambda problems: "; ".join(problems or ())},
+    labels={"connect_ms": "MS"},
+    noun="servers",
+    empty="no servers to check; add one with: mcpctl servers add NAME -- COMMAND ARGS",
+)
+
+
+def failures(rows: Sequence[Row]) -> None:
+    """After a check: every problem in full at a terminal; raises `UpstreamFailed` when a server has failed."""
+    for row in rows:
+        for problem in row["problems"] or () if row["status"] == "odd" else ():
+            output.say(f"{row['server']}: {problem}")
+    failed = [row for row in rows if row["status"] == "failed"]
+    if failed:
+        told = "\n".join(problem for row in failed for problem in row["problems"])
+        again = f"mend it, then: mcpctl servers check {failed[0]['server']}"
+        raise UpstreamFailed(f"{len(failed)} of {len(rows)} servers failed\n{told}", again, "check_failed")

@@ -1,0 +1,44 @@
+"""`mcpctl servers check`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these.", show_default=False)]
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="S", min=0.1, help="Seconds to wait for each, in place of its start_timeout_s."),
+]
+
+
+def check(
+    names: Names = None,
+    timeout: Timeout = None,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Connect every server, list its tools, and say what is wrong.
+
+    The status of each is ok, odd (it works; what is odd is said) or failed. The exit status is 4 when any has failed.
+
+    \b
+    Examples:
+      mcpctl servers check
+      mcpctl servers check github --timeout 5
+      mcpctl servers check --json | jq -r '.[] | select(.status != "ok") | .server'
+    """
+    from mcpctl import output
+    from mcpctl.commands.servers.columns import CHECKED, failures
+    from mcpctl.models import Found
+    from mcpctl.proxy.check import check
+
+    asked = output.listing(json, jsonl, format, fields)
+    rows = check(opt.paths(config, data_dir), names or [], timeout, lambda done, total: None)
+    output.write_list(Found.of(rows), CHECKED, asked)
+    failures(rows)

@@ -1,0 +1,109 @@
+"""Every server connected and listed once, and what came of it in words: `mcpctl servers check`."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from mcpctl import config
+from mcpctl.catalog.odd import oddities
+from mcpctl.config import Config, Server
+from mcpctl.models import CHECK_FIELDS, Row
+from mcpctl.paths import Paths
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.once import CALLER
+from mcpctl.proxy.stdio import Stdio
+from mcpctl.proxy.upstreams import Upstream
+
+_AT_ONCE = 4
+
+
+def check(
+    paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Callable[[int, int], None]
+) -> list[Row]:
+    """One row a server: those named, or all that are enabled. Its status is `ok`, `odd` (it works, with problems that
+    are named) or `failed`. Raises `NotFound` for a name that no server has.
+    """
+    loaded = config.load(paths.config)
+    for name in names:
+        if name not in loaded.problems:
+            loaded.server(name)
+    wanted = list(dict.fromkeys(names)) or sorted({*loaded.enabled, *loaded.problems})
+    servers = {name: _prepared(loaded.servers[name], timeout_s) for name in wanted if name in loaded.servers}
+    checked = asyncio.run(_checked(replace(loaded, servers=servers), paths, on_progress))
+    unusable = {name: _row(name, problems=[problem]) for name, problem in loaded.problems.items()}
+    return [(checked | unusable)[name] for name in wanted]
+
+
+def _prepared(server: Server, timeout_s: float | None) -> Server:
+    """A server that was named is checked even while it is disabled."""
+    seconds = server.start_timeout_s if timeout_s is None else timeout_s
+    return msgspec.structs.replace(server, enabled=True, start_timeout_s=seconds)
+
+
+async def _checked(loaded: Config, paths: Paths, on_progress: Callable[[int, int], None]) -> dict[str, Row]:
+    gateway = Gateway(loaded, paths)
+    gateway.asked_for.update(dict.fromkeys(loaded.servers, ()))
+    at_once = asyncio.Semaphore(_AT_ONCE)
+    rows: dict[str, Row] = {}
+
+    async def one(name: str, upstream: Upstream) -> None:
+        async with at_once:
+            rows[name] = await _looked_at(upstream, gateway.asked_for)
+        on_progress(len(rows), len(gateway.upstreams))
+
+    try:
+        await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
+    finally:
+        await gateway.stop(0)
+    return rows
+
+
+async def _looked_at(upstream: Upstream, listed: Mapping[str, Sequence[bytes]]) -> Row:
+    name, server = upstream.name, upstream.server
+    began = time.monotonic()
+    problems: list[str] = []
+    status = "ok"
+    try:
+        await upstream.refresh(CALLER)
+    except Exception as error:
+        problems.append(str(error))
+        status = "failed"
+    connection = upstream.connection
+    total_s = time.monotonic() - began
+    if isinstance(connection, Stdio) and connection.chatter:
+        said = connection.chatter.decode("utf-8", "replace")
+        problems.append(f"it writes to stdout what is no message: {said!r}; logs belong on stderr")
+    problems += oddities(listed[name])
+    return _row(
+        name,
+        status="odd" if problems and status == "ok" else status,
+        transport=server.transport if server.url else "stdio",
+        implementation=_implementation(connection.server_info) if connection else None,
+        revision=connection.revision if connection else None,
+        tools=len(listed[name]) if status == "ok" else None,
+        connect_ms=round(upstream.start_s * 1000) if connection else None,
+        list_ms=round((total_s - upstream.start_s) * 1000) if status == "ok" else None,
+        problems=problems,
+    )
+
+
+def _row(name: str, **found: Any) -> Row:
+    return {**dict.fromkeys(CHECK_FIELDS), "server": name, "status": "failed", **found}
+
+
+class _Implementation(msgspec.Struct):
+    name: str = ""
+    version: str = ""
+
+
+def _implementation(info: bytes) -> str | None:
+    """The name and version that a server gives itself."""
+    try:
+        found = msgspec.json.decode(info or b"{}", type=_Implementation)
+    except msgspec.MsgspecError:
+        return None
+    return f"{found.name} {found.version}".strip() or None

@@ -1,0 +1,76 @@
+"""What is odd about a definition is said in one sentence, by tool name."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpctl.catalog.odd import oddities
+
+GOOD = {"name": "a", "description": "d", "inputSchema": {"type": "object"}}
+
+
+def odd(**members: Any) -> list[str]:
+    return oddities([json.dumps({**GOOD, **members}).encode()])
+
+
+def test_a_usual_definition_is_not_odd() -> None:
+    schema = {"type": "object", "properties": {"x": {"type": ["string", "null"]}}, "required": ["x"]}
+    assert odd(inputSchema=schema, outputSchema=schema, title="A", annotations={"readOnlyHint": True}) == []
+    assert odd(title=None, annotations=None, outputSchema=None) == []
+
+
+@pytest.mark.parametrize(
+    ("members", "what"),
+    [
+        ({"name": "a b"}, "its name has characters, or a length, that clients may refuse"),
+        ({"name": "a" * 129}, "its name has characters, or a length, that clients may refuse"),
+        ({"title": 5}, "its title is no text"),
+        ({"description": 5}, "its description is no text"),
+        ({"description": ""}, "it has no description: only its name can be found"),
+        ({"inputSchema": None}, "its inputSchema is missing"),
+        ({"inputSchema": True}, "its inputSchema is no object"),
+        ({"inputSchema": {}}, "its inputSchema is not of type object"),
+        ({"inputSchema": {"type": "object", "required": "x"}}, "its inputSchema is no JSON Schema: $.required: "),
+        ({"outputSchema": {"type": "array"}}, "its outputSchema is not of type object"),
+        ({"annotations": []}, "its annotations are no object"),
+        ({"annotations": {"idempotentHint": "yes"}}, "its idempotentHint is neither true nor false"),
+        ({"annotations": {"readOnlyHint": True, "destructiveHint": True}}, "which contradict each other"),
+    ],
+)
+def test_an_odd_member_is_named(members: dict[str, Any], what: str) -> None:
+    (said,) = odd(**members)
+    assert said.startswith(f"tool '{members.get('name', 'a')}': ")
+    assert what in said
+
+
+@pytest.mark.parametrize("name", [None, "", " ", 5, []])
+def test_a_tool_without_a_usable_name_is_told_by_its_place(name: Any) -> None:
+    good = json.dumps(GOOD).encode()
+    assert oddities([good, json.dumps({**GOOD, "name": name}).encode()]) == [
+        "tool no. 2 has no usable name: it is left out"
+    ]
+
+
+def test_what_is_listed_twice_and_what_is_no_json_is_told() -> None:
+    good = json.dumps(GOOD).encode()
+    assert oddities([good, good, b'{"name":"b","x":NaN}', b"[]"]) == [
+        "tool 'a' is listed twice: the second is left out",
+        "tool no. 3 is no strict JSON",
+        "tool no. 4 has no usable name: it is left out",
+    ]
+
+
+def test_a_schema_that_is_too_deep_ends_nothing() -> None:
+    deep: Any = {"type": "object"}
+    for _ in range(2000):
+        deep = {"type": "object", "properties": {"x": deep}}
+    text = b'{"name":"a","description":"d","inputSchema":' + _dumped(deep) + b"}"
+    assert oddities([text]) in (["tool 'a': its inputSchema is too deep"], ["tool no. 1 is no strict JSON"])
+
+
+def _dumped(schema: Any) -> bytes:
+    depth = 0
+    while "properties" in schema:
+        schema, depth = schema["properties"]["x"], depth + 1
+    return b'{"type":"object","properties":{"x":' * depth + b'{"type":"object"}' + b"}}" * depth

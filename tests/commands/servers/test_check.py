@@ -1,0 +1,89 @@
+"""`mcpctl servers check`"""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from mcpctl.paths import Paths
+from tests.configured import DEMO, configure
+from tests.conftest import Mcpctl
+from tests.servers import command
+
+pytestmark = pytest.mark.process
+
+
+def table(argv: list[str], **more: Any) -> dict[str, Any]:
+    return {"command": argv[0], "args": argv[1:], **more}
+
+
+def python(code: str) -> dict[str, Any]:
+    return table([sys.executable, "-c", code])
+
+
+def test_a_server_that_works_is_told_with_what_came_back_and_how_fast(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths)
+    rows = mcpctl("servers", "check", "--json").json
+    assert [(row["server"], row["status"], row["tools"], row["problems"]) for row in rows] == [
+        ("notes", "ok", 4, []),
+        ("weather", "ok", 3, []),
+    ]
+    assert (rows[0]["implementation"], rows[0]["revision"], rows[0]["transport"]) == (
+        "notes 1.0.0", "2025-11-25", "stdio",
+    )  # fmt: skip
+    assert all(isinstance(rows[0][field], int) for field in ("connect_ms", "list_ms"))
+    assert mcpctl("tools", "ls", "--count").out == "7\n"
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"command": "npxx"}, "server 's' did not start: no such command on the PATH: 'npxx'"),
+        ({"command": "x", "env": {"A": "${NOT_SET}"}}, "variable NOT_SET is not set"),
+        (python("raise SystemExit('no such module: fish')"), "its last words: no such module: fish"),
+        (python("print('Error: no key'); raise SystemExit(1)"), "its last words: Error: no key"),
+        (table(command("hangs"), start_timeout_s=0.2), "server 's' did not start: no answer within 0.2 s"),
+        ({"comand": "x"}, "servers.s.comand: unknown key; did you mean 'command'?"),
+        ({"url": "http://127.0.0.1:9/mcp"}, "server 's' cannot be used: nothing listens there (connection refused)"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told_in_words_and_the_others_are_checked(
+    mcpctl: Mcpctl, paths: Paths, server: dict[str, Any], told: str
+) -> None:
+    configure(paths, {"notes": DEMO["notes"], "s": server})
+    ran = mcpctl("servers", "check", "--json")
+    good, bad = ran.json
+    assert (ran.code, good["status"], bad["status"]) == (4, "ok", "failed")
+    assert told in bad["problems"][0]
+    assert ran.error["code"] == "check_failed"
+    assert told in ran.error["message"]
+
+
+def test_what_is_odd_is_told_by_tool_name_and_fails_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"rubbish": table(command("rubbish")), "raw": table(command("raw"))})
+    ran = mcpctl("servers", "check", "rubbish", "--json")
+    assert (ran.code, ran.json[0]["status"]) == (0, "odd")
+    assert "it writes to stdout what is no message: 'Server is running...'" in ran.json[0]["problems"][0]
+    told = mcpctl("servers", "check", "rubbish", tty=True).err
+    assert "rubbish: it writes to stdout what is no message" in told
+
+
+def test_a_server_that_is_named_is_checked_while_it_is_disabled(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"notes": {**DEMO["notes"], "enabled": False}})
+    assert mcpctl("servers", "check").out == ""
+    assert mcpctl("servers", "check", "notes", "--fields", "server,status").out == "notes\tok\n"
+    assert mcpctl("servers", "show", "notes", "--json").json["enabled"] is False
+
+
+def test_a_server_that_nobody_knows_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths)
+    ran = mcpctl("servers", "check", "nots", "--json")
+    assert (ran.code, ran.error["hint"]) == (3, "did you mean 'notes'?")
+
+
+def test_the_time_that_each_may_take_can_be_given(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"hangs": table(command("hangs"))})
+    ran = mcpctl("servers", "check", "--timeout", "0.2", "--jsonl")
+    assert ran.code == 4
+    assert json.loads(ran.out)["problems"] == ["server 'hangs' did not start: no answer within 0.2 s"]
