@@ -208,14 +208,14 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found:
     headings = [columns.labels.get(name, name.upper()) for name in names]
     cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
-    _write(table.lines(headings, cells, cut, times))
+    _write(table.lines(headings, cells, cut, times), coloured=True)
     if asked.limit is None and len(rows) == _TABLE_ROWS and (total := found.count()) > len(rows) + asked.offset:
         say(f"{len(rows)} of {total:,} {columns.noun}; --limit 0 shows all")
 
 
-def _write(lines: Iterator[str]) -> None:
-    """Print lines; when the reader has gone, end as `cat` does."""
-    visible = plain_json if sys.stdout.isatty() else str
+def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
+    """Print lines; when the reader has gone, end as `cat` does. Escapes reach a terminal only from our own colours."""
+    visible = plain_json if sys.stdout.isatty() and not coloured else str
     try:
         while some := "".join(f"{line}\n" for line in itertools.islice(lines, _LINES_AT_ONCE)):
             # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.

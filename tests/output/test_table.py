@@ -1,6 +1,10 @@
 """The table of a terminal: nothing that one copies is cut, whatever its width."""
 
 import datetime
+import os
+import pty
+import re
+import subprocess
 
 import pytest
 from rich.cells import cell_len
@@ -8,7 +12,7 @@ from rich.cells import cell_len
 from mcpctl.output import table
 from mcpctl.paths import Paths
 from tests.configured import configure, demo_tools, listed, stub
-from tests.conftest import Mcpctl
+from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 
 WIDTHS = ("40", "80", "200")
@@ -124,3 +128,21 @@ def test_colour_is_on_where_it_is_asked_for(paths: Paths, monkeypatch: pytest.Mo
     found = lines(["A"], [["failed"], ["ok"]])
     assert "\x1b[" in found[1]
     assert "\x1b[" not in found[2]
+
+
+def test_a_terminal_gets_colours_as_colours_and_nothing_else_of_the_kind(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(paths, {"s": stub()})
+    listed(paths, "s", [{"name": "t", "title": "\x1b[31mred\x1b]0;owned\x07", "inputSchema": {"type": "object"}}])
+    outer, inner = pty.openpty()
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm-256color"}
+    subprocess.run([*MCPCTL, "tools", "ls"], stdout=inner, stderr=inner, env=env, check=True, timeout=20)
+    os.close(inner)
+    said = os.read(outer, 1 << 16).decode()
+    os.close(outer)
+    assert "\x1b[1mKEY" in said
+    assert set(re.findall(r"\x1b(?!\[\d*m)", said)) == set()
+    assert "\\u001b" not in said
+    assert "\x07" not in said
+    assert "\x1b[31m" not in said
