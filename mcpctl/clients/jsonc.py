@@ -6,7 +6,8 @@ from typing import Any
 
 # A string comes first, so that nothing in one is a comment. One that its line does not end is left to the JSON reader.
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"?|,(?=\s*[}\]])', re.DOTALL)
+# Nor is a comma a trailing one when there is nothing before it.
+_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[\[{,]\s*,(?=\s*[}\]])|,(?=\s*[}\]])', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
 
 
@@ -23,4 +24,4 @@ def decoded(data: bytes) -> Any:
 
 
 def _blank(found: re.Match[str]) -> str:
-    return found[0] if found[0].startswith('"') else _NOT_NEWLINE.sub(" ", found[0])
+    return _NOT_NEWLINE.sub(" ", found[0]) if found[0] == "," or found[0].startswith("/") else found[0]
