@@ -4,6 +4,7 @@ from mcpctl.commands import options as opt
 from mcpctl.commands.servers.add import add
 from mcpctl.commands.servers.disable import disable
 from mcpctl.commands.servers.enable import enable
+from mcpctl.commands.servers.import_ import import_
 from mcpctl.commands.servers.ls import ls
 from mcpctl.commands.servers.rm import rm
 from mcpctl.commands.servers.show import show
@@ -15,3 +16,4 @@ app.command()(add)
 app.command()(rm)
 app.command()(enable)
 app.command()(disable)
+app.command("import")(import_)

@@ -4,11 +4,16 @@ import shlex
 from typing import Any
 
 from mcpctl import servers
+from mcpctl.clients import importing
 from mcpctl.output import Columns
 
 
 def _words(args: Any) -> str:
     return shlex.join(args) if args else ""
+
+
+def _sentences(notes: Any) -> str:
+    return "; ".join(notes)
 
 
 COLUMNS = Columns(
@@ -18,4 +23,12 @@ COLUMNS = Columns(
     render={"args": _words},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
+)
+IMPORTED = Columns(
+    fields=importing.FIELDS,
+    shown=("name", "action", "source", "source_name", "why"),
+    cut=frozenset(("why", "path")),
+    render={"notes": _sentences},
+    noun="servers",
+    empty="no servers to import",
 )
