@@ -26,6 +26,7 @@ DISCOVERY_FIELDS = (
 CHECK_FIELDS = (
     "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
 )  # fmt: skip
+IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

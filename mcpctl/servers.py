@@ -126,6 +126,20 @@ def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
     _edit(path, change)
 
 
+Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
+"""What to put into the file, by name, given what is in it."""
+
+
+def merge(path: Path, chosen: Merge) -> None:
+    """Put entries into the file in one write, each new or in the place of the one of its name."""
+    _edit(path, lambda document: _put(document, chosen(config.load(path))))
+
+
+def merged(path: Path, chosen: Merge) -> str:
+    """The file's text as `merge` would leave it; nothing is written."""
+    return _changed(path, lambda document: _put(document, chosen(config.load(path))))
+
+
 def remove(path: Path, name: str) -> None:
     """Take an entry out of the file."""
 
@@ -185,6 +199,17 @@ def assignments(option: str, given: list[str]) -> dict[str, str]:
     return found
 
 
+def _put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    servers = document.setdefault("servers", {}) if entries else {}
+    for name, table in entries.items():
+        after = _taken_after(servers.get(name))
+        servers[name] = dict(table)
+        if after:
+            # In the place of the blank line that tomlkit adds itself.
+            _taken_after(servers[name])
+            _body(servers[name]).extend(after)
+
+
 def _existing(path: Path, document: Any, name: str) -> None:
     known = list(document.get("servers", {}))
     if name not in known:
@@ -219,7 +244,8 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
     try:
         posix.lock(fd, wait=True)
         text = _changed(path, change)
-        _replace(path, text)
+        if text != (path.read_text(encoding="utf-8") if path.exists() else ""):
+            _replace(path, text)
     except OSError as error:
         raise cannot_write(path, error, _ELSEWHERE) from error
     finally:

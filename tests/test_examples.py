@@ -2,22 +2,36 @@
 
 import json
 import shutil
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpctl import config
+from mcpctl.clients.known import CLIENTS
 from tests.conftest import Mcpctl
 from tests.test_readme import ROOT, shell
 
 EXAMPLES = ROOT / "examples"
 
 
+def parsed(text: str, name: str) -> Any:
+    return tomllib.loads(text) if name.startswith("codex") else json.loads(text)
+
+
 @pytest.mark.parametrize("file", sorted((EXAMPLES / "clients").iterdir()), ids=lambda file: file.name)
-def test_a_client_configuration_starts_mcpctl_serve(file: Path) -> None:
-    document = json.loads(file.read_text(encoding="utf-8"))
-    (servers,) = document.values()
-    assert (servers["mcpctl"]["command"], servers["mcpctl"]["args"]) == ("mcpctl", ["serve"])
+def test_a_client_configuration_is_what_mcpctl_prints_for_that_client(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, file: Path
+) -> None:
+    monkeypatch.delenv("MCPCTL_HOME")
+    monkeypatch.setattr("mcpctl.clients.block.command", lambda: ["mcpctl"])
+    printed = mcpctl("serve", "--print-config", file.stem).out
+    assert parsed(file.read_text(encoding="utf-8"), file.name) == parsed(printed, file.name)
+
+
+def test_every_client_has_its_example() -> None:
+    assert {file.stem for file in (EXAMPLES / "clients").iterdir()} == set(CLIENTS)
 
 
 def test_the_example_configuration_is_usable() -> None:

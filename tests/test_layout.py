@@ -1,6 +1,7 @@
 """The house: a command is where its name says, and rooms import in one direction."""
 
 import ast
+import keyword
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ LAYERS = (
     ("catalog",),
     ("search",),
     ("proxy", "servers", "output"),
+    ("clients",),
     ("demo",),
     ("commands",),
     ("main",),
@@ -82,7 +84,7 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
             assert not [name for name in names if name.partition(".")[0] in ("mcp", "mcp_types", "typer", "rich")], file
 
 
-@pytest.mark.parametrize("room", ["store", "catalog", "search", "proxy", "servers.py", "config.py"])
+@pytest.mark.parametrize("room", ["store", "catalog", "search", "proxy", "clients", "servers.py", "config.py"])
 def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:
@@ -110,8 +112,10 @@ EVERY = list(commands(tree()))
 @pytest.mark.parametrize(("path", "found"), EVERY, ids=[" ".join(path) for path, _ in EVERY])
 def test_a_command_is_where_its_name_says(path: tuple[str, ...], found: CommandInfo) -> None:
     assert found.callback
-    assert found.callback.__module__ == ".".join(("mcpctl.commands", *path))
-    assert found.callback.__name__ == path[-1]
+    *nouns, verb = path
+    verb += "_" if keyword.iskeyword(verb) else ""
+    assert found.callback.__module__ == ".".join(("mcpctl.commands", *nouns, verb))
+    assert found.callback.__name__ == verb
 
 
 @pytest.mark.parametrize(("path", "found"), EVERY, ids=[" ".join(path) for path, _ in EVERY])

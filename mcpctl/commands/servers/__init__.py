@@ -5,6 +5,7 @@ from mcpctl.commands.servers.add import add
 from mcpctl.commands.servers.check import check
 from mcpctl.commands.servers.disable import disable
 from mcpctl.commands.servers.enable import enable
+from mcpctl.commands.servers.import_ import import_
 from mcpctl.commands.servers.ls import ls
 from mcpctl.commands.servers.rm import rm
 from mcpctl.commands.servers.show import show
@@ -16,4 +17,5 @@ app.command()(add)
 app.command()(rm)
 app.command()(enable)
 app.command()(disable)
+app.command("import")(import_)
 app.command()(check)

@@ -6,12 +6,16 @@ from typing import Any
 
 from mcpctl import output, servers
 from mcpctl.errors import UpstreamFailed
-from mcpctl.models import CHECK_FIELDS, Row
+from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Row
 from mcpctl.output import Columns
 
 
 def _words(args: Any) -> str:
     return shlex.join(args) if args else ""
+
+
+def _sentences(notes: Any) -> str:
+    return "; ".join(notes)
 
 
 COLUMNS = Columns(
@@ -22,12 +26,20 @@ COLUMNS = Columns(
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )
+IMPORTED = Columns(
+    fields=IMPORT_FIELDS,
+    shown=("name", "action", "source", "source_name", "why"),
+    cut=frozenset(("why", "path")),
+    render={"notes": _sentences},
+    noun="servers",
+    empty="no servers to import",
+)
 
 CHECKED = Columns(
     fields=CHECK_FIELDS,
     shown=("server", "status", "revision", "tools", "connect_ms", "problems"),
     cut=frozenset(("problems",)),
-    render={"problems": lambda problems: "; ".join(problems or ())},
+    render={"problems": _sentences},
     labels={"connect_ms": "MS"},
     noun="servers",
     empty="no servers to check; add one with: mcpctl servers add NAME -- COMMAND ARGS",

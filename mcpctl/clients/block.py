@@ -1,0 +1,56 @@
+"""`serve --print-config`: what a client needs in its configuration to start mcpctl."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mcpctl.clients import known
+from mcpctl.clients.known import CLIENTS
+
+NAME = "mcpctl"
+_VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
+
+
+def text(client: str, options: Mapping[str, Path | None], *, verbose: bool = False) -> str:
+    """The block for `client`: JSON, for Codex TOML. `options` are those given to `serve`, by their names."""
+    words = [*command(), "serve"]
+    for option, path in options.items():
+        if path:
+            words += [option, str(_absolute(path))]
+    words += ["--verbose"] if verbose else []
+    env = {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
+    block = {CLIENTS[client].section: {NAME: _entry(client, words, env)}}
+    if client != "codex":
+        return json.dumps(block, indent=2, ensure_ascii=False)
+    import tomli_w
+
+    return tomli_w.dumps(block).rstrip("\n")
+
+
+def goes_into(client: str) -> str:
+    """Where a person puts the block."""
+    return f"{CLIENTS[client].title} reads this from {next(known.places(CLIENTS[client]))}, beside what is there"
+
+
+def command() -> list[str]:
+    """The words that start this very mcpctl from anywhere."""
+    started = Path(sys.argv[0])
+    if started.name == NAME and (found := shutil.which(sys.argv[0])):
+        return [str(Path(found).absolute())]
+    # As `python -m mcpctl`, or by a program that has mcpctl in it.
+    return [str(Path(sys.executable).absolute()), "-m", "mcpctl"]
+
+
+def _entry(client: str, words: list[str], env: dict[str, str]) -> dict[str, Any]:
+    if client == "opencode":
+        return {"type": "local", "command": words, **({"environment": env} if env else {}), "enabled": True}
+    kind = {"vscode": {"type": "stdio"}, "claude-code": {"type": "stdio"}, "zed": {"source": "custom"}}.get(client, {})
+    return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()

@@ -1,0 +1,221 @@
+"""A client's entry as one of config.toml: the same program, told in our keys; what has no equal is said."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mcpctl import config
+from mcpctl.clients.reading import Entry
+from mcpctl.clients.variables import NAME, CannotTake, LeftOut, Texts
+
+_ALIASES = {
+    "serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "environment": "env",
+    "envFile": "env_file", "http_headers": "headers", "disabledTools": "disabled_tools",
+    "excludeTools": "disabled_tools",
+}  # fmt: skip
+_KINDS = {
+    "stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse", "remote": "",
+}  # fmt: skip
+_SAME_HERE = ("source", "env_vars")
+"""What says nothing that is not so here: Zed's "custom", Codex's list of what to inherit."""
+_ALLOWED_ONLY = ("enabled_tools", "includeTools")
+_MOST = 1e10
+_ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
+Table = dict[str, Any]
+
+
+def table_of(entry: Entry) -> tuple[Table, list[str]]:
+    """The entry for config.toml, and what a person should know of it; raises `CannotTake`."""
+    texts = Texts(entry)
+    left = _plain(entry.value)
+    enabled = _flag(left, "enabled", True) and not _flag(left, "disabled", False)
+    kind = _kind(left, texts)
+    table = _local(left, texts) if kind == "stdio" else _remote(left, texts, kind)
+    table |= _timeouts(left, texts)
+    if denied := left.pop("disabled_tools", None):
+        table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
+    if not enabled:
+        table["enabled"] = False
+    if allowed := [left.pop(key) and key for key in _ALLOWED_ONLY if key in left]:
+        texts.note(f"{' and '.join(allowed)} permitted only some of its tools; here all are, but those set false")
+    if lost := sorted(key for key, value in left.items() if value and key not in _SAME_HERE):
+        texts.note(f"left out, having no equal here: {', '.join(lost)}")
+    try:
+        config.check_server("new", table)
+    except ValueError as error:
+        raise CannotTake(str(error).lstrip(".: ")) from error
+    return table, texts.notes
+
+
+def is_mcpctl(value: Any) -> bool:
+    """Whether an entry starts `mcpctl serve`, by whatever way: behind itself it would start itself for ever."""
+    if not isinstance(value, dict):
+        return False
+    parts = [value.get("command"), value.get("args")]
+    if isinstance(value.get("command"), dict):
+        parts = [value["command"].get("path"), value["command"].get("args")]
+    # Joined and split again, since a shell's -c has them all in one word.
+    words = " ".join(str(word) for part in parts for word in (part if isinstance(part, list) else [part])).split()
+    names = [word.strip("'\"").rpartition("/")[2] for word in words]
+    return any(_ITSELF.match(name) and "serve" in names[place + 1 :] for place, name in enumerate(names))
+
+
+def _plain(value: Any) -> Table:
+    """An entry under the names that most clients use, without what is not set."""
+    if not isinstance(value, dict):
+        raise CannotTake("it is no object")
+    try:
+        json.dumps(value, ensure_ascii=False, default=str).encode()
+    except UnicodeEncodeError:
+        raise CannotTake("it has text that is no Unicode") from None
+    left: Table = {}
+    for key, item in value.items():
+        if item in (None, "", [], {}):
+            continue
+        name = _ALIASES.get(key) or str(key)
+        if left.setdefault(name, item) != item:
+            raise CannotTake(f"it has two values for {name}")
+    if isinstance(command := left.get("command"), dict):  # an older Zed's
+        del left["command"]
+        return _plain({**left, "command": command.get("path"), "args": command.get("args"), "env": command.get("env")})
+    return left
+
+
+def _flag(left: Table, key: str, default: bool) -> bool:
+    value = left.pop(key, default)
+    if not isinstance(value, bool):
+        raise CannotTake(f"{key} must be true or false")
+    return value
+
+
+def _kind(left: Table, texts: Texts) -> str:
+    """How it is spoken to: stdio, http or sse."""
+    said = left.pop("type", None)
+    kind = _KINDS.get(re.sub(r"[^a-z]", "", said.lower())) if isinstance(said, str) else "" if said is None else None
+    if kind is None:
+        raise CannotTake(f"mcpctl does not speak its type, {said!r}: only stdio, http and sse")
+    if "command" in left and "url" in left:
+        raise CannotTake("it has a command and a url; leave one of them")
+    if "command" not in left and "url" not in left:
+        if "settings" in left or left.get("source") == "extension":
+            raise LeftOut("an extension of Zed starts it, and its command is not in the file")
+        raise CannotTake("it has no command and no url")
+    if (kind == "stdio" and "url" in left) or (kind in ("http", "sse") and "command" in left):
+        raise CannotTake(f"its type is {said}, but it has a {'url' if 'url' in left else 'command'}")
+    if "command" in left:
+        return "stdio"
+    if not kind and re.search(r"/sse/?(?:\?|\Z)", str(left["url"])):
+        texts.note("taken for an SSE server, by its url")
+        return "sse"
+    return kind or "http"
+
+
+def _local(left: Table, texts: Texts) -> Table:
+    command, args = left.pop("command"), left.pop("args", [])
+    if isinstance(command, list):
+        command, args = command[0], [*command[1:], *(args if isinstance(args, list) else [args])]
+    words = [_text(command, "command", texts), *_words(args, "args", texts)]
+    if len(words) == 1 and " " in words[0].strip() and not Path(words[0]).exists():
+        words = _split(words[0], texts)
+    table: Table = {"command": words[0]}
+    if words[1:]:
+        table["args"] = words[1:]
+    if env := _pairs(left.pop("env", {}), "env", texts):
+        table["env"] = env
+    for key in ("env_file", "cwd"):
+        if key in left:
+            table[key] = _path(_text(left.pop(key), key, texts), texts)
+    project = texts.entry.project
+    if project and "cwd" not in table and any(word.startswith(("./", "../")) or word == "." for word in words):
+        table["cwd"] = str(project)
+        texts.note(f"its paths are the project's, so it is started in {project}")
+    return table
+
+
+def _remote(left: Table, texts: Texts, kind: str) -> Table:
+    table: Table = {"url": _text(left.pop("url"), "url", texts)}
+    if kind == "sse":
+        table["transport"] = kind
+    headers = _pairs(left.pop("headers", {}), "headers", texts)
+    for header, variable in _pairs(left.pop("env_http_headers", {}), "env_http_headers", texts).items():
+        headers[header] = _variable(variable, "env_http_headers")
+    if "bearer_token_env_var" in left:
+        token = _variable(left.pop("bearer_token_env_var"), "bearer_token_env_var")
+        headers["Authorization"] = f"Bearer {token}"
+    if headers:
+        table["headers"] = headers
+    if env := _pairs(left.pop("env", {}), "env", texts):
+        table["env"] = env
+    return table
+
+
+def _timeouts(left: Table, texts: Texts) -> Table:
+    client = texts.entry.file.client
+    units = {
+        "startup_timeout_ms": ("start_timeout_s", 0.001),
+        "startup_timeout_sec": ("start_timeout_s", 1),
+        "tool_timeout_sec": ("call_timeout_s", 1),
+    }
+    if client and client.timeout_unit_s:
+        units["timeout"] = ("call_timeout_s", client.timeout_unit_s)
+    table: Table = {}
+    for key, (ours, unit) in units.items():
+        if key in left:
+            value = left.pop(key)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+                raise CannotTake(f"{key} must be a number, 0 or more")
+            seconds = round(float(value * unit), 3)
+            table[ours] = int(seconds) if seconds.is_integer() else seconds
+    return table
+
+
+def _text(value: Any, where: str, texts: Texts, variable: str = "") -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if not isinstance(value, str):
+        raise CannotTake(f"{where} must be text")
+    return texts.of(value, variable)
+
+
+def _words(value: Any, where: str, texts: Texts) -> list[str]:
+    if not isinstance(value, list):
+        raise CannotTake(f"{where} must be a list")
+    return [_text(word, where, texts) for word in value]
+
+
+def _pairs(value: Any, where: str, texts: Texts) -> dict[str, str]:
+    if not isinstance(value, Mapping):
+        raise CannotTake(f"{where} must be an object")
+    for name in [name for name, item in value.items() if item is None]:
+        texts.note(f"{where}.{name} is null; mcpctl takes nothing out of the environment")
+    return {
+        str(name): _text(item, f"{where}.{name}", texts, str(name) if where == "env" else "")
+        for name, item in value.items()
+        if item is not None
+    }
+
+
+def _variable(name: Any, where: str) -> str:
+    if not isinstance(name, str) or not NAME.match(name):
+        raise CannotTake(f"{where} must name a variable")
+    return f"${{{name}}}"
+
+
+def _split(line: str, texts: Texts) -> list[str]:
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        return [line]
+    texts.note("its command was a whole command line; it is split into words")
+    return words or [line]
+
+
+def _path(path: str, texts: Texts) -> str:
+    """A path from where the client stands, which is its project; ours are from elsewhere."""
+    base = texts.entry.project
+    return path if base is None or path.startswith(("/", "~", "$")) else str(base / path)

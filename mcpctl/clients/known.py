@@ -1,0 +1,121 @@
+"""Which clients there are, where each keeps its configuration, and how theirs differ."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Client:
+    """One program that keeps MCP servers in a file."""
+
+    name: str
+    title: str
+    places: tuple[str, ...]
+    """Its files, the user's own first; `{apps}` is where desktop programs keep theirs."""
+    section: str = "mcpServers"
+    fills_in: bool = False
+    """Whether it replaces `${VAR}` by the variable's value, as mcpctl does."""
+    timeout_unit_s: float | None = None
+    """The unit of its `timeout`, where that bounds a call."""
+
+
+_CODE = ("Code", "Code - Insiders", "VSCodium")
+_CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
+
+CLIENTS = {
+    client.name: client
+    for client in (
+        Client("claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",)),
+        Client("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
+        Client("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json")),
+        Client(
+            "vscode",
+            "VS Code",
+            (
+                *(f"{{apps}}/{code}/User/{file}.json" for code in _CODE for file in ("mcp", "settings")),
+                "{project}/.vscode/mcp.json",
+                "{project}/.vscode/settings.json",
+            ),
+            section="servers",
+        ),
+        Client("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",)),
+        Client("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
+        Client(
+            "gemini-cli",
+            "Gemini CLI",
+            ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
+            fills_in=True,
+            timeout_unit_s=0.001,
+        ),
+        Client(
+            "zed",
+            "Zed",
+            ("{config}/zed/settings.json", "{project}/.zed/settings.json"),
+            section="context_servers",
+        ),
+        Client(
+            "cline",
+            "Cline",
+            (f"{{apps}}/Code/User/{_CLINE}", "{home}/.cline/data/settings/cline_mcp_settings.json"),
+            timeout_unit_s=1,
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            (
+                "{config}/opencode/opencode.json",
+                "{config}/opencode/opencode.jsonc",
+                "{project}/opencode.json",
+                "{project}/opencode.jsonc",
+            ),
+            section="mcp",
+        ),
+    )
+}
+_COMMON_NAMES = {"mcp.json", "settings.json", "config.toml"}
+_PROJECT_FOLDERS = {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".roo"}
+
+
+def places(client: Client) -> Iterator[Path]:
+    """Where `client` may keep its servers on this machine, for this user and in the current folder."""
+    home = Path.home()
+    config = _named("XDG_CONFIG_HOME") or home / ".config"
+    folders = {
+        "home": home,
+        "config": config,
+        "apps": home / "Library" / "Application Support" if sys.platform == "darwin" else config,
+        "claude": _named("CLAUDE_CONFIG_DIR") or home,
+        "codex": _named("CODEX_HOME") or home / ".codex",
+        "project": Path.cwd(),
+    }
+    seen = set()
+    for place in client.places:
+        path = Path(place.format_map(folders))
+        if path not in seen:
+            seen.add(path)
+            yield path
+
+
+def owner(path: Path) -> Client | None:
+    """Whose file this is, by its name; None where that does not tell."""
+    for client in CLIENTS.values():
+        for known in map(Path, client.places):
+            if path.name == known.name and (path.name not in _COMMON_NAMES or path.parent.name == known.parent.name):
+                return client
+    return None
+
+
+def project_of(path: Path) -> Path | None:
+    """The folder of the project whose file this is; None for a user's own file."""
+    folder = path.absolute().parent
+    if path.name == ".mcp.json":
+        return folder
+    return folder.parent if folder.name in _PROJECT_FOLDERS and folder.parent != Path.home() else None
+
+
+def _named(variable: str) -> Path | None:
+    value = os.environ.get(variable)
+    return Path(value).expanduser() if value else None

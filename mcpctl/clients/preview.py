@@ -1,0 +1,51 @@
+"""What an import would change in config.toml, as people may see it."""
+
+import difflib
+import os
+import re
+from collections.abc import Iterator, MutableMapping
+from pathlib import Path
+from typing import Any
+
+from mcpctl import servers
+from mcpctl.store.redact import MASK, SHAPES, mask
+
+_COMMENT = re.compile(r"^\s*#.*$|#[^\"'\n]*$", re.MULTILINE)
+
+
+def changes(path: Path, chosen: servers.Merge) -> list[str]:
+    """What `servers.merge` would change, as a unified diff with secrets masked; nothing is written."""
+    after = servers.merged(path, chosen)
+    before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    old, new = (_masked(text).splitlines() for text in (before, after))
+    return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
+
+
+def _masked(text: str) -> str:
+    """The text of a config.toml with its comments and its order, but no secret."""
+    import tomlkit
+
+    document = tomlkit.parse(text)
+    for server in document.get("servers", {}).values():
+        for holder, key, shown in _shown(server) if isinstance(server, MutableMapping) else ():
+            # What shows as it is stays as it is written.
+            if holder[key] != shown:
+                holder[key] = shown
+    # What a value shows is decided; a token in a comment, or under a key that is none of ours, is no less a secret.
+    shown = SHAPES.sub(MASK.encode(), tomlkit.dumps(document).encode()).decode()
+    return _COMMENT.sub(lambda found: mask(found[0]), shown)
+
+
+def _shown(server: Any) -> Iterator[tuple[Any, Any, str]]:
+    """Each text of an entry that may hold a secret: what holds it, where, and how it is shown."""
+    for key, text in (("command", mask), ("url", servers.masked_url)):
+        if isinstance(server.get(key), str):
+            yield server, key, text(server[key])
+    for key, value_of in (("env", servers.masked), ("headers", servers.masked_header)):
+        table = server.get(key)
+        for name, value in list(table.items()) if isinstance(table, MutableMapping) else ():
+            yield table, name, value_of(str(value))
+    args = server.get("args")
+    if isinstance(args, list):
+        for number, shown in enumerate(servers.masked_args([str(arg) for arg in args])):
+            yield args, number, shown

@@ -1,0 +1,59 @@
+"""`mcpctl servers import`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+From = Annotated[
+    str | None,
+    typer.Option("--from", metavar="CLIENT|FILE", help="Only from this client, or from FILE.", show_default=False),
+]
+Prefix = Annotated[str, typer.Option(metavar="P", help="Begin every name with P.", show_default=False)]
+Replace = Annotated[bool, typer.Option("--replace", help="Overwrite servers of the same name.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes to config.toml as a diff; write nothing.")]
+
+
+def import_(
+    source: From = None,
+    prefix: Prefix = "",
+    replace: Replace = False,
+    dry_run: DryRun = False,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Take over the servers that other MCP clients have.
+
+    Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. Without
+    --from, every one that is found here, in your home and in the current folder. A FILE is JSON (comments and trailing
+    commas allowed) or Codex's TOML.
+
+    Nothing is overwritten without --replace, and what mcpctl cannot do as the client did is said. If something could
+    not be imported, the rest is, and the exit status is 5; nothing is printed then but what failed. With --json and
+    the like, --dry-run prints what would be done instead of a diff.
+
+    \b
+    Examples:
+      mcpctl servers import
+      mcpctl servers import --from cursor --dry-run
+      mcpctl servers import --from ./.vscode/mcp.json --prefix work-
+    """
+    from mcpctl import output
+    from mcpctl.clients import importing
+    from mcpctl.commands.servers.columns import IMPORTED
+    from mcpctl.models import Found
+    from mcpctl.output.text import block_of
+
+    asked = output.listing(json, jsonl, format, fields)
+    wanted = importing.found(source, prefix, replace)
+    output.say(f"read {', '.join(str(file.path) for file in wanted.files) or 'nothing: no client has servers here'}")
+    changes = importing.run(opt.paths(config, data_dir, creates=True).config, wanted, dry_run=dry_run)
+    if dry_run and asked == output.Listing():
+        output.write_lines(map(block_of, changes))
+    else:
+        output.write_list(Found.of(wanted.rows), IMPORTED, asked)

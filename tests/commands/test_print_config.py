@@ -1,0 +1,125 @@
+"""`mcpctl serve --print-config`"""
+
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.clients.known import CLIENTS
+from tests.commands.test_serve import HEAVY
+from tests.conftest import MCPCTL, Mcpctl
+
+
+@pytest.fixture(autouse=True)
+def no_home(home: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing in the environment that a block would carry on, and a client's folders in this test's own."""
+    for name in ("MCPCTL_HOME", "XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+
+def entry(mcpctl: Mcpctl, client: str, *options: str) -> Any:
+    out = mcpctl("serve", "--print-config", client, *options).out
+    (section,) = (tomllib.loads(out) if client == "codex" else json.loads(out)).values()
+    assert list(section) == ["mcpctl"]
+    return section["mcpctl"]
+
+
+def program(tmp_path: Path) -> Path:
+    file = tmp_path / "bin" / "mcpctl"
+    file.parent.mkdir()
+    file.write_text("#!/bin/sh\n", encoding="utf-8")
+    file.chmod(0o755)
+    return file
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_client_is_told_to_start_this_program_by_its_whole_path(mcpctl: Mcpctl, client: str) -> None:
+    found = entry(mcpctl, client)
+    words = found["command"] if client == "opencode" else [found["command"], *found["args"]]
+    assert words == [sys.executable, "-m", "mcpctl", "serve"]
+    assert "env" not in found
+
+
+@pytest.mark.parametrize(
+    ("client", "section", "more"),
+    [
+        ("claude-desktop", "mcpServers", {}),
+        ("claude-code", "mcpServers", {"type": "stdio"}),
+        ("cursor", "mcpServers", {}),
+        ("vscode", "servers", {"type": "stdio"}),
+        ("windsurf", "mcpServers", {}),
+        ("gemini-cli", "mcpServers", {}),
+        ("cline", "mcpServers", {}),
+        ("zed", "context_servers", {"source": "custom"}),
+    ],
+)
+def test_the_block_has_the_shape_that_the_client_reads(
+    mcpctl: Mcpctl, client: str, section: str, more: dict[str, str]
+) -> None:
+    args = ["-m", "mcpctl", "serve"]
+    assert mcpctl("serve", "--print-config", client).json == {
+        section: {"mcpctl": {**more, "command": sys.executable, "args": args}}
+    }
+
+
+def test_an_installed_program_is_named_by_where_it_is(
+    mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = program(tmp_path)
+    expected = {"command": str(file), "args": ["serve"]}
+    for started in (str(file), "bin/mcpctl"):
+        monkeypatch.setattr(sys, "argv", [started])
+        assert entry(mcpctl, "cursor") == expected
+    monkeypatch.setenv("PATH", str(file.parent))
+    monkeypatch.setattr(sys, "argv", ["mcpctl"])
+    assert entry(mcpctl, "cursor") == expected
+
+
+def test_options_and_variables_are_carried_on_as_whole_paths(
+    mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.toml").touch()
+    monkeypatch.setenv("MCPCTL_HOME", "~/mc")
+    monkeypatch.setenv("MCPCTL_DATA_DIR", "d")
+    options = ["--config", "a.toml", "--data-dir", "~/data", "--verbose"]
+    words = ["-m", "mcpctl", "serve", "--config", f"{tmp_path}/a.toml", "--data-dir", f"{tmp_path}/data", "--verbose"]
+    env = {"MCPCTL_HOME": f"{tmp_path}/mc", "MCPCTL_DATA_DIR": f"{tmp_path}/d"}
+    assert entry(mcpctl, "cursor", *options) == {"command": sys.executable, "args": words, "env": env}
+    assert entry(mcpctl, "codex", *options) == {"command": sys.executable, "args": words, "env": env}
+    opencode = {"type": "local", "command": [sys.executable, *words], "environment": env, "enabled": True}
+    assert entry(mcpctl, "opencode", *options) == opencode
+
+
+def test_a_terminal_is_told_which_file_it_goes_into_and_a_pipe_nothing(mcpctl: Mcpctl, tmp_path: Path) -> None:
+    ran = mcpctl("serve", "--print-config", "cursor", tty=True)
+    assert str(tmp_path / ".cursor" / "mcp.json") in ran.err
+    assert json.loads(ran.out)
+    assert mcpctl("serve", "--print-config", "cursor").err == ""
+
+
+@pytest.mark.parametrize("client", ["bogus", "", "Cursor"])
+def test_a_client_that_is_not_known_is_refused_with_those_that_are(mcpctl: Mcpctl, client: str) -> None:
+    ran = mcpctl("serve", "--print-config", client)
+    assert ran.code == 2
+    assert ", ".join(CLIENTS) in ran.err
+
+
+def test_help_names_every_client(mcpctl: Mcpctl) -> None:
+    for words in (["serve"], ["servers", "import"]):
+        shown = "".join(mcpctl(*words, "--help").out.split())
+        assert ",".join(CLIENTS) in shown
+
+
+@pytest.mark.process
+def test_nothing_is_imported_that_serving_needs() -> None:
+    line = f"import sys; sys.modules.update(dict.fromkeys({[*HEAVY, 'asyncio', 'sqlite3']!r})); "
+    line += "from mcpctl.main import main; sys.exit(main(['serve', '--print-config', 'cursor']))"
+    ran = subprocess.run([MCPCTL[0], "-c", line], capture_output=True, text=True, timeout=30, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert json.loads(ran.stdout)
