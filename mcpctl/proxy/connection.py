@@ -64,6 +64,13 @@ class Exchange:
         self.on_failure(Failure(code, message))
 
 
+def unanswered(method: str, params: Mapping[str, bytes], caller: Caller) -> Exchange:
+    """A request whose outcome is nobody's business."""
+    return Exchange(
+        method, params, {}, caller, on_result=lambda _: None, on_error=lambda _: None, on_failure=lambda _: None
+    )
+
+
 class NoAnswer(Exception):
     """An `ask` that failed; carries the upstream's error object when it sent one."""
 
@@ -83,6 +90,9 @@ class Connection(ABC):
         self.server_info = b""
         self.announces = False
         """Whether a server of 2026-07-28 tells those who listen that its tools have changed."""
+        self.logs = False
+        """Whether an older server can be told what to log."""
+        self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
         self.pending: dict[int, Exchange] = {}
@@ -115,6 +125,8 @@ class Connection(ABC):
 
     def send(self, exchange: Exchange) -> None:
         """Forward a request, its params as they came."""
+        if not self.modern and (level := exchange.meta.get(jsonrpc.LOG_LEVEL_KEY)):
+            self.set_log_level(level, exchange.caller)
         self._last_id = exchange.id = self._last_id + 1
         exchange.connection = self
         id_ = b"%d" % exchange.id
@@ -128,6 +140,12 @@ class Connection(ABC):
         if self.pending.get(exchange.id) is exchange:
             del self.pending[exchange.id]
             self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
+
+    def set_log_level(self, level: bytes, caller: Caller) -> None:
+        """Tell an older server what to log, in JSON; one of 2026-07-28 is told with each request."""
+        if self.logs and not self.modern and level != self.log_level:
+            self.log_level = level
+            self.send(unanswered("logging/setLevel", {"level": level}, caller))
 
     def notify(self, method: str, params: Mapping[str, bytes]) -> None:
         """Send a notification."""
@@ -207,7 +225,9 @@ class Connection(ABC):
             exchange.failed("server_died", why)
 
 
-_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, "io.modelcontextprotocol/logLevel")
+ASKABLE = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
+"""What a server may ask of a client in the middle of a call, and the capability that says that it can."""
+_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 
 
 def envelope(caller: Caller) -> dict[str, bytes]:
@@ -215,5 +235,13 @@ def envelope(caller: Caller) -> dict[str, bytes]:
     found = {jsonrpc.VERSION_KEY: b'"%b"' % jsonrpc.MODERN_REVISION.encode()}
     if caller.info:
         found[jsonrpc.CLIENT_INFO_KEY] = caller.info
-    # What a client of the other era can do cannot be asked of it across eras.
-    return {**found, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else b"{}"}
+    return {**found, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else askable(caller)}
+
+
+def askable(caller: Caller) -> bytes:
+    """Of the client's capabilities those that are translated for a server of the other era."""
+    try:
+        declared = jsonrpc.members(caller.capabilities)
+    except jsonrpc.Malformed:
+        return b"{}"
+    return jsonrpc.object_of({name: value for name, value in declared.items() if name in ASKABLE.values()})

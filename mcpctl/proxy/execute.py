@@ -10,16 +10,18 @@ from mcpctl.catalog import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc, refusals, translate
-from mcpctl.proxy.connection import Caller, Exchange, Failure
+from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure
+from mcpctl.proxy.questions import HANDLE, Parked, Parking, Question, Questions, can_be_asked
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
 from mcpctl.store.recorder import Json, OpenCall, Recorder
 
 _INTERRUPTED = "the session is ending before the tool has answered; the call may have taken effect"
 
-_CANNOT_ASK = (
-    "the tool asks the user for input before it goes on, in a way (2026-07-28) that this client's protocol revision"
-    " does not have; nothing more was done"
-)
+_CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
+_NOT_OPEN = "what this tool had asked is no longer open (it waits for ten minutes, once); call the tool again"
+_MAX_ROUNDS = 10
+_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
+_MAX_PARENTS = 1000
 
 
 @dataclass(slots=True)
@@ -41,13 +43,18 @@ class Asked:
 class Execute:
     """Runs calls against the upstreams. Holds those in flight, by the client's request id."""
 
-    def __init__(self, catalog: Catalog, upstreams: Mapping[str, Upstream], recorder: Recorder) -> None:
+    def __init__(
+        self, catalog: Catalog, upstreams: Mapping[str, Upstream], recorder: Recorder, questions: Questions
+    ) -> None:
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
         self.catalog = catalog
         self.upstreams = upstreams
         self.recorder = recorder
+        self.questions = questions
+        self.parking = Parking(self._give_up)
+        self._parents: dict[bytes, str] = {}
         self._looking: set[asyncio.Task[None]] = set()
 
     def start(self, asked: Asked, arguments: bytes) -> None:
@@ -59,8 +66,13 @@ class Execute:
             return
         server, _, name = key.partition(":")
         call = Call(self, asked, server, name, passed)
+        state = asked.extra.get("requestState", b"")
         try:
-            self._begin(call)
+            if state.startswith(HANDLE):
+                self._resume(call, state)
+            else:
+                call.parent_id = self._parents.pop(_round(key, state, asked.extra.get("inputResponses", b"")), None)
+                self._begin(call)
         except BaseException as error:
             # Whoever called answers that it failed.
             call.finish("failed", error=msgspec.json.encode({"code": "internal", "message": repr(error)}))
@@ -79,6 +91,33 @@ class Execute:
             task = asyncio.create_task(self._look_again(call))
             self._looking.add(task)
             task.add_done_callback(self._looking.discard)
+
+    def asked_by(self, connection: Connection) -> "Call | None":
+        """The call that a server's question is about: its latest, since the protocol does not say which."""
+        calls = (call for call in reversed(self.in_flight.values()) if call.connection is connection)
+        return next(calls, None)
+
+    def goes_on_with(self, call: "Call", result: bytes) -> None:
+        """Remember which call asked for input, to link the one that brings it. Kept for the record alone."""
+        found = jsonrpc.members(result)
+        if len(self._parents) >= _MAX_PARENTS:
+            del self._parents[next(iter(self._parents))]
+        key = f"{call.server}:{call.name}"
+        self._parents[_round(key, found.get("requestState", b""), found.get("inputRequests", b""))] = call.record_id
+
+    def _resume(self, call: "Call", handle: bytes) -> None:
+        """Go on with a call that has waited for its client's answers."""
+        parked = self.parking.resume(handle, f"{call.server}:{call.name}")
+        if parked is None:
+            call.record_start(None)
+            call.refuse("failed", "not_open", _NOT_OPEN)
+            return
+        call.adopt(parked, self.catalog.find(call.server, call.name))
+
+    def _give_up(self, parked: Parked) -> None:
+        """Nobody came back: the server is told so."""
+        server = parked.key.partition(":")[0]
+        self.upstreams[server].cancel(parked.exchange, {"reason": b'"the user did not answer"'})
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a call back: so do we upstream; there is no answer."""
@@ -134,7 +173,10 @@ class Execute:
 class Call:
     """One call between its start and its one answer."""
 
-    __slots__ = ("_exchange", "_execute", "_record", "arguments", "asked", "done", "name", "recorded", "server", "tool")
+    __slots__ = (
+        "_exchange", "_execute", "_record", "_rounds", "_waiting", "arguments", "asked", "done", "name", "parent_id",
+        "record_id", "recorded", "server", "tool",
+    )  # fmt: skip
 
     def __init__(self, execute: Execute, asked: Asked, server: str, name: str, arguments: bytes) -> None:
         self.asked = asked
@@ -146,6 +188,10 @@ class Call:
         self._execute = execute
         self._exchange: Exchange | None = None
         self._record: OpenCall | None = None
+        self._rounds = 0
+        self._waiting: set[bytes] = set()
+        self.parent_id: str | None = None
+        self.record_id = ""
         self.recorded = False
         execute.in_flight[asked.id] = self
         execute.idle.clear()
@@ -157,14 +203,21 @@ class Call:
         self._record = self._execute.recorder.call_started(
             self.server, self.name, self.arguments or b"{}",
             request_id=asked.id, annotations=hints.snapshot(tool), client=asked.caller.client,
+            parent_id=self.parent_id,
         )  # fmt: skip
+        self.record_id = self._record.id
 
-    def send(self, tool: Tool | None) -> None:
-        """Forward it: on record first."""
+    @property
+    def connection(self) -> Connection | None:
+        """The connection that it went to, if it was sent."""
+        return self._exchange.connection if self._exchange else None
+
+    def send(self, tool: Tool | None, extra: Mapping[str, bytes] | None = None) -> None:
+        """Forward it: on record first. `extra` are members of its params besides the tool's name and arguments."""
         self.tool = tool
         self.record_start(tool)
         asked = self.asked
-        params = {"name": msgspec.json.encode(self.name), **asked.extra}
+        params = {"name": msgspec.json.encode(self.name), **(asked.extra if extra is None else extra)}
         if self.arguments:
             params["arguments"] = self.arguments
         self._exchange = Exchange(
@@ -181,8 +234,41 @@ class Call:
             self.record_start(None)
         if self._exchange:
             self._execute.upstreams[self.server].cancel(self._exchange, params)
+        for question in self._waiting:
+            self._execute.questions.withdraw(question, {})
         self.finish("cancelled")
         self.end()
+
+    def ask(self, question: Question) -> None:
+        """Answer a client of 2026-07-28 that the tool wants input; the call goes on upstream meanwhile."""
+        assert self._exchange
+        parked = Parked(f"{self.server}:{self.name}", self._exchange, self.record_id)
+        parked.add(question)
+        self._park(parked)
+
+    def _park(self, parked: Parked) -> None:
+        if parked.exchange.timer:
+            parked.exchange.timer.cancel()  # the time of people does not count
+        result = refusals.own(parked.required(self._execute.parking.park(parked)), self.asked.caller)
+        self._exchange = None
+        self.finish("input_required", response=result)
+        self._answer(result)
+
+    def adopt(self, parked: Parked, tool: Tool | None) -> None:
+        """Be the call that goes on with a parked one, with the answers that this request brings."""
+        self.tool, self.parent_id = tool, parked.record_id
+        self.record_start(tool)
+        parked.record_id = self.record_id
+        exchange = self._exchange = parked.exchange
+        exchange.on_result, exchange.on_error, exchange.on_failure = self._result, self._error, self.fail
+        exchange.on_progress = self._progress if "progressToken" in self.asked.meta else None
+        parked.take(jsonrpc.members(self.asked.extra.get("inputResponses", b"{}")))
+        if parked.outcome:
+            parked.outcome(exchange)
+        elif parked.open:
+            self._park(parked)
+        else:
+            self._execute.upstreams[self.server].watch(exchange)
 
     def refuse(self, status: str, code: str, message: str) -> None:
         """Answer with a refusal of our own that a model can act on."""
@@ -233,14 +319,63 @@ class Call:
         waiting = bytes(top.result_type) == b'"input_required"'
         self.finish("tool_error" if failed else "input_required" if waiting else "ok", response=result)
         if waiting and not self.asked.caller.modern:
-            self._answer(refusals.result(_CANNOT_ASK, self.asked.caller))
+            self._gather(bytes(result))
             return
-        connection = self._exchange.connection if self._exchange else None
-        answer = translate.for_client(result, top, self.asked.caller, connection)
+        if waiting:
+            self._execute.goes_on_with(self, bytes(result))
+        answer = translate.for_client(result, top, self.asked.caller, self.connection)
         if failed:
             self._with_help(lambda text: self._answer(translate.with_block(bytes(answer), text) if text else answer))
         else:
             self._answer(answer)
+
+    def _gather(self, result: bytes) -> None:
+        """Ask an older client what the tool wants to know, then call the tool again with the answers."""
+        self._exchange = None
+        self._rounds += 1
+        found = jsonrpc.members(result)
+        requests = jsonrpc.members(found.get("inputRequests", b"{}"))
+        state = {"requestState": found["requestState"]} if "requestState" in found else {}
+        if self._rounds > _MAX_ROUNDS:
+            self.refuse("failed", "too_many_rounds", f"the tool has asked for input {_MAX_ROUNDS} times; it was left")
+            return
+        if not requests:
+            wait = min(_SHORTEST_WAIT_S * 2 ** (self._rounds - 1), _LONGEST_WAIT_S)
+            asyncio.get_running_loop().call_later(wait, self._again, state)
+            return
+        wanted = {key: jsonrpc.members(request) for key, request in requests.items()}
+        methods = {key: msgspec.json.decode(members.get("method", b'""')) for key, members in wanted.items()}
+        if not all(can_be_asked(self.asked.caller, method) for method in methods.values()):
+            self.refuse("failed", "cannot_ask", _CANNOT_ASK)
+            return
+        responses: dict[str, bytes] = {}
+        for key, members in wanted.items():
+            self._ask(key, methods[key], members.get("params", b"{}"), state, responses, len(wanted))
+
+    def _ask(
+        self, key: str, method: str, params: bytes, state: Mapping[str, bytes], responses: dict[str, bytes], wanted: int
+    ) -> None:
+        def answered(result: bytes, error: bytes) -> None:
+            self._waiting.discard(ours)
+            if self.done:
+                return
+            if error:
+                said = msgspec.json.decode(error, type=dict[str, msgspec.Raw]).get("message", msgspec.Raw(b"null"))
+                self.refuse(
+                    "failed", "not_answered", f"the client did not answer what the tool asked: {bytes(said).decode()}"
+                )
+                return
+            responses[key] = result
+            if len(responses) == wanted:
+                self._again({**state, "inputResponses": jsonrpc.object_of(responses)})
+
+        ours = self._execute.questions.ask(method, params, answered)
+        self._waiting.add(ours)
+
+    def _again(self, extra: Mapping[str, bytes]) -> None:
+        if not self.done:
+            self.parent_id = self.record_id
+            self.send(self.tool, extra)
 
     def _error(self, error: bytes) -> None:
         self.finish("failed", error=error)
@@ -264,6 +399,12 @@ class Call:
     def _progress(self, params: dict[str, bytes]) -> None:
         if self.asked.progress:
             self.asked.progress(self.asked, {**params, "progressToken": self.asked.meta["progressToken"]})
+
+
+def _round(key: str, state: bytes, asked: bytes) -> bytes:
+    """What an answer that wants input and the request that brings it have in common."""
+    names = b"" if state else b",".join(sorted(name.encode() for name in jsonrpc.members(asked or b"{}")))
+    return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:

@@ -16,6 +16,7 @@ from mcpctl.proxy.connection import Caller, Connection
 from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.pipes import Turn
+from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.upstreams import Upstream
 from mcpctl.store import index, retention, state
 from mcpctl.store.recorder import Recorder
@@ -37,12 +38,16 @@ class Gateway:
             for name, server in config.enabled.items()
         }
         self.from_upstream: Callable[[Connection, jsonrpc.Message], None] = _unanswerable
+        self.log_level = b""
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._paths = paths
         self._state = state.opened(paths, create=True)
         self._catalog = Catalog(config, self._state)
-        self.execute = Execute(self._catalog, self.upstreams, self.recorder)
+        self.questions = Questions(lambda line: self.to_client(line))
+        self.to_client: Callable[[bytes], None] = lambda _: None
+        """Sends a line to the client, where there is one."""
+        self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions)
         self._searching = ThreadPoolExecutor(1, "search")
         self._indexing = ThreadPoolExecutor(1, "index")
         self._discovery: Discovery | None = None
@@ -151,6 +156,23 @@ class Gateway:
     def message(self, upstream: Upstream, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand on what an upstream says to the client."""
         self.from_upstream(connection, message)
+
+    def gone(self, connection: Connection) -> None:
+        """What a server asked ends with it."""
+        self.questions.gone(connection)
+
+    def set_log_level(self, level: bytes, caller: Caller) -> None:
+        """Tell every older server what to log, now and when it is connected."""
+        self.log_level = level
+        for upstream in self.upstreams.values():
+            if upstream.connection:
+                upstream.connection.set_log_level(level, caller)
+
+    def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
+        """Pass a notification of an older client's on to every older server that is connected."""
+        for upstream in self.upstreams.values():
+            if upstream.connection and not upstream.connection.modern:
+                upstream.connection.notify(method, params)
 
     # ---- keeping the records
 

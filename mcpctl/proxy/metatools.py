@@ -15,7 +15,7 @@ DISCOVERY = "tool_discovery"
 EXECUTE = "tool_execute"
 SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
 
-_CAPABILITIES: dict[str, Any] = {"tools": {"listChanged": False}}
+_CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
 _MAX_NAMES = 600
 
 

@@ -12,11 +12,12 @@ from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, metatools, refusals
-from mcpctl.proxy.connection import Caller, Connection
+from mcpctl.proxy.connection import ASKABLE, Caller, Connection
 from mcpctl.proxy.discovery import wanted
 from mcpctl.proxy.execute import Asked
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.pipes import Line, LineReader, Writer
+from mcpctl.proxy.questions import Question, can_be_asked
 from mcpctl.store.recorder import Client, Json
 
 _GRACE_S = 0.5
@@ -25,8 +26,9 @@ _LAST_S = 1.4
 """After this it ends, though the client has not read all of its answers."""
 _MAX_UNREAD = 16 << 20
 """Bytes the client may leave unread before no more of its requests are read."""
-_ASKABLE = frozenset(("roots/list", "sampling/createMessage", "elicitation/create"))
-"""What a server may ask of a client in the middle of a call."""
+
+_SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""The levels of a log message, as RFC 5424 has them, the least severe first."""
 
 
 async def serve(config: Config, paths: Paths, *, stdin: int, stdout: int, verbose: bool = False) -> None:
@@ -52,11 +54,10 @@ class Server:
         self._constant = metatools.answers(self._servers)
         self._caller = Caller(jsonrpc.LEGACY_REVISIONS[-1])
         self._modern_callers: dict[bytes, Caller] = {}
-        self._forwarded: dict[bytes, tuple[Connection, bytes]] = {}
-        self._last_forwarded = 0
         self._warm = False
         gateway.from_upstream = self._from_upstream
         self._out = Writer(stdout, gateway.turn, self.ending.set, inherited=True)
+        gateway.to_client = self._out.write
         self._in = LineReader(stdin, gateway.turn, self.line, self.ending.set)
         self._out.on_drained = self._in.resume
 
@@ -127,6 +128,8 @@ class Server:
             self._tool_called(id_, caller, params, meta)
         elif method == "initialize":
             self._initialize(id_, params)
+        elif method == "logging/setLevel" and not caller.modern:
+            self._set_log_level(id_, params.get("level", b""))
         elif answer := self._constant.get((method, caller.modern)):
             self._out.write(jsonrpc.result(id_, answer))
         else:
@@ -167,6 +170,13 @@ class Server:
         self.gateway.recorder.client = self._caller.client
         self._out.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers)))
 
+    def _set_log_level(self, id_: bytes, level: bytes) -> None:
+        if _text(level) not in _SEVERITIES:
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"level is one of {', '.join(_SEVERITIES)}")
+            return
+        self.gateway.set_log_level(level, self._caller)
+        self._out.write(jsonrpc.result(id_, b"{}"))
+
     def _tool_called(self, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
         name = params.get("name", b"")
         arguments = params.get("arguments", b"{}")
@@ -183,26 +193,20 @@ class Server:
             self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
 
     def _notified(self, method: str, raw: Raw) -> None:
-        if method != "notifications/cancelled":
-            return
-        try:
-            params = jsonrpc.members(raw)
-        except jsonrpc.Malformed:
-            return
-        self.gateway.execute.cancel(params.get("requestId", b""), params)
+        params = _members(raw)
+        if method == "notifications/cancelled":
+            self.gateway.execute.cancel(params.get("requestId", b""), params)
+        elif method == "notifications/roots/list_changed":
+            self.gateway.tell_all(method, params)
 
     def _answered(self, message: jsonrpc.Message) -> None:
-        """The client's answer to what an upstream asked it goes back to that upstream."""
+        """The client's answer to a question of a server's."""
         if not bytes(message.result) and not bytes(message.error):
             if jsonrpc.is_id(message.id):
                 told = "Invalid Request: it has neither method, result nor error"
                 self._error(bytes(message.id), jsonrpc.INVALID_REQUEST, told)
             return
-        connection, id_ = self._forwarded.pop(bytes(message.id), (None, b""))
-        if connection and bytes(message.error) not in (b"", b"null"):
-            connection.write(jsonrpc.error(id_, bytes(message.error)))
-        elif connection:
-            connection.write(jsonrpc.result(id_, bytes(message.result) or b"{}"))
+        self.gateway.questions.answered(message)
 
     async def _discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         started = time.time()
@@ -245,28 +249,44 @@ class Server:
     def _from_upstream(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Pass on what a server asks of the client in the middle of a call, or says of such a question."""
         if message.method == "notifications/cancelled":
-            self._withdrawn(connection, message.params)
-        elif not jsonrpc.is_id(message.id):
-            return
-        elif message.method in _ASKABLE and not connection.modern and self._caller.info:
-            self._last_forwarded += 1
-            id_ = b'"mcpctl-%d"' % self._last_forwarded
-            self._forwarded[id_] = (connection, bytes(message.id))
-            self._out.write(jsonrpc.request(id_, message.method, bytes(message.params) or b"{}"))
-        else:
-            error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
-            connection.write(jsonrpc.error(bytes(message.id), error))
+            self.gateway.questions.withdrawn(connection, _members(message.params))
+        elif message.method == "notifications/message":
+            self._logged(connection, message.params)
+        elif jsonrpc.is_id(message.id):
+            self._asked(connection, message)
 
-    def _withdrawn(self, connection: Connection, raw: Raw) -> None:
-        try:
-            params = jsonrpc.members(raw)
-        except jsonrpc.Malformed:
-            return
-        for id_, origin in list(self._forwarded.items()):
-            if origin == (connection, params.get("requestId", b"")):
-                del self._forwarded[id_]
-                told = jsonrpc.object_of({**params, "requestId": id_})
-                self._out.write(jsonrpc.notification("notifications/cancelled", told))
+    def _logged(self, connection: Connection, raw: Raw) -> None:
+        """Pass on what a server logs, to a client that wants to hear it."""
+        call = self.gateway.execute.asked_by(connection)
+        if call and call.asked.caller.modern:
+            # Without a level in its request, a client of 2026-07-28 wants to hear nothing.
+            wanted = _severity(call.asked.meta.get(jsonrpc.LOG_LEVEL_KEY, b""))
+        else:
+            wanted = _severity(self.gateway.log_level) or 0 if self._caller.info else None
+        level = _severity(_members(raw).get("level", b""))
+        if wanted is not None and level is not None and level >= wanted:
+            self._out.write(jsonrpc.notification("notifications/message", bytes(raw)))
+
+    def _asked(self, connection: Connection, message: jsonrpc.Message) -> None:
+        method, id_ = str(message.method), bytes(message.id)
+        execute = self.gateway.execute
+        call, parked = execute.asked_by(connection), execute.parking.of(connection)
+        caller = call.asked.caller if call else self._caller
+        question = Question(connection, id_, method, bytes(message.params) or b"{}")
+        if method not in ASKABLE or connection.modern:
+            self._cannot_be_asked(question)
+        elif call and caller.modern and can_be_asked(caller, method):
+            call.ask(question)
+        elif call is None and parked:
+            parked.add(question)
+        elif not caller.modern and caller.info:
+            self.gateway.questions.forward(connection, message)
+        else:
+            self._cannot_be_asked(question)
+
+    def _cannot_be_asked(self, question: Question) -> None:
+        error = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
+        question.connection.write(jsonrpc.error(question.id, error))
 
 
 class _Info(msgspec.Struct):
@@ -280,6 +300,20 @@ def _caller(revision: str, info: bytes, capabilities: bytes) -> Caller:
     except msgspec.MsgspecError:
         named = _Info()
     return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
+
+
+def _severity(level: bytes) -> int | None:
+    """How severe a level is, None where it is none."""
+    name = _text(level)
+    return _SEVERITIES.index(name) if name in _SEVERITIES else None
+
+
+def _members(raw: Raw) -> dict[str, bytes]:
+    """The params of a notification, none where they are no object."""
+    try:
+        return jsonrpc.members(raw)
+    except jsonrpc.Malformed:
+        return {}
 
 
 def _text(raw: bytes) -> str:

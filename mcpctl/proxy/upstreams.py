@@ -17,7 +17,7 @@ from mcpctl import posix
 from mcpctl.config import CannotLaunch, Server, endpoint, launch
 from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer
+from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer, askable, unanswered
 from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.remote import Remote
 from mcpctl.proxy.stdio import Stdio
@@ -37,6 +37,13 @@ class Events(Protocol):
 
     def message(self, upstream: "Upstream", connection: Connection, message: jsonrpc.Message) -> None:
         """It has sent a request or notification that is not about listing or progress."""
+
+    @property
+    def log_level(self) -> bytes:
+        """What the client wants servers to log, in JSON; empty while it has not said."""
+
+    def gone(self, connection: Connection) -> None:
+        """A connection has ended."""
 
     def known_era(self, upstream: "Upstream") -> bool | None:
         """Whether it is known to speak 2026-07-28; None when it was never asked."""
@@ -87,13 +94,17 @@ class Upstream:
 
     def send(self, exchange: Exchange) -> None:
         """Forward a request, starting the server first where that is needed. Sent once, whatever happens."""
-        if timeout := self.server.call_timeout_s:
-            exchange.timer = asyncio.get_running_loop().call_later(timeout, self._timed_out, exchange)
+        self.watch(exchange)
         if self._connection:
             exchange.on_not_taken = self._not_taken
             self._connection.send(exchange)
         else:
             self._enqueue(exchange)
+
+    def watch(self, exchange: Exchange) -> None:
+        """Bound the time that a request may take from now."""
+        if timeout := self.server.call_timeout_s:
+            exchange.timer = asyncio.get_running_loop().call_later(timeout, self._timed_out, exchange)
 
     def _enqueue(self, exchange: Exchange) -> None:
         self._queue.append(exchange)
@@ -177,6 +188,8 @@ class Upstream:
         if connection.hung_up:
             raise NoAnswer(f"it ended ({connection.how_it_ended()})")
         self._connection = connection
+        if level := self._events.log_level:
+            connection.set_log_level(level, caller)
         self._failures = 0
         self.down_since = None
         queue, self._queue = self._queue, []
@@ -192,11 +205,7 @@ class Upstream:
     def _listen(self, connection: Connection, caller: Caller) -> None:
         """Ask to be told of changed tools; the answer comes when there is nothing more to tell."""
         wanted = {"notifications": b'{"toolsListChanged":true}'}
-        ignored = Exchange(
-            "subscriptions/listen", wanted, {}, caller,
-            on_result=lambda _: None, on_error=lambda _: None, on_failure=lambda _: None,
-        )  # fmt: skip
-        connection.send(ignored)
+        connection.send(unanswered("subscriptions/listen", wanted, caller))
 
     def _heard(self) -> str:
         said = next((c.last_words for c in self._live if c.last_words), "")
@@ -275,7 +284,7 @@ class Upstream:
         revision = jsonrpc.LEGACY_REVISIONS[-1] if caller.modern else caller.revision
         params = {
             "protocolVersion": msgspec.json.encode(revision),
-            "capabilities": b"{}" if caller.modern else caller.capabilities,
+            "capabilities": askable(caller) if caller.modern else caller.capabilities,
             "clientInfo": caller.info or b'{"name":"mcpctl","version":"0"}',
         }
         try:
@@ -291,6 +300,7 @@ class Upstream:
         connection.server_info = answer.get("serverInfo", b"")
         version = answer.get("protocolVersion", b'""')
         connection.revision = version.strip(b'"').decode("utf-8", "replace")
+        connection.logs = "logging" in jsonrpc.members(answer.get("capabilities", b"{}"))
         connection.notify("notifications/initialized", {})
 
     def _message(self, connection: Connection, message: jsonrpc.Message) -> None:
@@ -314,6 +324,7 @@ class Upstream:
             exchange.on_progress(params)
 
     def _gone(self, connection: Connection) -> None:
+        self._events.gone(connection)
         if connection.is_over:
             self._live.discard(connection)
         if connection is self._connection:

@@ -62,9 +62,20 @@ class Recorder:
         self._lines: list[bytes] = []
 
     def call_started(
-        self, server: str, tool: str, arguments: bytes, *, request_id: bytes, annotations: bytes, client: Client
+        self,
+        server: str,
+        tool: str,
+        arguments: bytes,
+        *,
+        request_id: bytes,
+        annotations: bytes,
+        client: Client,
+        parent_id: str | None = None,
     ) -> OpenCall:
-        """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON."""
+        """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON.
+
+        `parent_id` is the call that this one goes on with, after the tool had asked for input.
+        """
         call = OpenCall(id=_new_id(), started=time.monotonic())
         line = lines.CallStarted(
             timestamp=clock.now(),
@@ -78,6 +89,7 @@ class Recorder:
             annotations=Raw(annotations),
             input_tokens=tokens(len(arguments)),
             encoding=ENCODING,
+            parent_id=parent_id,
             client_name=client.name,
             client_version=client.version,
         )

@@ -56,7 +56,7 @@ def test_a_revision_that_is_known_is_agreed_to(revision: str, serve: Serve) -> N
     answer = serve({}, revision=revision, opened=False).open()
     assert answer["protocolVersion"] == revision
     assert answer["serverInfo"]["name"] == "mcpctl"
-    assert answer["capabilities"] == {"tools": {"listChanged": False}}
+    assert answer["capabilities"] == {"logging": {}, "tools": {"listChanged": False}}
 
 
 @pytest.mark.parametrize("asked", ["2026-07-28", "2023-01-01", "", None, 7, {"a": 1}])
@@ -92,7 +92,7 @@ def test_requests_before_the_handshake_are_answered(serve: Serve) -> None:
 def test_discover_tells_the_modern_revision_and_what_is_there(modern: Client) -> None:
     found = modern.ask("server/discover").json["result"]
     assert found["supportedVersions"] == [MODERN]
-    assert found["capabilities"] == {"tools": {"listChanged": False}}
+    assert found["capabilities"] == {"logging": {}, "tools": {"listChanged": False}}
     assert "counter, strict" in found["instructions"]
     assert found["resultType"] == "complete"
     assert found["_meta"][META + "serverInfo"]["name"] == "mcpctl"

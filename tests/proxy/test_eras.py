@@ -1,0 +1,216 @@
+"""What a tool asks of the client in the middle of a call, and what a server logs, in every pair of eras."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, Answer, Client, journal_lines, until
+from tests.proxy.conftest import Serve
+from tests.servers import command
+
+pytestmark = pytest.mark.process
+
+ALL = {"elicitation": {"form": {}}, "sampling": {}, "roots": {"listChanged": True}}
+ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
+ANSWERS: dict[str, Any] = {
+    ELICIT: {"action": "accept", "content": {"n": 1.0}},
+    SAMPLE: {"role": "assistant", "content": {"type": "text", "text": "yes"}, "model": "m"},
+    ROOTS: {"roots": [{"uri": "file:///x"}]},
+}
+PAIRS = pytest.mark.parametrize(
+    ("client_revision", "server_revision"), [(LATEST, LATEST), (LATEST, MODERN), (MODERN, LATEST), (MODERN, MODERN)]
+)
+START = Callable[..., Client]
+
+
+@pytest.fixture
+def start(serve: Serve) -> START:
+    """A client with these capabilities, in front of one server that asks."""
+
+    def started(client_revision: str, server_revision: str, capabilities: Any = ALL) -> Client:
+        servers = {"asks": command("asks", server_revision)}
+        client = serve(servers, revision=client_revision, opened=False)
+        client.open(capabilities=capabilities)
+        return client
+
+    return started
+
+
+def begin(client: Client, arguments: dict[str, Any], capabilities: Any = ALL, **more: Any) -> Any:
+    """Send the call, as a client with these capabilities does; its id."""
+    params = {"name": "tool_execute", "arguments": {"toolKey": "asks:ask", "arguments": arguments}, **more}
+    if client.revision == MODERN:
+        params["_meta"] = {**ENVELOPE, META + "clientCapabilities": capabilities}
+    return client.request("tools/call", params)
+
+
+def asked_directly(client: Client) -> dict[str, Any]:
+    """The next request that an older client is sent."""
+    while "method" not in (message := json.loads(client.line())) or "id" not in message:
+        pass
+    found: dict[str, Any] = message
+    return found
+
+
+def finished(client: Client, arguments: dict[str, Any], rounds: int) -> Answer:
+    """Run a call to its end, answering what is asked as a client of its era does; `rounds` is how often that is."""
+    id_ = begin(client, arguments)
+    for _ in range(rounds):
+        if client.revision == MODERN:
+            result = client.answer(id_).json["result"]
+            assert result["resultType"] == "input_required"
+            responses = {key: ANSWERS[asked["method"]] for key, asked in result["inputRequests"].items()}
+            id_ = begin(client, arguments, inputResponses=responses, requestState=result["requestState"])
+        else:
+            question = asked_directly(client)
+            reply = {"jsonrpc": "2.0", "id": question["id"], "result": ANSWERS[question["method"]]}
+            client.send(json.dumps(reply).encode())
+    return client.answer(id_)
+
+
+@PAIRS
+def test_each_question_is_answered_and_the_call_goes_on(
+    start: START, client_revision: str, server_revision: str
+) -> None:
+    client = start(client_revision, server_revision)
+    methods = [ELICIT, SAMPLE, ROOTS]
+    result = finished(client, {"methods": methods}, 3).json["result"]
+    assert result["structuredContent"]["answers"] == [ANSWERS[method] for method in methods]
+    told = result["structuredContent"]["capabilities"]
+    assert told == ALL
+
+
+@PAIRS
+def test_questions_at_once_are_all_answered(start: START, client_revision: str, server_revision: str) -> None:
+    client = start(client_revision, server_revision)
+    # A client of 2026-07-28 sees the first of an older server's questions before the second is there.
+    rounds = {(MODERN, MODERN): 1}.get((client_revision, server_revision), 2)
+    result = finished(client, {"methods": [ELICIT, ROOTS], "at_once": True}, rounds).json["result"]
+    assert result["structuredContent"]["answers"] == [ANSWERS[ELICIT], ANSWERS[ROOTS]]
+
+
+@PAIRS
+def test_a_server_is_told_no_more_than_the_client_declared(
+    start: START, client_revision: str, server_revision: str
+) -> None:
+    client = start(client_revision, server_revision, {"roots": {}})
+    id_ = begin(client, {"methods": []}, {"roots": {}})
+    assert client.answer(id_).json["result"]["structuredContent"]["capabilities"] == {"roots": {}}
+
+
+@pytest.mark.parametrize("server_revision", [LATEST, MODERN])
+def test_a_question_that_the_client_cannot_be_asked_is_refused(start: START, server_revision: str) -> None:
+    client = start(LATEST if server_revision == MODERN else MODERN, server_revision, {"roots": {}})
+    answer = client.answer(begin(client, {"methods": [ELICIT]}, {"roots": {}}))
+    if server_revision == LATEST:
+        refusal = {"code": -32601, "message": "the client cannot be asked this"}
+        assert answer.json["result"]["structuredContent"]["answers"] == [refusal]
+    else:
+        assert "which this client cannot give" in answer.text
+        assert answer.is_error
+
+
+@pytest.mark.parametrize("server_revision", [LATEST, MODERN])
+def test_every_round_is_on_record_linked_to_the_one_before(start: START, home: Path, server_revision: str) -> None:
+    client = start(MODERN, server_revision)
+    finished(client, {"methods": [ELICIT, ROOTS]}, 2)
+    lines = journal_lines(home)
+    begun = [line for line in lines if line["type"] == "calls.started"]
+    ended = {line["id"]: line["status"] for line in lines if line["type"] == "calls.finished"}
+    assert [ended[line["id"]] for line in begun] == ["input_required", "input_required", "ok"]
+    assert [line["parent_id"] for line in begun] == [None, begun[0]["id"], begun[1]["id"]]
+
+
+def test_the_rounds_of_an_older_client_are_on_record_too(start: START, home: Path) -> None:
+    client = start(LATEST, MODERN)
+    finished(client, {"methods": [ELICIT]}, 1)
+    begun = [line for line in journal_lines(home) if line["type"] == "calls.started"]
+    assert [line["parent_id"] for line in begun] == [None, begun[0]["id"]]
+
+
+def test_a_client_that_refuses_to_answer_ends_the_call(start: START) -> None:
+    client = start(LATEST, MODERN)
+    id_ = begin(client, {"methods": [ELICIT]})
+    question = asked_directly(client)
+    client.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}}).encode())
+    assert "the client did not answer what the tool asked" in client.answer(id_).text
+
+
+def test_a_call_taken_back_takes_its_question_back(start: START) -> None:
+    client = start(LATEST, MODERN)
+    id_ = begin(client, {"methods": [ELICIT]})
+    question = asked_directly(client)
+    client.notify("notifications/cancelled", {"requestId": id_})
+    told = json.loads(client.line())
+    assert (told["method"], told["params"]["requestId"]) == ("notifications/cancelled", question["id"])
+
+
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
+def test_the_question_of_a_server_that_died_is_closed(start: START, revision: str) -> None:
+    client = start(revision, LATEST)
+    arguments = {"methods": [ELICIT], "die": True}
+    id_ = begin(client, arguments)
+    if revision == LATEST:
+        question = asked_directly(client)
+        answer = client.answer(id_)
+        withdrawn = [json.loads(line) for line in client.said if b"cancelled" in line]
+        assert [told["params"]["requestId"] for told in withdrawn] == [question["id"]]
+    else:
+        result = client.answer(id_).json["result"]
+        responses = dict.fromkeys(result["inputRequests"], ANSWERS[ELICIT])
+        again = begin(client, arguments, inputResponses=responses, requestState=result["requestState"])
+        answer = client.answer(again)
+    assert "may have taken effect" in answer.text
+
+
+def test_a_question_is_answered_once(start: START) -> None:
+    client = start(MODERN, LATEST)
+    arguments = {"methods": [ELICIT]}
+    result = client.answer(begin(client, arguments)).json["result"]
+    retry = {"inputResponses": dict.fromkeys(result["inputRequests"], ANSWERS[ELICIT])}
+    state = result["requestState"]
+    assert not client.answer(begin(client, arguments, requestState=state, **retry)).json["result"].get("isError")
+    assert "no longer open" in client.answer(begin(client, arguments, requestState=state, **retry)).text
+
+
+def test_what_was_not_answered_is_asked_again(start: START) -> None:
+    client = start(MODERN, LATEST)
+    arguments = {"methods": [ELICIT]}
+    result = client.answer(begin(client, arguments)).json["result"]
+    again = begin(client, arguments, inputResponses={}, requestState=result["requestState"])
+    assert client.answer(again).json["result"]["inputRequests"] == result["inputRequests"]
+
+
+# ---- what servers log
+
+
+@pytest.mark.parametrize("server_revision", [LATEST, MODERN])
+def test_an_older_client_hears_what_it_asked_for(start: START, server_revision: str) -> None:
+    client = start(LATEST, server_revision)
+    assert client.ask("logging/setLevel", {"level": "info"}).json["result"] == {}
+    client.call("asks:log")
+    heard = [json.loads(line)["params"] for line in client.said if b"notifications/message" in line]
+    assert heard == [{"level": level, "data": {"said": level}, "x": 1} for level in ("info", "error")]
+    assert client.ask("logging/setLevel", {"level": "loud"}).json["error"]["code"] == -32602
+
+
+@pytest.mark.parametrize("server_revision", [LATEST, MODERN])
+def test_a_client_of_2026_hears_what_its_request_asks_for(start: START, server_revision: str) -> None:
+    client = start(MODERN, server_revision)
+    arguments = {"toolKey": "asks:log", "arguments": {}}
+    for level, heard in ((None, []), ("error", ["error"])):
+        meta = {**ENVELOPE, **({META + "logLevel": level} if level else {})}
+        client.said.clear()
+        client.ask("tools/call", {"name": "tool_execute", "arguments": arguments, "_meta": meta})
+        lines = [json.loads(line) for line in client.said]
+        assert [line["params"]["level"] for line in lines if line["method"] == "notifications/message"] == heard
+
+
+def test_changed_roots_are_told_to_the_servers(start: START) -> None:
+    client = start(LATEST, LATEST)
+    client.call("asks:log")
+    client.notify("notifications/roots/list_changed")
+    until("the echo", lambda: b"roots have changed" in client.line())
