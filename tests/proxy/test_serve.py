@@ -234,7 +234,7 @@ def test_a_ping_is_answered(legacy: Client) -> None:
     assert legacy.ask("ping").result == b"{}"
 
 
-@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "logging/setLevel", "nonsense", "", "tools/Call"])
+@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "nonsense", "", "tools/Call"])
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_a_method_that_is_not_known_is_refused(method: str, era: str, legacy: Client, modern: Client) -> None:
     assert error(legacy if era == "legacy" else modern, method)["code"] == -32601

@@ -432,7 +432,7 @@ def test_an_older_client_is_told_what_it_cannot_be_asked(tmp_path: Path, serve: 
     )
     answer = client.answer("old")
     assert answer.is_error
-    assert "asks the user for input" in answer.text
+    assert "which this client cannot give" in answer.text
 
 
 def test_an_argument_that_no_process_can_have_is_a_failed_start(serve: Serve) -> None:
