@@ -41,14 +41,15 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
         app.command()(demo)
     for name in (noun,) if noun in NOUNS else NOUNS:
         branch = importlib.import_module(f"mcpctl.commands.{name}").app
-        app.add_typer(_only(verb, branch), name=name)
+        app.add_typer(_only(verb, branch) if name == noun else branch, name=name)
     return app
 
 
 def _only(verb: str | None, branch: typer.Typer) -> typer.Typer:
     """The branch with that command alone; all of it if it has no such command, so that it can say which it has."""
-    named = [found for found in branch.registered_commands if found.callback and found.callback.__name__ == verb]
-    if not named:
+    commands = branch.registered_commands
+    named = [found for found in commands if verb in (found.name, getattr(found.callback, "__name__", None))]
+    if verb is None or not named:
         return branch
     lean = copy.copy(branch)
     lean.registered_commands = named
