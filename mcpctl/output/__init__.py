@@ -248,8 +248,9 @@ def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, fou
     for row, line in zip(rows, lines, strict=True):
         if row[columns.group] != group:
             group = row[columns.group]
+            noun = columns.noun if totals[group] > 1 else columns.noun.removesuffix("s")
             yield ""
-            yield f"{line_of(str(group))}: {totals[group]:,} {columns.noun if totals[group] > 1 else columns.noun.removesuffix('s')}"
+            yield f"{line_of(str(group))}: {totals[group]:,} {noun}"
         yield line
 
 

@@ -57,7 +57,7 @@ def test_it_is_taken_away_before_rows_are_shown(mcpctl: Mcpctl, paths: Paths, mo
     two_sessions(paths)
     said: list[str] = []
 
-    def write(lines: Iterator[str]) -> None:
+    def write(lines: Iterator[str], **_: object) -> None:
         assert isinstance(sys.stderr.buffer, io.BytesIO)
         said.append(sys.stderr.buffer.getvalue().decode())
 
@@ -69,9 +69,18 @@ def test_it_is_taken_away_before_rows_are_shown(mcpctl: Mcpctl, paths: Paths, mo
 
 @pytest.mark.process
 @pytest.mark.parametrize("tty", [True, False])
-def test_listing_tools_shows_how_many_servers_are_done(mcpctl: Mcpctl, paths: Paths, tty: bool) -> None:
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("tools refresh --json", "\rlisting tools: 0 of 2 servers"),
+        ("servers check --json", "\rchecking: 0 of 2 servers"),
+    ],
+)
+def test_starting_servers_shows_how_many_are_done(
+    mcpctl: Mcpctl, paths: Paths, words: str, line: str, tty: bool
+) -> None:
     configure(paths)
-    ran = mcpctl("tools", "refresh", "--json", tty=tty)
+    ran = mcpctl(*words.split(), tty=tty)
     assert [row["server"] for row in ran.json] == ["notes", "weather"]
-    assert ("\rlisting tools: 0 of 2 servers" in ran.err) == tty
+    assert (line in ran.err) == tty
     assert ran.err.split("\r")[-1] == ""
