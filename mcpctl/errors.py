@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import IntEnum
 
 
@@ -78,6 +78,8 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
 
 
 _warned: set[str] = set()
+before_warning: list[Callable[[], None]] = []
+"""What makes room on a terminal for a warning."""
 
 
 def warn(message: str) -> None:
@@ -86,5 +88,7 @@ def warn(message: str) -> None:
         return
     _warned.add(message)
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
+    for make_room in before_warning:
+        make_room()
     with contextlib.suppress(OSError, ValueError):
         print(f"mcpctl: {text}", file=sys.stderr, flush=True)  # noqa: T201

@@ -30,6 +30,17 @@ IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "note
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 
+Usage = Mapping[tuple[str, str], tuple[int, str | None]]
+"""By server and tool: how many calls of it are on record, however they ended, and when the newest began."""
+
+Progress = Callable[[int, int], None]
+"""Told how far long work is: how much is done, of how much; when all is done, that too."""
+
+
+def unseen(done: int, total: int) -> None:
+    """The `Progress` of work that nobody watches."""
+
+
 class RawJson(str):
     """JSON text that is passed on as it stands, so that numbers and spacing survive."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable
 
-INDEX_VERSION = 1
+INDEX_VERSION = 2
 """Part of the index's file name: programs with different schemas never share a file."""
 
 
@@ -27,6 +27,11 @@ class Paths:
     def index(self) -> Path:
         """The SQLite index, derived from the journals alone."""
         return self.data / f"index-v{INDEX_VERSION}.db"
+
+    @property
+    def older_indexes(self) -> list[Path]:
+        """The indexes of older versions, if any were left: whatever they say, this version's says too."""
+        return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     @property
     def state(self) -> Path:

@@ -2,6 +2,7 @@
 
 import contextlib
 import fcntl
+import functools
 import os
 import signal
 import sys
@@ -40,7 +41,7 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> "subp
         env=dict(env),
         cwd=cwd,
         start_new_session=True,
-        preexec_fn=_die_with_parent,
+        preexec_fn=_parent_death_signal(),
     )
 
 
@@ -104,11 +105,12 @@ def _descends(pid: int, ancestor: int, parents: Mapping[int, int]) -> bool:
     return False
 
 
+@functools.cache
 def _parent_death_signal() -> Callable[[], None] | None:
     """What a child runs before exec, so that kill -9 of its parent ends it too (Linux alone can)."""
     if sys.platform != "linux":
         return None
-    import ctypes
+    import ctypes  # commands that only read records need locks, and no processes
 
     # Looked up before any fork: after it, the child must not touch the loader's locks.
     prctl = ctypes.CDLL(None).prctl
@@ -117,6 +119,3 @@ def _parent_death_signal() -> Callable[[], None] | None:
         prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
 
     return ask
-
-
-_die_with_parent = _parent_death_signal()

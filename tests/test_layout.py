@@ -138,6 +138,14 @@ def test_one_branch_of_the_tree_is_that_branch_of_the_whole() -> None:
         assert [path for path, _ in commands(tree(noun))] == whole
 
 
+def test_one_command_of_the_tree_is_that_command_of_the_whole() -> None:
+    for path, found in EVERY:
+        if path[0] in NOUNS:
+            ((same, only),) = commands(tree(*path))
+            assert (same, only.callback) == (path, found.callback)
+    assert len(list(commands(tree("calls", "list")))) == len(list(commands(tree("calls"))))
+
+
 def test_every_module_says_what_it_is() -> None:
     for file in MODULES:
         assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file

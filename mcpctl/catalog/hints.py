@@ -12,6 +12,9 @@ from mcpctl.models import HINTS, Tool
 DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
 """The protocol's own: https://modelcontextprotocol.io/specification, ToolAnnotations."""
 
+RISKS = ("read-only", "changing", "destructive", "not-declared")
+"""What a tool may do at worst, in the order in which lists group by it."""
+
 _MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 
 
@@ -48,6 +51,22 @@ def effective(tool: Tool, overrides: Mapping[str, Any] | None = None) -> dict[st
             if not hints[name].is_known:
                 hints[name] = Hint(name == "idempotentHint", "default")
     return hints
+
+
+def risk(hints: Mapping[str, Hint]) -> str:
+    """What a tool with these hints in effect may do at worst, one of `RISKS`.
+
+    `read-only`: it is declared (or overridden to be) read-only, whatever it says of destruction, which then means
+    nothing. `not-declared`: nobody said whether it is read-only, nor whether it is destructive. `changing`: it is not
+    read-only, and somebody said that it is not destructive. `destructive`: all others, so also one that says no more
+    than that it is not read-only: the protocol has it count as destructive.
+    """
+    read_only, destructive = hints["readOnlyHint"], hints["destructiveHint"]
+    if read_only.value:
+        return "read-only"
+    if not read_only.is_known and not destructive.is_known:
+        return "not-declared"
+    return "destructive" if destructive.value else "changing"
 
 
 def declared(tool: Tool, overrides: Mapping[str, Any] | None = None) -> dict[str, bool]:

@@ -10,7 +10,7 @@ from mcpctl.catalog import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.signature import signature
 from mcpctl.errors import NotFound, warn
-from mcpctl.models import Found, RawJson, Row, Tool
+from mcpctl.models import Found, Progress, RawJson, Row, Tool, Usage, unseen
 from mcpctl.paths import Paths
 from mcpctl.store import clock, state
 
@@ -20,7 +20,13 @@ HINT_FIELDS = {
     "idempotent": "idempotentHint",
     "open_world": "openWorldHint",
 }
-FIELDS = ("key", "server", "tool", "title", "description", *HINT_FIELDS, "label", "signature", "listed_at")
+USAGE_FIELDS = ("usage", "last_used")
+FIELDS = (
+    "key", "server", "tool", "title", "description", *HINT_FIELDS, "risk", "label", "signature", *USAGE_FIELDS,
+    "listed_at",
+)  # fmt: skip
+SORTS = ("key", "tool", *USAGE_FIELDS)
+GROUPS = ("risk",)
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,32 @@ class Wanted:
         return all(value is None or effective[hint].value == value for hint, value in wanted)
 
 
+@dataclass(frozen=True)
+class Order:
+    """How tools follow each other; None leaves them by server and then as the server lists them."""
+
+    sort: str | None = None
+    """One of `SORTS`: names from a to z, the most or latest used first."""
+    by: str | None = None
+    """One of `GROUPS`, within which they are sorted."""
+
+    def of(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """The rows in that order; what ties stays as it was."""
+        if name := self.sort:
+            rows = sorted(rows, key=lambda row: (row[name] is not None, row[name]), reverse=name in USAGE_FIELDS)
+        return sorted(rows, key=lambda row: hints.RISKS.index(row["risk"])) if self.by else rows
+
+
+def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
+    """How much tools were used, as the calls on record say."""
+    if not paths.sessions.exists():
+        return {}  # and asking makes no index
+    from mcpctl.store import index, usage
+
+    with index.opened(paths, on_progress) as db:
+        return usage.by_tool(db)
+
+
 @contextmanager
 def catalog(paths: Paths) -> Iterator[Catalog]:
     """The cached catalog of the configured servers; says which servers it knows nothing of."""
@@ -55,35 +87,38 @@ def catalog(paths: Paths) -> Iterator[Catalog]:
         yield found
 
 
-def listed(found: Catalog, wanted: Wanted) -> Found:
-    """The tools that may be found, by server and then as the server lists them."""
+def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None) -> Found:
+    """The tools that may be found; without `used` their rows lack the fields of usage."""
     if wanted.server is not None:
         found.config.server(wanted.server)
-    rows = [row(tool, found) for tool in found.visible() if wanted.met_by(tool)]
-    return Found.of(rows, filtered=wanted != Wanted())
+    rows = [row(tool, found, used) for tool in found.visible() if wanted.met_by(tool)]
+    return Found.of(order.of(rows), filtered=wanted != Wanted())
 
 
-def row(tool: Tool, found: Catalog) -> Row:
+def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
     """One tool. A hint is `{declared, override, effective, source}`; `declared` is null where nobody said."""
     from_server = found.listed(tool.server)
+    effective = hints.effective(tool)
     return {
         "key": tool.key,
         "server": tool.server,
         "tool": tool.name,
         "title": tool.title,
         "description": tool.description or None,
-        **{field: _hint(tool, name) for field, name in HINT_FIELDS.items()},
+        **{field: _hint(tool, name, effective[name]) for field, name in HINT_FIELDS.items()},
+        "risk": hints.risk(effective),
         "label": tool.title or tool.description.strip().partition("\n")[0] or None,
         "signature": signature(tool),
+        **_used(tool, used),
         "listed_at": clock.iso(from_server.fetched_at) if from_server else None,
     }
 
 
-def show(found: Catalog, key: str) -> Row:
+def show(found: Catalog, key: str, used: Usage) -> Row:
     """One tool with its whole definition, as the server sent it."""
     tool = resolve(found, key)
     permitted = found.config.servers[tool.server].permits(tool.name)
-    return {**row(tool, found), "permitted": permitted, "definition": RawJson(tool.text)}
+    return {**row(tool, found, used), "permitted": permitted, "definition": RawJson(tool.text)}
 
 
 def split(key: str) -> tuple[str, str]:
@@ -127,8 +162,13 @@ def hint_cell(value: Any) -> str:
     return hints.cell(hints.Hint(value["effective"], value["source"]))
 
 
-def _hint(tool: Tool, name: str) -> Mapping[str, Any]:
-    hint = hints.effective(tool)[name]
+def _used(tool: Tool, used: Usage | None) -> Mapping[str, Any]:
+    if used is None:
+        return {}
+    return dict(zip(USAGE_FIELDS, used.get((tool.server, tool.name), (0, None)), strict=True))
+
+
+def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
     declared = tool.annotations.get(name)
     return {
         "declared": declared if isinstance(declared, bool) else None,

@@ -1,12 +1,17 @@
 """Options that several commands share."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpctl.paths import Paths, find
+
+if TYPE_CHECKING:
+    import sqlite3
 
 ConfigFile = Annotated[
     Path | None,
@@ -34,11 +39,29 @@ def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) 
     return found
 
 
+READING = "reading records"
+
+
+@contextmanager
+def records(data_dir: Path | None) -> "Iterator[sqlite3.Connection]":
+    """The index of what is on record, caught up; a terminal sees how far that is when it takes long."""
+    from mcpctl import output
+    from mcpctl.store import index
+
+    with output.progress(READING) as on_progress, index.opened(paths(None, data_dir), on_progress) as db:
+        yield db
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
 Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="table, tsv, json or jsonl.")]
 Fields = Annotated[
     str | None, typer.Option("--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False)
+]
+By = Annotated[str | None, typer.Option("--by", metavar="GROUP", help="Group them by this: risk.", show_default=False)]
+Sort = Annotated[
+    str | None,
+    typer.Option("--sort", metavar="FIELD", help="Sort them by key, tool, usage or last_used.", show_default=False),
 ]
 Limit = Annotated[
     int | None,

@@ -8,19 +8,20 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage
-from mcpctl.models import Found, RawJson, Row
+from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage, before_warning
+from mcpctl.models import Found, Progress, RawJson, Row, unseen
 from mcpctl.output.text import block_of, line_of, plain_json
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _TABLE_ROWS = 50
 _LINES_AT_ONCE = 500
-_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at"))
+_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used"))
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Columns:
     """How a field's value looks in a table and in tab-separated values."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Shorter headings for some fields."""
+    group: str = ""
+    """The field by which a table's rows are under headings; they come sorted by it."""
     noun: str = "rows"
     empty: str = ""
     """What a terminal is told when there are no rows."""
@@ -83,7 +86,7 @@ def chosen_format(json: bool, jsonl: bool, format: str) -> str:
 
 def write_list(found: Found, columns: Columns, asked: Listing) -> None:
     """Print the rows that were asked for, in the format that was asked for."""
-    names = _chosen(columns, asked)
+    names = chosen(columns, asked)
     if asked.count:
         write_text(str(found.count()))
         return
@@ -121,6 +124,26 @@ def say(message: str) -> None:
         print(line_of(message), file=sys.stderr)
 
 
+@contextmanager
+def progress(doing: str, unit: str = "") -> Iterator[Progress]:
+    """A callback that shows a person at a terminal how far long work is: a count of `unit`, or a percentage.
+
+    Nothing is shown of work that takes no time, in a pipe, or on a dumb terminal; and nothing stays.
+    """
+    if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
+        yield unseen
+        return
+    from mcpctl.output.gauge import Gauge
+
+    gauge = Gauge(doing, unit)
+    before_warning.append(gauge.clear)
+    try:
+        yield gauge
+    finally:
+        before_warning.remove(gauge.clear)
+        gauge.clear()
+
+
 def report(error: McpctlError, *, as_json: bool) -> None:
     """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
@@ -148,7 +171,8 @@ def _embedded(value: Any) -> Any:
     return [_embedded(item) for item in value] if kind is list or kind is tuple else value
 
 
-def _chosen(columns: Columns, asked: Listing) -> Sequence[str]:
+def chosen(columns: Columns, asked: Listing) -> Sequence[str]:
+    """The fields to be printed, in their order; raises `WrongUsage` for one that there is not."""
     if asked.fields is None:
         return columns.fields if asked.effective in ("json", "jsonl") else columns.shown
     names = [name.strip() for name in asked.fields.split(",") if name.strip()]
@@ -208,9 +232,26 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found:
     headings = [columns.labels.get(name, name.upper()) for name in names]
     cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
-    _write(table.lines(headings, cells, cut, times), coloured=True)
+    lines = table.lines(headings, cells, cut, times)
+    _write(_under_headings(lines, rows, columns, found) if columns.group else lines, coloured=True)
     if asked.limit is None and len(rows) == _TABLE_ROWS and (total := found.count()) > len(rows) + asked.offset:
         say(f"{len(rows)} of {total:,} {columns.noun}; --limit 0 shows all")
+
+
+def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, found: Found) -> Iterator[str]:
+    """A table's lines, before each group's first row a line with its name and how many there are in all of it."""
+    from collections import Counter
+
+    totals = Counter(row[columns.group] for row in found.rows(None, 0))
+    yield next(lines)
+    group = None
+    for row, line in zip(rows, lines, strict=True):
+        if row[columns.group] != group:
+            group = row[columns.group]
+            noun = columns.noun if totals[group] > 1 else columns.noun.removesuffix("s")
+            yield ""
+            yield f"{line_of(str(group))}: {totals[group]:,} {noun}"
+        yield line
 
 
 def _write(lines: Iterator[str], *, coloured: bool = False) -> None:

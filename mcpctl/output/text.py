@@ -62,7 +62,9 @@ def tool(row: Row) -> Iterator[str]:
     yield ""
     for field, meaning in _MEANINGS.items():
         yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"
+    yield f"{'risk:':<13}{row['risk']}"
     yield ""
+    yield f"{'usage:':<13}{_usage(row)}"
     yield f"parameters:  {line_of(row['signature'])}"
     definition = _decoded(row["definition"])
     for name in ("inputSchema", "outputSchema"):
@@ -115,6 +117,11 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
     if value["source"] == "default":
         return f"not declared; counts as: {said}"
     return f"{'yes' if value['effective'] else 'no'} ({value['source']}): {said}"
+
+
+def _usage(row: Row) -> str:
+    calls = "1 call" if row["usage"] == 1 else f"{row['usage']:,} calls"
+    return f"{calls} on record, the last at {row['last_used']}" if row["usage"] else "no call on record"
 
 
 def _decoded(text: RawJson) -> Any:

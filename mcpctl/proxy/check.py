@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,19 +11,17 @@ import msgspec
 from mcpctl import config
 from mcpctl.catalog.odd import oddities
 from mcpctl.config import Config, Server
-from mcpctl.models import CHECK_FIELDS, Row
+from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.once import CALLER
+from mcpctl.proxy.once import CALLER, told
 from mcpctl.proxy.stdio import Stdio
 from mcpctl.proxy.upstreams import Upstream
 
 _AT_ONCE = 4
 
 
-def check(
-    paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Callable[[int, int], None]
-) -> list[Row]:
+def check(paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Progress) -> list[Row]:
     """One row a server: those named, or all that are enabled. Its status is `ok`, `odd` (it works, with problems that
     are named) or `failed`. Raises `NotFound` for a name that no server has.
     """
@@ -44,7 +42,7 @@ def _prepared(server: Server, timeout_s: float | None) -> Server:
     return msgspec.structs.replace(server, enabled=True, start_timeout_s=seconds)
 
 
-async def _checked(loaded: Config, paths: Paths, on_progress: Callable[[int, int], None]) -> dict[str, Row]:
+async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[str, Row]:
     gateway = Gateway(loaded, paths)
     gateway.asked_for.update(dict.fromkeys(loaded.servers, ()))
     at_once = asyncio.Semaphore(_AT_ONCE)
@@ -53,10 +51,11 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Callable[[int, int
     async def one(name: str, upstream: Upstream) -> None:
         async with at_once:
             rows[name] = await _looked_at(upstream, gateway.asked_for)
-        on_progress(len(rows), len(gateway.upstreams))
+        one_done()
 
     try:
-        await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
+        async with told(on_progress, len(gateway.upstreams)) as one_done:
+            await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
     finally:
         await gateway.stop(0)
     return rows

@@ -83,8 +83,10 @@ class Gateway:
 
     # ---- keeping the catalog
 
-    async def refresh(self, names: Iterable[str], caller: Caller) -> dict[str, str]:
-        """List the tools of these servers now; what went wrong, by server."""
+    async def refresh(
+        self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
+    ) -> dict[str, str]:
+        """List the tools of these servers now; what went wrong, by server. `one_done` is told of each."""
         failures: dict[str, str] = {}
 
         async def one(name: str) -> None:
@@ -93,6 +95,7 @@ class Gateway:
                     await self.upstreams[name].refresh(caller)
                 except Exception as error:
                     failures[name] = str(error)
+            one_done()
 
         await asyncio.gather(*map(one, names))
         return failures

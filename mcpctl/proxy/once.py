@@ -1,9 +1,10 @@
 """The gateway without a client: one call, or one refresh, for a command."""
 
 import asyncio
+import contextlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
-from mcpctl.models import Found, RawJson, Tool
+from mcpctl.models import Found, Progress, RawJson, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, translate
 from mcpctl.proxy.connection import Caller
@@ -25,6 +26,7 @@ from mcpctl.store import state
 from mcpctl.store.recorder import Client, Json
 
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
+_TOLD_EVERY_S = 0.1
 _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
 CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
@@ -52,13 +54,13 @@ def call(paths: Paths, key: str, words: Sequence[str]) -> Result:
     return asyncio.run(_called(loaded, paths, f"{server}:{name}", arguments))
 
 
-def refresh(paths: Paths, names: Sequence[str]) -> Found:
-    """List the tools of servers anew: those named, or all that are enabled."""
+def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen) -> Found:
+    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers."""
     loaded = _load(paths)
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
-    return Found.of(asyncio.run(_refreshed(loaded, paths, list(names) or list(loaded.enabled))))
+    return Found.of(asyncio.run(_refreshed(loaded, paths, list(names) or list(loaded.enabled), on_progress)))
 
 
 async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> Result:
@@ -93,12 +95,13 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> R
     return Result(RawJson(raw.decode("utf-8", "replace")), _content(raw))
 
 
-async def _refreshed(loaded: Config, paths: Paths, names: list[str]) -> list[dict[str, Any]]:
+async def _refreshed(loaded: Config, paths: Paths, names: list[str], on_progress: Progress) -> list[dict[str, Any]]:
     gateway = Gateway(loaded, paths)
     gateway.asked_for.update(dict.fromkeys(names, ()))
     found: list[dict[str, Any]] = []
     try:
-        failures = await gateway.refresh(names, CALLER)
+        async with told(on_progress, len(names)) as one_done:
+            failures = await gateway.refresh(names, CALLER, one_done)
         found = [gateway.status(name) for name in names if name not in failures]
     finally:
         await gateway.stop(0)
@@ -107,6 +110,28 @@ async def _refreshed(loaded: Config, paths: Paths, names: list[str]) -> list[dic
         hint = f"{others}see: mcpctl servers show {next(iter(failures))}"
         raise UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
     return found
+
+
+@contextlib.asynccontextmanager
+async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], None]]:
+    """Tell how many of `total` are done, again and again, since one may take long; what is given says that one is."""
+    done = 0
+
+    def one_done() -> None:
+        nonlocal done
+        done += 1
+        on_progress(done, total)
+
+    async def tell() -> None:
+        while done < total:
+            on_progress(done, total)
+            await asyncio.sleep(_TOLD_EVERY_S)
+
+    telling = asyncio.create_task(tell())
+    try:
+        yield one_done
+    finally:
+        telling.cancel()
 
 
 def _load(paths: Paths) -> Config:

@@ -3,12 +3,15 @@
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
-from mcpctl.models import Found
+from mcpctl.models import Found, Usage
 from mcpctl.search import build
 
 
-def found(catalog: Catalog, query: str, wanted: rows.Wanted) -> Found:
-    """The tools that match, best first; filters leave out, and never change a relevance."""
+def found(catalog: Catalog, query: str, wanted: rows.Wanted, used: Usage | None) -> Found:
+    """The tools that match, best first; filters leave out, and never change a relevance.
+
+    Without `used` their rows lack the fields of usage.
+    """
     if wanted.server is not None:
         catalog.config.server(wanted.server)
     tools = {tool.key: tool for tool in catalog.visible()}
@@ -19,7 +22,7 @@ def found(catalog: Catalog, query: str, wanted: rows.Wanted) -> Found:
         warn("no good match; these are weak")
     return Found.of(
         [
-            {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog)}
+            {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, used)}
             for hit in ranking.hits
             if wanted.met_by(tools[hit.key])
         ]

@@ -1,8 +1,8 @@
 """The SQLite index of the journals: derived from them alone, and the same whenever it is derived again."""
 
-import math
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -12,6 +12,7 @@ import msgspec
 
 from mcpctl import posix
 from mcpctl.errors import Unusable, warn
+from mcpctl.models import Progress, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import journal, lines
 
@@ -35,6 +36,9 @@ _SCHEMA = (
     """CREATE TABLE discoveries (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
         provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER)""",
+    """CREATE TABLE usage (
+        server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
+        PRIMARY KEY (server, tool)) WITHOUT ROWID""",
     "CREATE INDEX calls_by_time ON calls (started_at, session_id, position)",
     "CREATE INDEX calls_by_session ON calls (session_id, position)",
     "CREATE INDEX calls_by_tool ON calls (server, tool, started_at)",
@@ -45,12 +49,12 @@ _SCHEMA = (
 
 
 @contextmanager
-def opened(paths: Paths) -> Iterator[sqlite3.Connection]:
+def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Connection]:
     """The index, caught up with the journals: on disk, or in memory where the disk cannot be written.
 
     Rows of sessions whose process is gone are told apart by the temporary table `dead(session_id)`.
     """
-    with closing(_caught_up(paths)) as db:
+    with closing(_caught_up(paths, on_progress)) as db:
         try:
             _mark_the_dead(db, paths.sessions)
             yield db
@@ -63,10 +67,10 @@ def opened(paths: Paths) -> Iterator[sqlite3.Connection]:
             raise Unusable(f"{paths.index} was deleted or damaged: {error}", hint, "index_damaged") from error
 
 
-def on_disk(paths: Paths) -> Path:
+def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
     """The path of the index, caught up; raises `Unusable` when it cannot be written."""
     try:
-        _on_disk(paths).close()
+        _on_disk(paths, on_progress).close()
     except sqlite3.DatabaseError as error:
         raise cannot_write(paths.index, OSError(0, str(error))) from error
     except OSError as error:
@@ -84,23 +88,37 @@ def remove(paths: Paths) -> None:
     _remove(paths.index)
 
 
-def catch_up(db: sqlite3.Connection, sessions: Path) -> None:
-    """Read what the journals have gained since last time. The only code that inserts rows."""
+def remove_older(paths: Paths, unused_s: float = 0) -> None:
+    """Delete the indexes of older versions that nobody has written for so long; an old `serve` makes its own anew."""
+    for path in paths.older_indexes:
+        with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
+            written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in _files(path) if file.exists()))
+            if time.time() - written >= unused_s:
+                _remove(path)
+
+
+def catch_up(db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen) -> None:
+    """Read what the journals have gained since last time. The only code that inserts rows. Progress is in bytes."""
     sizes = _journal_sizes(sessions)
     known = dict(db.execute("SELECT name, offset FROM journals"))
     gone = [name for name in known if name not in sizes]
     if gone:
         _forget(db, gone)
-    for name, size in sorted(sizes.items()):
-        # An unchanged journal costs no lock, and most are unchanged.
-        if size != known.get(name):
-            _read_on(db, sessions / name, size)
+    # An unchanged journal costs no lock, and most are unchanged.
+    changed = {name: known.get(name, 0) for name, size in sorted(sizes.items()) if size != known.get(name)}
+    total, done = sum(sizes[name] - start for name, start in changed.items()), 0
+    for name, start in changed.items():
+        for position in _read_on(db, sessions / name, sizes[name]):
+            on_progress(done + position - start, total)
+        done += sizes[name] - start
+    if changed:
+        on_progress(total, total)
 
 
-def _caught_up(paths: Paths) -> sqlite3.Connection:
+def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
     for _ in range(3):
         try:
-            return _on_disk(paths)
+            return _on_disk(paths, on_progress)
         except (sqlite3.OperationalError, OSError):
             break  # a read-only home, a full disk
         except sqlite3.DatabaseError:
@@ -108,14 +126,14 @@ def _caught_up(paths: Paths) -> sqlite3.Connection:
             with suppress(OSError):
                 _remove(paths.index)
     db = _prepared(sqlite3.connect(":memory:", isolation_level=None))
-    catch_up(db, paths.sessions)
+    catch_up(db, paths.sessions, on_progress)
     return db
 
 
-def _on_disk(paths: Paths) -> sqlite3.Connection:
+def _on_disk(paths: Paths, on_progress: Progress = unseen) -> sqlite3.Connection:
     db = _connect(paths.index)
     try:
-        catch_up(db, paths.sessions)
+        catch_up(db, paths.sessions, on_progress)
     except BaseException:
         db.close()
         raise
@@ -169,8 +187,12 @@ def _remove(path: Path) -> None:
 
 
 def _unlink(path: Path) -> None:
-    for file in (path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")):
+    for file in _files(path):
         file.unlink(missing_ok=True)
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    return path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
 
 
 @contextmanager
@@ -195,17 +217,31 @@ def _journal_sizes(sessions: Path) -> dict[str, int]:
 
 def _forget(db: sqlite3.Connection, names: list[str]) -> None:
     db.execute("BEGIN IMMEDIATE")
+    called: set[tuple[str, str]] = set()
     for name in names:
         for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
+            called.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
             db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
             db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
         db.execute("DELETE FROM journals WHERE name = ?", (name,))
+    for key in called:
+        _count_again(db, *key)
     db.execute("COMMIT")
 
 
-def _read_on(db: sqlite3.Connection, path: Path, size: int) -> None:
-    """One journal's new lines up to `size`, and how far they went, in one transaction a chunk.
+def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
+    """Make a tool's usage what the calls that are left say."""
+    db.execute("DELETE FROM usage WHERE server = ? AND tool = ?", (server, tool))
+    db.execute(
+        "INSERT INTO usage SELECT server, tool, count(*), max(started_at) FROM calls WHERE server = ? AND tool = ?"
+        " GROUP BY server, tool",
+        (server, tool),
+    )
+
+
+def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
+    """Take one journal's new lines up to `size`, and how far they went, in one transaction a chunk: where each ends.
 
     What is written meanwhile is for the next time: a reader must not chase a session that is busy.
     """
@@ -214,19 +250,21 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> None:
     except FileNotFoundError:
         return  # evicted since it was listed
     with file:
-        more = True
-        while more:
+        position: int | None = 0
+        while position is not None and position < size:
             db.execute("BEGIN IMMEDIATE")
             try:
-                more = _read_chunk(db, path.name, file) < size
+                position = _read_chunk(db, path.name, file)
             except BaseException:
                 db.execute("ROLLBACK")
                 raise
             db.execute("COMMIT")
+            if position is not None:
+                yield position
 
 
-def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> float:
-    """Take the next whole lines; where they end, or infinity when there is none."""
+def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> int | None:
+    """Take the next whole lines; where they end, or None when there is none."""
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()
     offset = row[0] if row else 0
     file.seek(offset)
@@ -235,7 +273,7 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> float:
         text += rest
     whole = text[: text.rfind(b"\n") + 1]
     if not whole:
-        return math.inf
+        return None
     position = offset
     for line in whole.split(b"\n")[:-1]:
         _insert(db, name, position, line)
@@ -286,6 +324,12 @@ def _insert_call(db: sqlite3.Connection, position: int, line: lines.CallStarted)
          _text(line.arguments), line.timestamp, line.input_tokens, line.input_tokens, line.encoding,
          _text(line.annotations), line.client_name, line.client_version, line.project, line.toolset),
     ).rowcount  # fmt: skip
+    if new:
+        db.execute(
+            "INSERT INTO usage VALUES (?1, ?2, 1, ?3)"
+            " ON CONFLICT DO UPDATE SET calls = calls + 1, last_used = max(last_used, ?3)",
+            (line.server, line.tool, line.timestamp),
+        )
     db.execute(
         "UPDATE sessions SET tool_call_count = tool_call_count + ?, total_tokens = total_tokens + ?,"
         " last_activity = max(last_activity, ?) WHERE id = ?",

@@ -5,22 +5,24 @@ import sqlite3
 import time
 
 from mcpctl.config import RecordSettings
-from mcpctl.models import Row
+from mcpctl.models import Progress, Row, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import index, journal
 
 _MIB = 1 << 20
 _YOUNG_S = 60
+_DAY_S = 86_400
 _TABLES = ("journals", "sessions", "calls", "discoveries")
 
 
-def tidy(paths: Paths, *, keep_sessions: int, max_mb: int) -> None:
+def tidy(paths: Paths, *, keep_sessions: int, max_mb: int, on_progress: Progress = unseen) -> None:
     """Close what died, then evict closed sessions, stalest first, down to both limits. Only serve and rebuild do."""
-    with index.opened(paths) as db:
+    with index.opened(paths, on_progress) as db:
         _close_the_dead(db, paths)
         index.catch_up(db, paths.sessions)
         _evict(db, paths, keep_sessions, max_mb * _MIB)
         index.catch_up(db, paths.sessions)
+    index.remove_older(paths, _DAY_S)
     for beside in paths.sessions.glob("*.new"):
         # Left by a process that was killed while it created its journal; a young one may be about to be locked.
         with contextlib.suppress(FileNotFoundError):  # renamed by its owner meanwhile
@@ -28,13 +30,14 @@ def tidy(paths: Paths, *, keep_sessions: int, max_mb: int) -> None:
                 journal.evict(beside)
 
 
-def rebuild(paths: Paths, settings: RecordSettings) -> Row:
+def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> Row:
     """Make the index anew, tidy, and say what there is: `{sessions, calls, discoveries, journals, bytes}`."""
     if not paths.data.exists():
         private_dir(paths.data)
     try:
         index.remove(paths)
-        tidy(paths, keep_sessions=settings.keep_sessions, max_mb=settings.max_mb)
+        index.remove_older(paths)
+        tidy(paths, keep_sessions=settings.keep_sessions, max_mb=settings.max_mb, on_progress=on_progress)
     except OSError as error:
         raise cannot_write(paths.data, error) from error
     index.on_disk(paths)

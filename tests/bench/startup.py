@@ -1,4 +1,4 @@
-"""What starting costs: `python -m tests.bench.startup [--runs N] [--json]`
+"""What starting costs: `python -m tests.bench.startup [--runs N] [--calls N] [--json]`
 
 `serve`: from spawn until `tools/list` is answered, on a fresh home. Commands: the whole process, wall clock and CPU.
 All against `python -c pass` in the same interpreter, interleaved and shuffled. Compare the ratios; times are this
@@ -14,14 +14,25 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from mcpctl.paths import find
 from tests.bench import raw_client
 from tests.bench.raw_client import COUNTER, ERAS, MCPCTL, Connection, Target, Unavailable
+from tests.recorded import call, session
 
-RECORDED = 1000
+A_SESSION = 1000
+READERS = (
+    "calls ls --json",
+    "calls ls --json --limit 50",
+    "calls ls --count",
+    "calls show last",
+    "sessions ls --json",
+    "tools ls --json",
+)
 BARE = "python -c pass"
 
 Sample = tuple[float, float | None]
@@ -116,23 +127,27 @@ def serve_cases(folder: Path) -> list[Case]:
     return cases
 
 
-def recorded_home(folder: Path) -> dict[str, str]:
-    """A home with about a thousand recorded calls, made by calling through `serve`."""
+def recorded_home(folder: Path, calls: int) -> dict[str, str]:
+    """A home whose server's tools are listed, by a call through `serve`, with so many more calls on record."""
     target = raw_client.serve(folder / "recorded", upstreams(1))
-    with Connection(target) as connection, raw_client.within(120, "recording calls"):
+    with Connection(target) as connection, raw_client.within(120, "recording a call"):
         connection.write(raw_client.opening("legacy"))
         connection.answer()
-        calls = [target.call(n, "echo", {"title": "Buy milk", "n": n}, "legacy") for n in range(1, RECORDED + 1)]
-        raw_client.pipelined(connection, calls, 32)
+        raw_client.pipelined(connection, [target.call(1, "echo", {"title": "Buy milk"}, "legacy")], 1)
+    paths = find(env=target.env)
+    for first in range(0, calls, A_SESSION):
+        id_, numbers = str(uuid.UUID(int=first)), range(first, min(first + A_SESSION, calls))
+        made = (call(str(uuid.UUID(int=n)), 700 * n / calls, id_, server="up", tool="echo") for n in numbers)
+        session(paths, id_, 700 * first / calls, [line for lines in made for line in lines])
     return dict(target.env)
 
 
-def command_cases(folder: Path) -> list[Case]:
+def command_cases(folder: Path, calls: int) -> list[Case]:
     """Whole runs of mcpctl commands; those that read records only where `serve` can make some."""
     commands: list[tuple[list[str], Mapping[str, str]]] = [(["--help"], {})]
     try:
-        home = recorded_home(folder)
-        commands += [(["calls", "ls", "--json"], home), (["tools", "ls", "--json"], home)]
+        home = recorded_home(folder, calls)
+        commands += [(words.split(), home) for words in READERS]
     except Unavailable as reason:
         print(f"left out: commands that read records: {reason}", file=sys.stderr)
     cases: list[Case] = []
@@ -162,12 +177,13 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=11, help="how often each is started")
+    parser.add_argument("--calls", type=int, default=1000, help="how many calls are on record")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     options = parser.parse_args()
     bare = Case(BARE, lambda: whole_process([sys.executable, "-c", "pass"]))
     try:
         with tempfile.TemporaryDirectory(prefix="mcpctl-bench-") as folder:
-            cases = [bare, *command_cases(Path(folder)), *serve_cases(Path(folder))]
+            cases = [bare, *command_cases(Path(folder), options.calls), *serve_cases(Path(folder))]
             for _ in range(options.runs):
                 for case in random.sample(cases, len(cases)):
                     case.samples.append(case.run())
@@ -175,7 +191,7 @@ def main() -> int:
         print(f"stopped: {reason}", file=sys.stderr)
         return 1
     rows = [row(case, bare) for case in cases]
-    about = {"runs": options.runs, "python": sys.version.split()[0]}
+    about = {"runs": options.runs, "calls": options.calls, "python": sys.version.split()[0]}
     print(json.dumps({**about, "cases": rows}, indent=2) if options.json else raw_client.table(rows))
     return 0
 

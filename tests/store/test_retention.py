@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
 from mcpctl.store import index, lines, retention, sessions
 from mcpctl.store.journal import Journal
@@ -147,3 +148,47 @@ def test_a_session_without_activity_is_as_stale_as_its_beginning(paths: Paths) -
     with index.opened(paths) as db:
         (row,) = sessions.find(db).rows(None, 0)
     assert row["last_activity"] > at(4)
+
+
+def older_index(paths: Paths, age_s: float) -> list[Path]:
+    """What a program of an older version left, last written so long ago."""
+    files = [paths.data / f"index-v1.db{suffix}" for suffix in ("", "-wal", "-shm")]
+    for file in files:
+        file.write_bytes(b"x")
+        os.utime(file, (time.time() - age_s,) * 2)
+    return files
+
+
+def test_the_index_of_an_older_version_is_removed_when_nobody_has_used_it_for_a_day(paths: Paths) -> None:
+    session(paths)
+    files = older_index(paths, 86_401)
+    tidy(paths)
+    assert not any(file.exists() for file in files)
+    assert left(paths) == [1]
+
+
+def test_the_index_that_an_older_program_still_uses_is_left_to_it(paths: Paths) -> None:
+    session(paths)
+    files = older_index(paths, 86_401)
+    os.utime(files[1])
+    tidy(paths)
+    assert all(file.exists() for file in files)
+
+
+def test_rebuilding_removes_the_index_of_an_older_version_at_once(paths: Paths) -> None:
+    session(paths)
+    files = older_index(paths, 0)
+    newer = paths.data / "index-v99.db"
+    newer.touch()
+    retention.rebuild(paths, RecordSettings())
+    assert not any(file.exists() for file in files)
+    assert newer.exists()
+
+
+def test_rebuilding_tells_how_far_it_is(paths: Paths) -> None:
+    for number in (1, 2, 3):
+        session(paths, id_of(number), number)
+    told: list[tuple[int, int]] = []
+    retention.rebuild(paths, RecordSettings(), lambda done, total: told.append((done, total)))
+    size = sum(file.stat().st_size for file in paths.sessions.iterdir())
+    assert told == [(size // 3, size), (size // 3 * 2, size), (size, size), (size, size)]

@@ -39,9 +39,8 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.commands.calls import columns
-    from mcpctl.store import index
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     selected = columns.Selection(kind, session, server, tool, status, opt.since(since))
-    with index.opened(opt.paths(None, data_dir)) as db:
+    with opt.records(data_dir) as db:
         output.write_list(selected.found(db), selected.columns, asked)

@@ -21,8 +21,8 @@ def show(
     """
     from mcpctl import output
     from mcpctl.output import text
-    from mcpctl.store import calls, index
+    from mcpctl.store import calls
 
-    with index.opened(opt.paths(None, data_dir)) as db:
+    with opt.records(data_dir) as db:
         row = calls.show(db, call)
     output.write_row(row, json, lambda: text.pairs(row))

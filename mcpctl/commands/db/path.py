@@ -15,4 +15,6 @@ def path(data_dir: opt.DataDir = None) -> None:
     from mcpctl import output
     from mcpctl.store import index
 
-    output.write_text(str(index.on_disk(opt.paths(None, data_dir))))
+    with output.progress(opt.READING) as on_progress:
+        path = index.on_disk(opt.paths(None, data_dir), on_progress)
+    output.write_text(str(path))

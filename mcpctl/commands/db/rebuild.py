@@ -20,5 +20,6 @@ def rebuild(
     from mcpctl.store import retention
 
     paths = opt.paths(config, data_dir)
-    row = retention.rebuild(paths, load(paths.config).records)
+    with output.progress(opt.READING) as on_progress:
+        row = retention.rebuild(paths, load(paths.config).records, on_progress)
     output.write_row(row, json, lambda: text.pairs(row))

@@ -39,6 +39,7 @@ def check(
     from mcpctl.proxy.check import check
 
     asked = output.listing(json, jsonl, format, fields)
-    rows = check(opt.paths(config, data_dir), names or [], timeout, lambda done, total: None)
+    with output.progress("checking", "servers") as on_progress:
+        rows = check(opt.paths(config, data_dir), names or [], timeout, on_progress)
     output.write_list(Found.of(rows), CHECKED, asked)
     failures(rows)

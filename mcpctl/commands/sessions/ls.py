@@ -28,9 +28,9 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.commands.sessions.columns import COLUMNS
-    from mcpctl.store import index, sessions
+    from mcpctl.store import sessions
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     opt.one_of("status", status, ("active", "closed"))
-    with index.opened(opt.paths(None, data_dir)) as db:
+    with opt.records(data_dir) as db:
         output.write_list(sessions.find(db, status=status, client=client), COLUMNS, asked)

@@ -21,8 +21,8 @@ def show(
     """
     from mcpctl import output
     from mcpctl.output import text
-    from mcpctl.store import index, sessions
+    from mcpctl.store import sessions
 
-    with index.opened(opt.paths(None, data_dir)) as db:
+    with opt.records(data_dir) as db:
         row = sessions.show(db, session)
     output.write_row(row, json, lambda: text.session(row))

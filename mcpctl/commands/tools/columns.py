@@ -1,7 +1,13 @@
 """How tools are listed: by `tools ls` and `tools search` alike."""
 
+import dataclasses
+
+from mcpctl import output
 from mcpctl.catalog import rows
-from mcpctl.output import Columns
+from mcpctl.commands import options as opt
+from mcpctl.models import Usage
+from mcpctl.output import Columns, Listing
+from mcpctl.paths import Paths
 
 _SHORT = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
 
@@ -10,7 +16,7 @@ COLUMNS = Columns(
     shown=("key", *_SHORT, "label"),
     cut=frozenset(("title", "description", "label", "signature")),
     render=dict.fromkeys(_SHORT, rows.hint_cell),
-    labels={**_SHORT, "label": "TITLE OR DESCRIPTION"},
+    labels={**_SHORT, "last_used": "LAST USED", "label": "TITLE OR DESCRIPTION"},
     noun="tools",
     empty="no tools are known yet; list them with: mcpctl tools refresh",
 )
@@ -19,7 +25,26 @@ FOUND = Columns(
     shown=("key", "relevance", *_SHORT, "label"),
     cut=frozenset(("title", "description", "label", "signature")),
     render=dict.fromkeys(_SHORT, rows.hint_cell),
-    labels={**_SHORT, "relevance": "REL", "label": "TITLE OR DESCRIPTION"},
+    labels={**_SHORT, "relevance": "REL", "last_used": "LAST USED", "label": "TITLE OR DESCRIPTION"},
     noun="tools",
     empty="no tool matches",
 )
+
+
+def ordered(order: rows.Order, asked: Listing) -> Columns:
+    """The columns of `tools ls`, with what it is sorted by, and grouped by; in a table groups have headings instead."""
+    named = [order.sort] if order.sort in rows.USAGE_FIELDS else []
+    named += [order.by] if order.by and asked.effective != "table" else []
+    return dataclasses.replace(COLUMNS, shown=("key", *named, *COLUMNS.shown[1:]), group=order.by or "")
+
+
+def usage(paths: Paths, columns: Columns, asked: Listing, sort: str | None = None) -> Usage | None:
+    """How much tools were used, if what is asked tells it; else None, since finding out takes a look at the records."""
+    fields = {sort} if asked.count else {sort, *output.chosen(columns, asked)}
+    return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
+
+
+def recorded_usage(paths: Paths) -> Usage:
+    """How much tools were used."""
+    with output.progress(opt.READING) as on_progress:
+        return rows.recorded_usage(paths, on_progress)

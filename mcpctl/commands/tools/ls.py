@@ -9,6 +9,8 @@ def ls(
     destructive: opt.Destructive = None,
     idempotent: opt.Idempotent = None,
     open_world: opt.OpenWorld = None,
+    sort: opt.Sort = None,
+    by: opt.By = None,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -24,16 +26,27 @@ def ls(
     A hint shows as yes or no where the server declares it, and as - where nobody said. Filters take the hint in
     effect: a tool that declares nothing counts as destructive, as the protocol says.
 
+    --by risk groups by what a tool may do at worst: read-only; changing, but declared not to destroy; destructive,
+    which a tool that is declared not read-only is unless declared otherwise; not-declared, where nobody said either.
+    Within a group, and without one, tools stand by server and as it lists them, or as --sort says: usage, how many
+    calls are on record, and last_used begin with the most and the latest.
+
     \b
     Examples:
       mcpctl tools ls --server github --read-only
+      mcpctl tools ls --by risk --sort usage
       mcpctl tools ls --jsonl --fields key,title
     """
     from mcpctl import output
     from mcpctl.catalog import rows
     from mcpctl.commands.tools import columns
 
+    opt.one_of("sort", sort, rows.SORTS)
+    opt.one_of("by", by, rows.GROUPS)
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
-    with rows.catalog(opt.paths(config, data_dir)) as catalog:
-        output.write_list(rows.listed(catalog, wanted), columns.COLUMNS, asked)
+    order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
+    shown = columns.ordered(order, asked)
+    used = columns.usage(paths, shown, asked, sort)
+    with rows.catalog(paths) as catalog:
+        output.write_list(rows.listed(catalog, wanted, order, used), shown, asked)

@@ -31,5 +31,6 @@ def refresh(
     from mcpctl.proxy import once
 
     asked = output.listing(json, jsonl, format, fields)
-    rows = once.refresh(opt.paths(config, data_dir), servers or [])
+    with output.progress("listing tools", "servers") as on_progress:
+        rows = once.refresh(opt.paths(config, data_dir), servers or [], on_progress)
     output.write_list(rows, output.Columns(once.REFRESH_FIELDS, once.REFRESH_FIELDS, noun="servers"), asked)

@@ -38,5 +38,7 @@ def search(
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
-    with rows.catalog(opt.paths(config, data_dir)) as catalog:
-        output.write_list(ranked.found(catalog, " ".join(query), wanted), columns.FOUND, asked)
+    paths = opt.paths(config, data_dir)
+    used = columns.usage(paths, columns.FOUND, asked)
+    with rows.catalog(paths) as catalog:
+        output.write_list(ranked.found(catalog, " ".join(query), wanted, used), columns.FOUND, asked)

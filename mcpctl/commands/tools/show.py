@@ -9,7 +9,7 @@ def show(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Show one tool: its description, its hints and what they mean, its parameters.
+    """Show one tool: its description, its hints and what they mean, its parameters, how much it is used.
 
     \b
     Examples:
@@ -18,8 +18,10 @@ def show(
     """
     from mcpctl import output
     from mcpctl.catalog import rows
+    from mcpctl.commands.tools import columns
     from mcpctl.output import text
 
-    with rows.catalog(opt.paths(config, data_dir)) as catalog:
-        row = rows.show(catalog, key)
+    paths = opt.paths(config, data_dir)
+    with rows.catalog(paths) as catalog:
+        row = rows.show(catalog, key, columns.recorded_usage(paths))
     output.write_row(row, json, lambda: text.tool(row))

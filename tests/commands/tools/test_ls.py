@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from mcpctl.paths import Paths
+from mcpctl.store import index
 from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
+from tests.recorded import CURSOR, at, call, session, two_sessions
 
 HINTS = ("read_only", "destructive", "idempotent", "open_world")
 
@@ -137,3 +139,203 @@ def test_config_names_another_file(mcpctl: Mcpctl, paths: Paths, tmp_path: Path)
     other.write_bytes(paths.config.read_bytes().replace(b"[servers.notes]", b"[servers.other]"))
     assert "notes:add_note" not in keys(mcpctl, "--config", str(other))
     assert keys(mcpctl) == keys(mcpctl, "--config", str(paths.config))
+
+
+# ---- usage
+
+
+@pytest.fixture
+def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever opens the index fails."""
+
+    def fail(*_: object) -> None:
+        raise AssertionError("the index was opened")
+
+    monkeypatch.setattr(index, "opened", fail)
+
+
+USED = {
+    "notes:add_note": (1, at(3)),
+    "notes:list_notes": (1, at(14)),
+    "notes:search_notes": (0, None),
+    "notes:delete_note": (1, at(11)),
+    "weather:get_forecast": (2, at(4)),
+    "weather:convert_temperature": (1, at(12)),
+    "weather:set_alert": (0, None),
+}
+
+
+def test_usage_is_the_calls_on_record_and_last_used_when_the_newest_began(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    rows = mcpctl("tools", "ls", "--json").json
+    assert {row["key"]: (row["usage"], row["last_used"]) for row in rows} == USED
+
+
+def test_without_records_no_tool_was_used_and_no_index_is_made(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    rows = mcpctl("tools", "ls", "--json").json
+    assert {(row["usage"], row["last_used"]) for row in rows} == {(0, None)}
+    assert not paths.index.exists()
+
+
+def test_a_tool_that_is_listed_no_more_is_not_shown_however_much_it_was_used(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    session(paths, rest=[*call(1, 1, tool="old"), *call(2, 2, server="old")])
+    assert len(keys(mcpctl, "--sort", "usage")) == 7
+    assert mcpctl("tools", "ls", "--fields", "usage").out.split() == ["0"] * 7
+
+
+def test_evicted_calls_count_no_more(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    session(paths, CURSOR, 0, call(1, 1, CURSOR))
+    journal = session(paths, rest=call(2, 2)).path
+    options = ("tools", "ls", "--server", "weather", "--fields", "usage", "--limit", "1")
+    assert mcpctl(*options).out == "2\n"
+    journal.unlink()
+    assert mcpctl(*options).out == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("usage", "get_forecast add_note list_notes delete_note convert_temperature search_notes set_alert"),
+        ("last_used", "list_notes convert_temperature delete_note get_forecast add_note search_notes set_alert"),
+        ("key", "add_note delete_note list_notes search_notes convert_temperature get_forecast set_alert"),
+        ("tool", "add_note convert_temperature delete_note get_forecast list_notes search_notes set_alert"),
+    ],
+)
+def test_tools_can_be_sorted_and_what_ties_stays_in_order(
+    mcpctl: Mcpctl, paths: Paths, sort: str, expected: str
+) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    assert mcpctl("tools", "ls", "--sort", sort, "--fields", "tool").out.split() == expected.split()
+
+
+def test_what_tools_are_sorted_by_is_shown(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    lines = mcpctl("tools", "ls", "--sort", "usage", tty=True).out.splitlines()
+    assert lines[0].split()[:3] == ["KEY", "USAGE", "READ"]
+    assert lines[1].split()[:3] == ["weather:get_forecast", "2", "yes"]
+    lines = mcpctl("tools", "ls", "--sort", "last_used", tty=True).out.splitlines()
+    assert lines[0].split()[:4] == ["KEY", "LAST", "USED", "READ"]
+    assert lines[1].split()[:4] == ["notes:list_notes", "0s", "ago", "yes"]
+
+
+@pytest.mark.parametrize(("option", "values"), [("--sort", "key, tool, usage, last_used"), ("--by", "risk")])
+def test_an_unknown_order_is_refused_with_those_there_are(mcpctl: Mcpctl, option: str, values: str) -> None:
+    ran = mcpctl("tools", "ls", option, "bogus", "--json")
+    assert ran.code == 2
+    assert ran.err.endswith(f"hint: values: {values}\n")
+
+
+@pytest.mark.usefixtures("untouched")
+@pytest.mark.parametrize(
+    "options", ["", "--fields key --json", "--format table", "--count --json", "--by risk", "--sort key"]
+)
+def test_records_are_not_read_for_what_does_not_show_usage(mcpctl: Mcpctl, paths: Paths, options: str) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    assert mcpctl("tools", "ls", *options.split()).code == 0
+
+
+# ---- risk
+
+RISKS = {
+    "notes:list_notes": "read-only",
+    "notes:search_notes": "read-only",
+    "weather:get_forecast": "read-only",
+    "notes:add_note": "changing",
+    "notes:delete_note": "destructive",
+    "weather:set_alert": "destructive",
+    "weather:convert_temperature": "not-declared",
+}
+
+
+@pytest.mark.parametrize("format", ["--json", "--jsonl"])
+def test_by_risk_groups_in_the_order_of_risk(mcpctl: Mcpctl, paths: Paths, format: str) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "ls", "--by", "risk", format)
+    rows = ran.json if format == "--json" else ran.jsonl
+    assert [(row["key"], row["risk"]) for row in rows] == list(RISKS.items())
+
+
+def test_by_risk_a_pipe_has_the_group_as_a_column(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    lines = [line.split("\t") for line in mcpctl("tools", "ls", "--by", "risk").out.splitlines()]
+    assert [tuple(line[:2]) for line in lines] == list(RISKS.items())
+
+
+def test_the_risk_is_a_field_of_every_list(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    lines = mcpctl("tools", "ls", "--fields", "key,risk").out.splitlines()
+    assert dict(line.split("\t") for line in lines) == RISKS
+
+
+def test_by_risk_a_table_has_a_heading_with_a_count_for_each_group(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    demo_tools(paths)
+    monkeypatch.setenv("COLUMNS", "80")
+    out = mcpctl("tools", "ls", "--by", "risk", tty=True).out
+    assert (
+        out
+        == """\
+KEY                          READ  DESTR  IDEMP  OPEN  TITLE OR DESCRIPTION
+
+read-only: 3 tools
+notes:list_notes             yes   -      yes    no    List notes
+notes:search_notes           yes   -      yes    no    Search notes
+weather:get_forecast         yes   -      -      yes   Get the forecast
+
+changing: 1 tool
+notes:add_note               no    no     no     no    Add a note
+
+destructive: 2 tools
+notes:delete_note            no    yes    yes    no    Delete a note
+weather:set_alert            no    -      yes    -     Set a weather alert
+
+not-declared: 1 tool
+weather:convert_temperature  -     -      -      -     Convert a temperature be…
+"""
+    )
+
+
+def test_a_group_without_tools_has_no_heading(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    out = mcpctl("tools", "ls", "--by", "risk", "--server", "notes", "--no-read-only", tty=True).out
+    assert [line for line in out.splitlines() if ": " in line] == ["changing: 1 tool", "destructive: 1 tool"]
+
+
+def test_a_heading_has_the_whole_groups_count_where_a_window_shows_a_part(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    out = mcpctl("tools", "ls", "--by", "risk", "--offset", "1", "--limit", "3", "--fields", "key", tty=True).out
+    assert out.split("\n") == [
+        "KEY", "",
+        "read-only: 3 tools", "notes:search_notes", "weather:get_forecast", "",
+        "changing: 1 tool", "notes:add_note", "",
+    ]  # fmt: skip
+
+
+def test_within_a_group_tools_are_sorted(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    rows = mcpctl("tools", "ls", "--by", "risk", "--sort", "usage", "--fields", "risk,usage,tool", "--json").json
+    assert [(row["risk"], row["usage"], row["tool"]) for row in rows[:4]] == [
+        ("read-only", 2, "get_forecast"),
+        ("read-only", 1, "list_notes"),
+        ("read-only", 0, "search_notes"),
+        ("changing", 1, "add_note"),
+    ]
+
+
+def test_grouping_changes_no_count(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    assert mcpctl("tools", "ls", "--by", "risk", "--sort", "usage", "--read-only", "--count").out == "3\n"
+
+
+def test_grouping_nothing_is_nothing(mcpctl: Mcpctl) -> None:
+    assert mcpctl("tools", "ls", "--by", "risk", tty=True).out == ""
+    assert mcpctl("tools", "ls", "--by", "risk", "--json").json == []

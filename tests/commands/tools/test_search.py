@@ -3,6 +3,7 @@
 from mcpctl.paths import Paths
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
+from tests.recorded import at, call, session
 
 
 def test_the_best_match_is_first_and_relevance_never_rises(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -60,3 +61,12 @@ def test_a_query_is_required(mcpctl: Mcpctl) -> None:
 def test_control_characters_in_a_query_never_reach_the_terminal(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     mcpctl("tools", "search", "a\x1b[2Jb \x9b31m")
+
+
+def test_usage_is_told_of_what_is_found(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    session(paths, rest=call(1, 1))
+    first = mcpctl("tools", "search", "get_forecast", "--json").json[0]
+    assert (first["key"], first["usage"], first["last_used"]) == ("weather:get_forecast", 1, at(1))
+    options = ("--fields", "usage,risk", "--limit", "1")
+    assert mcpctl("tools", "search", "get_forecast", *options).out == "1\tread-only\n"

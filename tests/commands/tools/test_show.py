@@ -7,6 +7,7 @@ import pytest
 from mcpctl.paths import Paths
 from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
+from tests.recorded import at, call, session
 
 
 @pytest.mark.parametrize("key", ["weather:get_forecast", "weather.get_forecast"])
@@ -59,3 +60,18 @@ def test_a_forbidden_tool_is_shown_as_such(mcpctl: Mcpctl, paths: Paths) -> None
     demo_tools(paths, {**DEMO, "weather": {**DEMO["weather"], "tools": {"set_alert": False}}})
     assert "not permitted" in mcpctl("tools", "show", "weather:set_alert").out
     assert mcpctl("tools", "show", "weather:set_alert", "--json").json["permitted"] is False
+
+
+def test_how_much_a_tool_is_used_is_shown(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    assert "usage:       no call on record" in mcpctl("tools", "show", "weather:get_forecast").out
+    session(paths, rest=call(1, 1))
+    assert f"usage:       1 call on record, the last at {at(1)}" in mcpctl("tools", "show", "weather:get_forecast").out
+    session(paths, "2c025020-0000-4000-8000-000000000002", 1, call(2, 2, "2c025020-0000-4000-8000-000000000002"))
+    row = mcpctl("tools", "show", "weather:get_forecast", "--json").json
+    assert (row["usage"], row["last_used"], row["risk"]) == (2, at(2), "read-only")
+
+
+def test_the_risk_is_shown(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    assert "risk:        destructive" in mcpctl("tools", "show", "weather:set_alert").out

@@ -8,3 +8,4 @@ CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, positio
 CREATE TABLE journals ( name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE sessions ( id TEXT PRIMARY KEY, journal TEXT NOT NULL, via TEXT NOT NULL, client_name TEXT, client_version TEXT, protocol_version TEXT, status TEXT NOT NULL, start_time TEXT NOT NULL, last_activity TEXT NOT NULL, end_time TEXT, tool_call_count INTEGER NOT NULL DEFAULT 0, total_tokens INTEGER NOT NULL DEFAULT 0, discovery_count INTEGER NOT NULL DEFAULT 0, discovery_tokens INTEGER NOT NULL DEFAULT 0, capabilities TEXT, project TEXT, toolset TEXT);
 CREATE INDEX sessions_by_activity ON sessions (last_activity, id);
+CREATE TABLE usage ( server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL, PRIMARY KEY (server, tool)) WITHOUT ROWID;
