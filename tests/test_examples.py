@@ -10,6 +10,8 @@ import pytest
 
 from mcpctl import config
 from mcpctl.clients.known import CLIENTS
+from mcpctl.paths import Paths
+from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.test_readme import ROOT, shell
 
@@ -49,3 +51,22 @@ def test_the_recipe_for_failed_calls_counts_them_by_tool(mcpctl: Mcpctl, home: P
     ran = shell("examples/failed_calls.sh", home)
     assert ran.stdout.startswith("1\tweather:get_forecast\t")
     assert "no weather today" in ran.stdout
+
+
+@pytest.mark.process
+@pytest.mark.skipif(not shutil.which("jq"), reason="the recipes need jq")
+def test_the_recipes_for_tools_name_the_slow_and_the_unused(mcpctl: Mcpctl, paths: Paths, home: Path) -> None:
+    configure(paths)
+    assert mcpctl("tools", "refresh").code == 0
+    assert mcpctl("tools", "call", "notes:list_notes").code == 0
+    (line,) = shell("examples/slowest_tools.sh", home).stdout.splitlines()
+    median, longest, calls, tool = line.split("\t")
+    assert (median, calls, tool) == (longest, "1", "notes:list_notes")
+    denied = tomllib.loads(shell("examples/never_used.sh", home).stdout)
+    assert denied["servers"]["notes"] == {"tools": {"delete_note": False}}
+    assert "get_forecast" not in denied["servers"]["weather"]["tools"]
+
+
+def test_the_example_of_servers_can_be_imported(mcpctl: Mcpctl, paths: Paths) -> None:
+    assert mcpctl("servers", "import", "--from", str(EXAMPLES / "servers.json")).code == 0
+    assert list(config.load(paths.config).servers) == ["time", "github", "acme"]
