@@ -1,6 +1,8 @@
 """A server that is a process: its pipes, what it was asked and has not answered, and its certain end."""
 
 import asyncio
+import codecs
+import contextlib
 import os
 import signal
 import threading
@@ -15,6 +17,9 @@ from mcpctl.store.redact import mask
 
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200
+_MOST_LINES = 100_000
+"""The longest message that is printed over several lines."""
+_CHECKED_AT_ONCE = 1 << 20
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
 _LOOK_S = 0.02
@@ -35,6 +40,7 @@ class Stdio(Connection):
         self.exit_status: int | None = None
         self.chatter = b""
         """The first line on stdout that was no message."""
+        self._pretty: list[bytes] = []
         self._on_stderr = on_stderr
         self._stderr = b""
         self._ending: asyncio.Task[None] | None = None
@@ -94,12 +100,38 @@ class Stdio(Connection):
         return True
 
     def _line(self, line: Line) -> None:
+        if not line.isascii():
+            # Invalid UTF-8 would end the client's whole connection, and with it every other server's calls.
+            line = _utf8(line.removeprefix(codecs.BOM_UTF8))
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.Malformed:
+            self._not_a_message(bytes(line))
+            return
+        if self._pretty and message.method is None and not jsonrpc.is_id(message.id):
+            self._not_a_message(bytes(line))  # a part of one that is printed over several lines
+            return
+        self._pretty.clear()
+        self._received(message)
+
+    def _not_a_message(self, line: bytes) -> None:
+        """What some servers print: batches, a message over several lines, and what belongs on stderr."""
+        if self._pretty or line.rstrip() == b"{":
+            self._pretty.append(line)
+            if line.rstrip() != b"}" and len(self._pretty) < _MOST_LINES:
+                return
+            # No JSON string has a line break in it: what joins the lines is white space.
+            whole, self._pretty = b" ".join(self._pretty), []
+            with contextlib.suppress(jsonrpc.Malformed):
+                self._received(jsonrpc.decode(whole))
+                return
+        try:
+            batch = [jsonrpc.decode(item) for item in jsonrpc.items(line)]
+        except jsonrpc.Malformed:
             # The fault of many servers, and harmless.
-            self.chatter = self.chatter or bytes(line[:_CHATTER_KEPT])
-        else:
+            self.chatter = self.chatter or line[:_CHATTER_KEPT]
+            return
+        for message in batch:
             self._received(message)
 
     def _read_stderr(self) -> None:
@@ -164,3 +196,15 @@ class Stdio(Connection):
         else:
             how = f"exit status {status}"
         return f"{how}; its last words: {self.last_words}" if self.last_words else how
+
+
+def _utf8(line: Line) -> Line:
+    """The line, each byte that is no UTF-8 as U+FFFD. A long one is checked in pieces: it is in memory once."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(line), _CHECKED_AT_ONCE):
+            decoder.decode(line[start : start + _CHECKED_AT_ONCE])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return line.decode("utf-8", "replace").encode()
+    return line

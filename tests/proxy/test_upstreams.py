@@ -226,7 +226,36 @@ def test_rubbish_on_stdout_and_a_flood_on_stderr_do_no_harm(clients: dict[str, C
     client = clients[LATEST]
     client.said.clear()
     assert [client.call("rubbish:works").text for _ in range(3)] == ["works"] * 3
-    assert client.said == []
+    assert {json.loads(line)["params"]["data"] for line in client.said} <= {"BOM"}
+
+
+@pytest.fixture(scope="module")
+def messy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client in front of a server that writes badly."""
+    folder = tmp_path_factory.mktemp("messy")
+    for serve in starter(folder, folder / "home"):
+        yield serve({"messy": command("messy"), "counter": command("counter")})
+
+
+@pytest.mark.parametrize(
+    "way",
+    ["pretty", "batch", "halves", "bom", "twice", "string_id", "float_id", "unknown_id", "crlf"],
+)
+def test_an_answer_that_is_written_badly_is_still_an_answer(messy: Client, way: str) -> None:
+    assert messy.call(f"messy:{way}").text == way
+    assert json.loads(messy.call("counter:count").text)["count"] > 0
+    assert messy.said == []
+
+
+def test_bytes_that_are_no_utf8_reach_no_client(messy: Client) -> None:
+    answer = messy.call("messy:latin")
+    answer.line.decode()
+    assert answer.text == "latin \ufffd"
+
+
+def test_an_answer_without_a_result_is_told(messy: Client) -> None:
+    assert "has neither result nor error" in messy.call("messy:no_result").text
+    assert messy.call("messy:null_result").json["result"] is None
 
 
 def test_a_server_that_reads_nothing_delays_no_other(tmp_path: Path, serve: Serve) -> None:
