@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -41,7 +41,7 @@ class Result:
     content: Sequence[Any]
 
 
-def call(paths: Paths, key: str, words: Sequence[str]) -> Result:
+def call(paths: Paths, key: str, words: Sequence[str], timeout_s: float | None = None) -> Result:
     """Call a tool with the arguments that the words of a command line give; raises what `McpctlError` fits."""
     loaded = _load(paths)
     server, name = rows.split(key)
@@ -51,6 +51,9 @@ def call(paths: Paths, key: str, words: Sequence[str]) -> Result:
             raise rows.unknown(catalog, key)
         loaded.server(server)
         arguments = _arguments(words, catalog.find(server, name))
+    if timeout_s is not None and server in loaded.servers:
+        patient = msgspec.structs.replace(loaded.servers[server], call_timeout_s=timeout_s)
+        loaded = replace(loaded, servers={**loaded.servers, server: patient})
     return asyncio.run(_called(loaded, paths, f"{server}:{name}", arguments))
 
 

@@ -241,7 +241,12 @@ class Server:
         self._out.write(jsonrpc.error(asked.id, error))
 
     def _progressed(self, asked: Asked, params: dict[str, bytes]) -> None:
-        self._out.write(jsonrpc.notification("notifications/progress", jsonrpc.object_of(params)))
+        self._tell("notifications/progress", jsonrpc.object_of(params))
+
+    def _tell(self, method: str, params: bytes) -> None:
+        """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
+        if self._out.pending <= _MAX_UNREAD:
+            self._out.write(jsonrpc.notification(method, params))
 
     def _error(self, id_: bytes, code: int, message: str, data: Any = None) -> None:
         self._out.write(jsonrpc.error(id_, jsonrpc.error_object(code, message, data)))
@@ -265,7 +270,7 @@ class Server:
             wanted = _severity(self.gateway.log_level) or 0 if self._caller.info else None
         level = _severity(_members(raw).get("level", b""))
         if wanted is not None and level is not None and level >= wanted:
-            self._out.write(jsonrpc.notification("notifications/message", bytes(raw)))
+            self._tell("notifications/message", bytes(raw))
 
     def _asked(self, connection: Connection, message: jsonrpc.Message) -> None:
         method, id_ = str(message.method), bytes(message.id)

@@ -344,7 +344,7 @@ class Upstream:
     def _timed_out(self, exchange: Exchange) -> None:
         self.cancel(exchange, {"reason": b'"timed out"'})
         seconds = self.server.call_timeout_s
-        exchange.failed("timed_out", f"no answer within {seconds:g} s, the call_timeout_s of server '{self.name}'")
+        exchange.failed("timed_out", f"no answer within {seconds:g} s (call_timeout_s)")
 
     def _list_in_background(self, connection: Connection, caller: Caller | None) -> None:
         if self._listing and not self._listing.done():

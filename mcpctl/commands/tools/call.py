@@ -12,10 +12,16 @@ Arguments = Annotated[
                    show_default=False),
 ]  # fmt: skip
 
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="S", min=0.1, help="Seconds it may take, in place of the server's call_timeout_s."),
+]
+
 
 def call(
     key: opt.ToolKey,
     arguments: Arguments = None,
+    timeout: Timeout = None,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -33,5 +39,5 @@ def call(
     from mcpctl.output import text
     from mcpctl.proxy import once
 
-    result = once.call(opt.paths(config, data_dir), key, arguments or [])
+    result = once.call(opt.paths(config, data_dir), key, arguments or [], timeout)
     output.write_row(result.raw, json, lambda: text.content(result.content))

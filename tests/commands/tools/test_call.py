@@ -282,3 +282,11 @@ def test_an_unwritable_record_does_not_stop_a_call(mcpctl: Mcpctl, paths: Paths)
     ran = mcpctl("tools", "call", "s:echo", "n=1")
     assert ran.json == {"n": 1}
     assert ran.err.count("calls go on but are not recorded") == 1
+
+
+def test_a_call_is_given_the_time_that_is_asked_for(mcpctl: Mcpctl, paths: Paths) -> None:
+    argv = command("raw")
+    configure(paths, {"raw": {"command": argv[0], "args": argv[1:]}})
+    ran = mcpctl("tools", "call", "raw:sleep", "seconds=30", "--timeout", "0.2")
+    assert ran.code == 4
+    assert "no answer within 0.2 s (call_timeout_s)" in ran.err
