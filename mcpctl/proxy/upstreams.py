@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import math
+import re
 import select
 import sys
 import time
@@ -27,6 +28,8 @@ _MAX_BACKOFF_S = 60.0
 _MAX_PAGES = 1000
 _BETWEEN_LISTS_S = 0.2
 _LONGEST_SAID = 500
+# Whatever else a server says of what it can do, odd types included, is not looked at.
+_ANNOUNCES = re.compile(rb'"tools"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
 
 
 class Events(Protocol):
@@ -56,7 +59,7 @@ class _Discovered(msgspec.Struct):
     """What is used of the answer to `server/discover`."""
 
     supportedVersions: list[str] = []
-    capabilities: dict[str, dict[str, Any]] = {}
+    capabilities: Raw = jsonrpc.ABSENT
 
 
 class DidNotStart(Exception):
@@ -276,7 +279,7 @@ class Upstream:
                 raise  # it cannot be reached, which says nothing of what it speaks
             return False
         connection.revision = jsonrpc.MODERN_REVISION
-        connection.announces = answer.capabilities.get("tools", {}).get("listChanged") is True
+        connection.announces = _ANNOUNCES.search(bytes(answer.capabilities)) is not None
         return jsonrpc.MODERN_REVISION in answer.supportedVersions
 
     async def _handshake(self, connection: Connection, caller: Caller) -> None:
@@ -300,7 +303,7 @@ class Upstream:
         connection.server_info = answer.get("serverInfo", b"")
         version = answer.get("protocolVersion", b'""')
         connection.revision = version.strip(b'"').decode("utf-8", "replace")
-        connection.logs = "logging" in jsonrpc.members(answer.get("capabilities", b"{}"))
+        connection.logs = b'"logging"' in answer.get("capabilities", b"")
         connection.notify("notifications/initialized", {})
 
     def _message(self, connection: Connection, message: jsonrpc.Message) -> None:

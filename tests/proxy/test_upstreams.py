@@ -16,6 +16,7 @@ from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines, until, write_config
 from tests.proxy.conftest import Serve, starter
 from tests.servers import command
+from tests.servers.malformed import DEFINITIONS
 
 pytestmark = pytest.mark.process
 
@@ -283,6 +284,17 @@ def test_a_list_is_paged_through_to_its_end(serve: Serve, mcpctl: Mcpctl) -> Non
     client = serve({"pages": command("pages", 95)})
     assert client.discover("pages:tool_94")["results"][0]["toolKey"] == "pages:tool_94"
     assert mcpctl("tools", "ls", "--count").out == "96\n"
+
+
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
+def test_of_malformed_definitions_only_those_without_a_name_are_lost(serve: Serve, revision: str) -> None:
+    client = serve({"malformed": command("malformed")}, revision=revision)
+    named = [each["name"] for each in DEFINITIONS if isinstance(each, dict) and isinstance(each.get("name"), str)]
+    named.remove("")
+    for name in named:
+        assert client.discover(f"malformed:{name}")["results"][0]["toolName"] == name
+        assert client.call(f"malformed:{name}").json["result"]["called"] == name
+    assert "5 tools without a usable name" in client.stderr
 
 
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
