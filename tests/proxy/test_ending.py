@@ -23,6 +23,8 @@ from tests.servers import command
 pytestmark = pytest.mark.process
 
 PROMISED_S = 1.8
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "10"))
+"""Kills at random moments; a hundred on request."""
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
@@ -222,7 +224,7 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve:
     mcpctl("tools", "refresh")
     moments = random.Random(20)
     answered: dict[int, set[int]] = {}
-    for number in range(10):
+    for number in range(ROUNDS):
         client = serve()
         children: list[psutil.Process] = []
         asked = {client.start_call("counter:echo", {"round": number, "call": call}): call for call in range(8)}
@@ -243,6 +245,7 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve:
     finished = {(row["arguments"]["round"], row["arguments"]["call"]) for row in recorded if row["status"] == "ok"}
     assert {(number, call) for number, calls in answered.items() for call in calls} <= finished
     assert {row["status"] for row in recorded} <= {"ok", "interrupted"}
+    assert {row["status"] for row in mcpctl("sessions", "ls", "--json", "--limit", "0").json} == {"closed"}
 
 
 def answered_id(client: Client, asked: dict[Any, int]) -> Any:
