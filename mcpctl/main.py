@@ -28,6 +28,7 @@ def tree(noun: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         context_settings=opt.HELP,
+        add_completion=False,  # completions/ has scripts that run nothing of what a server called its tools
     )
     app.callback()(root)
     if noun not in NOUNS:
@@ -62,6 +63,8 @@ def main(args: Sequence[str] | None = None) -> int:
         print("mcpctl: Windows is not supported yet; use it in WSL", file=sys.stderr)
         return ExitCode.FAILED
     _prepare_streams()
+    if shell := os.environ.get("_MCPCTL_COMPLETE"):
+        return _complete(shell, given)
     try:
         _refuse_bytes(given)
         tree(given[0] if given else None)(args=given, prog_name="mcpctl")
@@ -80,6 +83,13 @@ def main(args: Sequence[str] | None = None) -> int:
             raise
         bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
         return _report(bug, given)
+    return ExitCode.OK
+
+
+def _complete(shell: str, given: Sequence[str]) -> int:
+    from mcpctl import completion
+
+    print(completion.answer(tree, shell, given), end="")
     return ExitCode.OK
 
 

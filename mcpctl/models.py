@@ -23,6 +23,7 @@ CALL_FIELDS = (
 DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
 )  # fmt: skip
+REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

@@ -23,8 +23,9 @@ LAYERS = (
     ("proxy", "servers", "output"),
     ("demo",),
     ("commands",),
+    ("completion",),
     ("main",),
-    ("__main__",),
+    ("docgen", "__main__"),
 )
 """From the ground up: a room imports its own and what is below it, nothing beside and nothing above."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.paths import Paths, find
 
 ConfigFile = Annotated[
@@ -36,10 +37,20 @@ def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
-Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="table, tsv, json or jsonl.")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="FORMAT", help="table, tsv, json or jsonl.",
+        autocompletion=complete.choices("table", "tsv", "json", "jsonl"),
+    ),
+]  # fmt: skip
 Fields = Annotated[
-    str | None, typer.Option("--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False)
-]
+    str | None,
+    typer.Option(
+        "--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False,
+        autocompletion=complete.fields,
+    ),
+]  # fmt: skip
 Limit = Annotated[
     int | None,
     typer.Option("--limit", metavar="N", min=0, help="Print at most N rows; 0: all.", show_default=False),
@@ -48,12 +59,18 @@ Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave
 Count = Annotated[bool, typer.Option("--count", help="Print how many rows there are, and nothing else.")]
 
 ServerFilter = Annotated[
-    str | None, typer.Option("--server", metavar="NAME", help="Only of this server.", show_default=False)
+    str | None,
+    typer.Option(
+        "--server", metavar="NAME", help="Only of this server.", show_default=False, autocompletion=complete.servers
+    ),
 ]
 SessionFilter = Annotated[
     str | None,
-    typer.Option("--session", metavar="ID", help="Only of this session, or of the last.", show_default=False),
-]
+    typer.Option(
+        "--session", metavar="ID", help="Only of this session, or of the last.", show_default=False,
+        autocompletion=complete.sessions,
+    ),
+]  # fmt: skip
 Since = Annotated[
     str | None,
     typer.Option("--since", metavar="TIME", help="Only since: 30m, 2h, 7d, or 2026-07-28T12:00Z.", show_default=False),
@@ -81,8 +98,9 @@ def since(text: str | None) -> str | None:
         raise WrongUsage(f"'{text}' is no time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
 
 
-ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
-ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.")]
+ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
+NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
+ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
 
 ReadOnly = Annotated[
     bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")

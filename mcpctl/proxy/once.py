@@ -24,7 +24,6 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import state
 from mcpctl.store.recorder import Client, Json
 
-REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
 _CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))

@@ -1,6 +1,7 @@
 """How tools are listed: by `tools ls` and `tools search` alike."""
 
 from mcpctl.catalog import rows
+from mcpctl.models import REFRESH_FIELDS
 from mcpctl.output import Columns
 
 _SHORT = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
@@ -23,3 +24,4 @@ FOUND = Columns(
     noun="tools",
     empty="no tool matches",
 )
+REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
