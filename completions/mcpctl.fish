@@ -3,6 +3,7 @@
 function __mcpctl_complete
     set -l program (commandline -opc)[1]
     command -q -- $program; or set program mcpctl
+    command -q -- $program; or return
     set -l found (_MCPCTL_COMPLETE=fish $program (commandline -cp | string collect) 2>/dev/null </dev/null)
     switch "$found[1]"
         case words

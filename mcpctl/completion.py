@@ -23,6 +23,7 @@ _CURSOR = "\0"  # no argument can have it
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _TAKES = {"FILE": "files", "COMMAND": "files", "DIR": "dirs"}
 """What the metavar of an option or argument without candidates says that it takes."""
+_TOLD = 120
 _SPECIAL = re.compile(r"([^\w./:@%+=,-])")
 
 
@@ -80,7 +81,7 @@ def _is_whole(item: CompletionItem) -> bool:
 
 
 def _told(item: CompletionItem) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in item.help or "").split())
+    return " ".join("".join(c if c.isprintable() else " " for c in (item.help or "")[:_TOLD]).split())
 
 
 def _for_bash(found: Found, line: str, text: str = "") -> Iterator[str]:

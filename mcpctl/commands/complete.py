@@ -43,15 +43,17 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
     paths = _paths(ctx)
     with peek.opened(paths.state) as db:
         found = [
-            (server, *tool)
+            (server, name, entry.fingerprint, position)
             for server, entry, prefix in _asked(config.load(paths.config), incomplete)
-            for tool in peek.tools(db, server, entry.fingerprint, prefix)
-            if entry.permits(tool[0])
+            for name, position in peek.tools(db, server, entry.fingerprint, prefix)
+            if entry.permits(name)
         ]
-    if len(found) > MOST:
-        # By key, and with the last: a shell inserts what all it is offered begin with.
-        found = [*found[: MOST - 1], found[-1]]
-    rows = (Tool(server, name, msgspec.json.decode(text), text) for server, name, text in found)
+        if len(found) > MOST:
+            # The first and the last of all: a shell inserts what everything that it is offered begins with.
+            found.sort(key=lambda tool: f"{tool[0]}:{tool[1]}")
+            found[MOST - 1 :] = found[-1:]
+        texts = [peek.definition(db, server, fingerprint, position) for server, _, fingerprint, position in found]
+    rows = (Tool(each[0], each[1], msgspec.json.decode(text), text) for each, text in zip(found, texts, strict=True))
     return [(row.key, row.title or row.description) for row in rows]
 
 

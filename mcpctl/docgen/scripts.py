@@ -28,6 +28,7 @@ _mcpctl() {
     found=("${(@f)$(_MCPCTL_COMPLETE=zsh "$program" "$line" 2>/dev/null </dev/null)}")
     kind=$found[1]
     shift found
+    [[ $kind != words && $PREFIX == --*=* ]] && compset -P '*='
     case $kind in
         words) (( $#found )) && _describe -V mcpctl found ;;
         files) _files ;;
@@ -48,6 +49,7 @@ FISH = r"""# fish completion for mcpctl
 function __mcpctl_complete
     set -l program (commandline -opc)[1]
     command -q -- $program; or set program mcpctl
+    command -q -- $program; or return
     set -l found (_MCPCTL_COMPLETE=fish $program (commandline -cp | string collect) 2>/dev/null </dev/null)
     switch "$found[1]"
         case words

@@ -26,8 +26,8 @@ def calls(paths: Paths, prefix: str) -> list[tuple[str, str, str, str, str]]:
     """The newest calls whose id begins so: id, server, tool, status, when."""
     with opened(paths.index) as db:
         return db.execute(
-            "SELECT id, server, tool, status, started_at FROM calls WHERE id >= ? AND id < ?"
-            " ORDER BY started_at DESC, session_id DESC, position DESC LIMIT ?",
+            f"SELECT id, server, tool, status, started_at FROM calls {_beginning(prefix)}"
+            " ORDER BY started_at DESC, session_id DESC, position DESC LIMIT ?3",
             (prefix, prefix + _LAST, NEWEST),
         ).fetchall()
 
@@ -36,16 +36,28 @@ def sessions(paths: Paths, prefix: str) -> list[tuple[str, str | None, int, str]
     """The sessions last active whose id begins so: id, client, number of calls, when."""
     with opened(paths.index) as db:
         return db.execute(
-            "SELECT id, client_name, tool_call_count, last_activity FROM sessions WHERE id >= ? AND id < ?"
-            " ORDER BY last_activity DESC, id LIMIT ?",
+            f"SELECT id, client_name, tool_call_count, last_activity FROM sessions {_beginning(prefix)}"
+            " ORDER BY last_activity DESC, id LIMIT ?3",
             (prefix, prefix + _LAST, NEWEST),
         ).fetchall()
 
 
-def tools(db: sqlite3.Connection, server: str, fingerprint: str, prefix: str) -> list[tuple[str, str]]:
-    """Names and definitions of what a server last listed, of those whose name begins so, by name."""
+def tools(db: sqlite3.Connection, server: str, fingerprint: str, prefix: str) -> list[tuple[str, int]]:
+    """The tools a server last listed whose name begins so, by name: name and position."""
     return db.execute(
-        "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? AND name >= ? AND name < ?"
+        "SELECT name, position FROM tools WHERE server = ? AND fingerprint = ? AND name >= ? AND name < ?"
         " ORDER BY name",
         (server, fingerprint, prefix, prefix + _LAST),
     ).fetchall()
+
+
+def definition(db: sqlite3.Connection, server: str, fingerprint: str, position: int) -> str:
+    """One tool's definition."""
+    key = (server, fingerprint, position)
+    row = db.execute("SELECT definition FROM tools WHERE server = ? AND fingerprint = ? AND position = ?", key)
+    return str(row.fetchone()[0])
+
+
+def _beginning(prefix: str) -> str:
+    # Asked of every id, this would be answered by their index, and all rows then sorted by time.
+    return "WHERE id >= ?1 AND id < ?2" if prefix else ""
