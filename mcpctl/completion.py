@@ -81,7 +81,8 @@ def _is_whole(item: CompletionItem) -> bool:
 
 
 def _told(item: CompletionItem) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in (item.help or "")[:_TOLD]).split())
+    told = (item.help or "")[:_TOLD]
+    return told if told.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in told).split())
 
 
 def _for_bash(found: Found, line: str, text: str = "") -> Iterator[str]:

@@ -14,6 +14,8 @@ import typer
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
+    from sqlite3 import Connection
+
     from mcpctl.config import Config, Server
 
 Pair = tuple[str, str]
@@ -42,12 +44,7 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
     paths = _paths(ctx)
     with peek.opened(paths.state) as db:
-        found = [
-            (server, name, entry.fingerprint, position)
-            for server, entry, prefix in _asked(config.load(paths.config), incomplete)
-            for name, position in peek.tools(db, server, entry.fingerprint, prefix)
-            if entry.permits(name)
-        ]
+        found = list(_listed(db, config.load(paths.config), incomplete))
         if len(found) > MOST:
             # The first and the last of all: a shell inserts what everything that it is offered begins with.
             found.sort(key=lambda tool: f"{tool[0]}:{tool[1]}")
@@ -112,12 +109,17 @@ def _fields(ctx: typer.Context) -> Iterable[str]:
     return names
 
 
-def _asked(loaded: "Config", incomplete: str) -> Iterator[tuple[str, "Server", str]]:
-    """The servers whose tools `incomplete` may begin, each with what their names then begin with."""
+def _listed(db: "Connection", loaded: "Config", incomplete: str) -> Iterator[tuple[str, str, str, int]]:
+    """The tools whose key begins so: server, name, and where the definition is."""
+    from mcpctl.store import peek
+
     server, colon, name = incomplete.partition(":")
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
-            yield known, entry, name
+            fingerprint = entry.fingerprint
+            for tool, position in peek.tools(db, known, fingerprint, name):
+                if entry.permits(tool):
+                    yield known, tool, fingerprint, position
 
 
 def _how(server: "Server") -> str:
