@@ -118,7 +118,7 @@ def _listed(db: "Connection", loaded: "Config", incomplete: str) -> Iterator[tup
         if known == server if colon else known.startswith(server):
             fingerprint = entry.fingerprint
             for tool, position in peek.tools(db, known, fingerprint, name):
-                if entry.permits(tool):
+                if tool.isprintable() and entry.permits(tool):
                     yield known, tool, fingerprint, position
 
 
