@@ -22,6 +22,21 @@ class ExitCode(IntEnum):
     PIPE_CLOSED = 141
 
 
+EXIT_MEANINGS = {
+    ExitCode.OK: "Done, also when there was nothing to list.",
+    ExitCode.FAILED: "Failed, in no way that is named below.",
+    ExitCode.USAGE: "Wrong usage: an option or value that does not exist, an id that several have.",
+    ExitCode.NOT_FOUND: "What was named does not exist: a server, a tool, a session, a call.",
+    ExitCode.UPSTREAM: "A server failed, or its tool answered with an error.",
+    ExitCode.UNUSABLE: "Data or configuration cannot be used.",
+    ExitCode.REFUSED: "Refused by policy.",
+    ExitCode.PROBLEMS: "A check found problems.",
+    ExitCode.INTERRUPTED: "Interrupted.",
+    ExitCode.PIPE_CLOSED: "The reader of stdout has gone.",
+}
+"""What each exit code tells, in the words of the manual."""
+
+
 class McpctlError(Exception):
     """A failure in words for the user; `main` prints it and exits with `exit_code`."""
 

@@ -9,7 +9,7 @@ import pathlib
 import re
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -34,6 +34,7 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         context_settings=opt.HELP,
+        add_completion=False,  # completions/ has scripts that run nothing of what a server called its tools
     )
     app.callback()(root)
     if noun not in NOUNS:
@@ -80,6 +81,8 @@ def main(args: Sequence[str] | None = None) -> int:
         print("mcpctl: Windows is not supported yet; use it in WSL", file=sys.stderr)
         return ExitCode.FAILED
     _prepare_streams()
+    if shell := os.environ.get("_MCPCTL_COMPLETE"):
+        _complete(shell, given)
     try:
         _refuse_bytes(given)
         tree(*given[:2])(args=given, prog_name="mcpctl")
@@ -99,6 +102,13 @@ def main(args: Sequence[str] | None = None) -> int:
         bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
         return _report(bug, given)
     return ExitCode.OK
+
+
+def _complete(shell: str, given: Sequence[str]) -> NoReturn:
+    from mcpctl import completion
+
+    print(completion.answer(tree, shell, given), end="", flush=True)
+    os._exit(ExitCode.OK)  # to take down what was imported would be a tenth of a Tab
 
 
 def _prepare_streams() -> None:

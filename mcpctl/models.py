@@ -27,6 +27,7 @@ CHECK_FIELDS = (
     "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
 )  # fmt: skip
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
+REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

@@ -25,8 +25,9 @@ LAYERS = (
     ("clients",),
     ("demo",),
     ("commands",),
+    ("completion",),
     ("main",),
-    ("__main__",),
+    ("docgen", "__main__"),
 )
 """From the ground up: a room imports its own and what is below it, nothing beside and nothing above."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}

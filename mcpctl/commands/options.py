@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
@@ -54,14 +55,39 @@ def records(data_dir: Path | None) -> "Iterator[sqlite3.Connection]":
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
-Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="table, tsv, json or jsonl.")]
+Format = Annotated[
+    str,
+    typer.Option(
+        "--format", metavar="FORMAT", help="table, tsv, json or jsonl.",
+        autocompletion=complete.choices("table", "tsv", "json", "jsonl"),
+    ),
+]  # fmt: skip
 Fields = Annotated[
-    str | None, typer.Option("--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False)
+    str | None,
+    typer.Option(
+        "--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False,
+        autocompletion=complete.fields,
+    ),
+]  # fmt: skip
+By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="GROUP",
+        help="Group them by this: risk.",
+        show_default=False,
+        autocompletion=complete.choices("risk"),
+    ),
 ]
-By = Annotated[str | None, typer.Option("--by", metavar="GROUP", help="Group them by this: risk.", show_default=False)]
 Sort = Annotated[
     str | None,
-    typer.Option("--sort", metavar="FIELD", help="Sort them by key, tool, usage or last_used.", show_default=False),
+    typer.Option(
+        "--sort",
+        metavar="FIELD",
+        help="Sort them by key, tool, usage or last_used.",
+        show_default=False,
+        autocompletion=complete.choices("key", "tool", "usage", "last_used"),
+    ),
 ]
 Limit = Annotated[
     int | None,
@@ -71,12 +97,18 @@ Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave
 Count = Annotated[bool, typer.Option("--count", help="Print how many rows there are, and nothing else.")]
 
 ServerFilter = Annotated[
-    str | None, typer.Option("--server", metavar="NAME", help="Only of this server.", show_default=False)
+    str | None,
+    typer.Option(
+        "--server", metavar="NAME", help="Only of this server.", show_default=False, autocompletion=complete.servers
+    ),
 ]
 SessionFilter = Annotated[
     str | None,
-    typer.Option("--session", metavar="ID", help="Only of this session, or of the last.", show_default=False),
-]
+    typer.Option(
+        "--session", metavar="ID", help="Only of this session, or of the last.", show_default=False,
+        autocompletion=complete.sessions,
+    ),
+]  # fmt: skip
 Since = Annotated[
     str | None,
     typer.Option("--since", metavar="TIME", help="Only since: 30m, 2h, 7d, or 2026-07-28T12:00Z.", show_default=False),
@@ -104,8 +136,9 @@ def since(text: str | None) -> str | None:
         raise WrongUsage(f"'{text}' is no time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
 
 
-ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
-ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.")]
+ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
+NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
+ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
 
 ReadOnly = Annotated[
     bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")

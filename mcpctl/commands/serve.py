@@ -4,12 +4,14 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 PrintConfig = Annotated[
     str | None,
     typer.Option(
         metavar="CLIENT", help="Print what CLIENT needs in its configuration to start this; do not serve.",
+        autocompletion=complete.clients,
         show_default=False,
     ),
 ]  # fmt: skip

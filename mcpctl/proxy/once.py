@@ -25,7 +25,6 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import state
 from mcpctl.store.recorder import Client, Json
 
-REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 _TOLD_EVERY_S = 0.1
 _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})

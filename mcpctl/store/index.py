@@ -18,7 +18,7 @@ from mcpctl.store import journal, lines
 
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 4 << 20
-_SCHEMA = (
+SCHEMA = (
     """CREATE TABLE journals (
         name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID""",
     """CREATE TABLE sessions (
@@ -167,7 +167,7 @@ def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
         db.execute("BEGIN IMMEDIATE")
         if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
-            for statement in _SCHEMA:
+            for statement in SCHEMA:
                 db.execute(statement)
         db.execute("COMMIT")
     return db

@@ -4,20 +4,34 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.models import CALL_STATUSES
 
 
 def ls(
     session: opt.SessionFilter = None,
     server: opt.ServerFilter = None,
     tool: Annotated[
-        str | None, typer.Option(metavar="TOOL", help="Only of this tool, by name or key.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="TOOL", help="Only of this tool, by name or key.", show_default=False, autocompletion=complete.tools
+        ),
     ] = None,
     status: Annotated[
-        str | None, typer.Option(metavar="STATUS", help="ok, tool_error, denied, failed, ….", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="STATUS",
+            help="ok, tool_error, denied, failed, ….",
+            show_default=False,
+            autocompletion=complete.choices(*CALL_STATUSES),
+        ),
     ] = None,
     since: opt.Since = None,
-    kind: Annotated[str, typer.Option(metavar="KIND", help="call or discovery.")] = "call",
+    kind: Annotated[
+        str,
+        typer.Option(metavar="KIND", help="call or discovery.", autocompletion=complete.choices("call", "discovery")),
+    ] = "call",
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,

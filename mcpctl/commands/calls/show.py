@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    call: Annotated[str, typer.Argument(metavar="ID", help="An id, its beginning, or last.")],
+    call: Annotated[
+        str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.calls)
+    ],
     json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:

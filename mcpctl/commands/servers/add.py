@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 Env = Annotated[
@@ -33,12 +34,16 @@ Command = Annotated[
     list[str] | None, typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="What starts it.", show_default=False)
 ]
 Transport = Annotated[
-    str | None, typer.Option(metavar="http|sse", help="How to speak to URL: Streamable HTTP, or the older SSE.")
-]
+    str | None,
+    typer.Option(
+        metavar="http|sse", help="How to speak to URL: Streamable HTTP, or the older SSE.",
+        autocompletion=complete.choices("http", "sse"),
+    ),
+]  # fmt: skip
 
 
 def add(
-    name: opt.ServerName,
+    name: opt.NewServerName,
     command: Command = None,
     url: Annotated[str | None, typer.Option(metavar="URL", help="Where it is, if it is not started here.")] = None,
     transport: Transport = None,

@@ -4,9 +4,13 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
-Names = Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these.", show_default=False)]
+Names = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Only these.", show_default=False, autocompletion=complete.servers),
+]
 Timeout = Annotated[
     float | None,
     typer.Option(metavar="S", min=0.1, help="Seconds to wait for each, in place of its start_timeout_s."),

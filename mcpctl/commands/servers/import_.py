@@ -4,11 +4,18 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 From = Annotated[
     str | None,
-    typer.Option("--from", metavar="CLIENT|FILE", help="Only from this client, or from FILE.", show_default=False),
+    typer.Option(
+        "--from",
+        metavar="CLIENT|FILE",
+        help="Only from this client, or from FILE.",
+        show_default=False,
+        autocompletion=complete.clients,
+    ),
 ]
 Prefix = Annotated[str, typer.Option(metavar="P", help="Begin every name with P.", show_default=False)]
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite servers of the same name.")]

@@ -4,11 +4,20 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def ls(
-    status: Annotated[str | None, typer.Option(metavar="STATUS", help="active or closed.", show_default=False)] = None,
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="STATUS",
+            help="active or closed.",
+            show_default=False,
+            autocompletion=complete.choices("active", "closed"),
+        ),
+    ] = None,
     client: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this client.", show_default=False)] = None,
     fields: opt.Fields = None,
     json: opt.Json = False,

@@ -4,11 +4,14 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 
 def show(
-    session: Annotated[str, typer.Argument(metavar="ID", help="An id, its beginning, or last.")],
+    session: Annotated[
+        str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.sessions)
+    ],
     json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:

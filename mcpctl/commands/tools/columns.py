@@ -5,7 +5,7 @@ import dataclasses
 from mcpctl import output
 from mcpctl.catalog import rows
 from mcpctl.commands import options as opt
-from mcpctl.models import Usage
+from mcpctl.models import REFRESH_FIELDS, Usage
 from mcpctl.output import Columns, Listing
 from mcpctl.paths import Paths
 
@@ -29,6 +29,7 @@ FOUND = Columns(
     noun="tools",
     empty="no tool matches",
 )
+REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
 
 
 def ordered(order: rows.Order, asked: Listing) -> Columns:

@@ -4,10 +4,14 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 Servers = Annotated[
-    list[str] | None, typer.Argument(metavar="[SERVER]...", help="Only these servers.", show_default=False)
+    list[str] | None,
+    typer.Argument(
+        metavar="[SERVER]...", help="Only these servers.", show_default=False, autocompletion=complete.servers
+    ),
 ]
 
 
@@ -28,9 +32,10 @@ def refresh(
       mcpctl tools refresh github linear --json
     """
     from mcpctl import output
+    from mcpctl.commands.tools.columns import REFRESHED
     from mcpctl.proxy import once
 
     asked = output.listing(json, jsonl, format, fields)
     with output.progress("listing tools", "servers") as on_progress:
         rows = once.refresh(opt.paths(config, data_dir), servers or [], on_progress)
-    output.write_list(rows, output.Columns(once.REFRESH_FIELDS, once.REFRESH_FIELDS, noun="servers"), asked)
+    output.write_list(rows, REFRESHED, asked)

@@ -1,0 +1,93 @@
+"""Section 1 of the manual: a page for the program, for each noun and for each command."""
+
+from collections.abc import Iterator
+
+from mcpctl.docgen import roff
+from mcpctl.docgen.tree import Node, Parameter, whole
+from mcpctl.errors import EXIT_MEANINGS
+from mcpctl.paths import INDEX_VERSION
+
+FILE_PAGES = ("mcpctl-config", "mcpctl-records")
+
+ENVIRONMENT = {
+    "MCPCTL_HOME": "A folder for everything: config.toml in it, the data in its folder data.",
+    "MCPCTL_CONFIG": "The configuration file, where --config is not given.",
+    "MCPCTL_DATA_DIR": "The data directory, where --data-dir is not given.",
+    "MCPCTL_DEBUG": "Set to anything: an internal error shows its traceback.",
+    "NO_COLOR": "Set to anything: nothing is printed in colour. So does --no-color, or TERM=dumb.",
+    "FORCE_COLOR": "Set to anything: tables are in colour even where stdout is no terminal.",
+    "COLUMNS": "The width of tables, where it is not that of the terminal.",
+}
+FILES = {
+    "~/.config/mcpctl/config.toml": "Servers and settings: see mcpctl-config(5). On macOS it is in"
+    " ~/Library/Application Support/mcpctl.",
+    "~/.local/share/mcpctl/": "The data directory. On macOS it is ~/Library/Application Support/mcpctl.",
+    "sessions/*.jsonl": "In the data directory: the journals, the truth of what is on record. See mcpctl-records(5).",
+    f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, made anew when it is"
+    " deleted.",
+    "state.db": "In the data directory: what the servers last listed, and the key of the hashes in redacted values.",
+}
+
+
+def page(node: Node) -> str:
+    """The page of one node of the command tree."""
+    return roff.joined([
+        *roff.head(node.page, 1, node.summary),
+        *roff.section("SYNOPSIS", _synopsis(node)),
+        *roff.section("DESCRIPTION", roff.paragraphs(node.paragraphs)),
+        *roff.section("COMMANDS", _commands(node)),
+        *roff.section("ARGUMENTS", _entries(node.arguments)),
+        *roff.section("OPTIONS", _entries(node.options)),
+        *(_of_the_program() if len(node.path) == 1 else _exit_status_elsewhere()),
+        *roff.section("EXAMPLES", roff.verbatim(node.examples)),
+        *roff.section("SEE ALSO", roff.references(_related(node))),
+    ])  # fmt: skip
+
+
+def _synopsis(node: Node) -> Iterator[str]:
+    yield f".B {roff.escaped(' '.join(node.path))}"
+    taken = " ".join(roff.italic(each.takes) for each in node.arguments)
+    yield f"[{roff.italic('OPTIONS')}] {roff.italic('COMMAND') + ' ...' if node.children else taken}".rstrip()
+
+
+def _commands(node: Node) -> Iterator[str]:
+    for child in node.children:
+        for each in child.walk():
+            yield ".TP"
+            yield f".BR {roff.escaped(each.page)} (1)"
+            yield from roff.prose(each.summary)
+
+
+def _entries(parameters: tuple[Parameter, ...]) -> Iterator[str]:
+    for each in parameters:
+        yield from roff.entry(_tag(each), each.help)
+
+
+def _tag(parameter: Parameter) -> str:
+    if not parameter.names[0].startswith("-"):
+        return roff.italic(parameter.takes)
+    names = ", ".join(map(roff.bold, parameter.names))
+    if parameter.secondary:
+        names = f"{names}, {', '.join(map(roff.bold, parameter.secondary))}"
+    return f"{names} {roff.italic(parameter.takes)}" if parameter.takes else names
+
+
+def _of_the_program() -> Iterator[str]:
+    for title, entries in (("ENVIRONMENT", ENVIRONMENT), ("FILES", FILES)):
+        bodies = [line for name, text in entries.items() for line in roff.entry(roff.bold(name), text)]
+        yield from roff.section(title, bodies)
+    codes = (line for code, text in EXIT_MEANINGS.items() for line in roff.entry(roff.bold(str(int(code))), text))
+    yield from roff.section("EXIT STATUS", codes)
+
+
+def _exit_status_elsewhere() -> Iterator[str]:
+    yield from roff.section("EXIT STATUS", ["0 when it is done; else as", ".BR mcpctl (1)", "says."])
+
+
+def _related(node: Node) -> list[tuple[str, int]]:
+    """The program's page, then those above, beside and below."""
+    nodes = {each.path: each for each in whole().walk()}
+    above = [nodes[node.path[:length]] for length in range(1, len(node.path))]
+    beside = [each for each in above[-1].children if len(above) > 1 and each is not node] if above else []
+    found = [each.page for each in (*above, *beside, *node.children) if each.path != node.path]
+    return [*((name, 1) for name in found), *((name, 5) for name in FILE_PAGES)]

@@ -1,0 +1,103 @@
+"""The few words of man(7) that the pages are set in; text goes in plain and comes out escaped."""
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+EDITION = "2026-11-21"
+"""The date in every page's foot, changed by hand when the manual is revised: a page must not differ from day to day."""
+
+_WIDTH = 79
+_WRITTEN = {"\\": "\\e", "-": "\\-", "'": "\\(aq", '"': "\\(dq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
+
+
+def escaped(text: str) -> str:
+    """`text`, within a line, as roff input that prints exactly it."""
+    return "".join(_WRITTEN.get(c, c if c.isascii() else f"\\[u{ord(c):04X}]") for c in text)
+
+
+def line(text: str) -> str:
+    """`text` as a line of roff input: a leading dot is no request."""
+    marked = escaped(text)
+    return f"\\&{marked}" if marked.startswith(".") else marked
+
+
+def bold(text: str) -> str:
+    """`text` as what one types."""
+    return f"\\fB{escaped(text)}\\fR"
+
+
+def italic(text: str) -> str:
+    """`text` as what one replaces by something of one's own."""
+    return f"\\fI{escaped(text)}\\fR"
+
+
+def head(name: str, section: int, summary: str) -> Iterator[str]:
+    """A page's first lines."""
+    yield f'.TH {escaped(name.upper())} {section} {EDITION} mcpctl "mcpctl manual"'
+    yield ".SH NAME"
+    yield from _wrapped(f"{escaped(name)} \\- {escaped(lowered(summary))}")
+
+
+def lowered(sentence: str) -> str:
+    """A sentence as part of another: no capital but those of names, no full stop."""
+    first, _, rest = sentence.removesuffix(".").partition(" ")
+    return f"{first if first[1:].lower() != first[1:] else first.lower()} {rest}".strip()
+
+
+def prose(text: str) -> Iterator[str]:
+    """A paragraph's lines, each sentence on lines of its own."""
+    for sentence in re.split(r"(?<=[.?!])\s+(?=[A-Z])", " ".join(text.split())):
+        yield from _wrapped(escaped(sentence))
+
+
+def _wrapped(written: str) -> Iterator[str]:
+    for part in textwrap.wrap(written, _WIDTH, break_long_words=False, break_on_hyphens=False):
+        yield f"\\&{part}" if part.startswith(".") else part
+
+
+def paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    """Paragraphs, a space between them."""
+    for number, text in enumerate(texts):
+        if number:
+            yield ".PP"
+        yield from prose(text)
+
+
+def section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A section, unless it would be empty."""
+    body = list(lines)
+    if body:
+        yield f'.SH "{title}"' if " " in title else f".SH {title}"
+        yield from body
+
+
+def subsection(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """A part of a section."""
+    yield f'.SS "{escaped(title)}"'
+    yield from lines
+
+
+def entry(tag: str, text: str) -> Iterator[str]:
+    """A marked `tag` and, indented below it, what it means."""
+    yield ".TP"
+    yield tag
+    yield from prose(text)
+
+
+def verbatim(lines: Sequence[str]) -> Iterator[str]:
+    """Lines as they stand."""
+    if lines:
+        yield from (".nf", ".RS 4", *map(line, lines), ".RE", ".fi")
+
+
+def references(pages: Iterable[tuple[str, int]]) -> Iterator[str]:
+    """Other pages, for SEE ALSO."""
+    listed = list(pages)
+    for number, (name, part) in enumerate(listed, 1):
+        yield f".BR {escaped(name)} ({part}){',' * (number < len(listed))}"
+
+
+def joined(lines: Iterable[str]) -> str:
+    """The whole page."""
+    return "\n".join(lines) + "\n"

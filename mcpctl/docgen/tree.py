@@ -1,0 +1,90 @@
+"""The command tree as its manual needs it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+import typer
+import typer.main
+from typer._click.core import Command
+from typer._click.core import Parameter as ClickParameter
+
+from mcpctl.main import tree
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One option or argument: `names` as typed, what it takes, and the help that `--help` prints."""
+
+    names: tuple[str, ...]
+    secondary: tuple[str, ...]
+    takes: str
+    help: str
+
+
+@dataclass(frozen=True)
+class Node:
+    """A command, a noun with its verbs below it, or the program itself."""
+
+    path: tuple[str, ...]
+    help: str
+    arguments: tuple[Parameter, ...]
+    options: tuple[Parameter, ...]
+    children: tuple["Node", ...]
+
+    def walk(self) -> Iterator["Node"]:
+        """It, and all that is below it."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    @property
+    def page(self) -> str:
+        """The name of its man page."""
+        return "-".join(self.path)
+
+    @cached_property
+    def paragraphs(self) -> list[str]:
+        """What its help says, without the examples."""
+        prose = re.split(r"\n*\x08\n", self.help)[0]
+        return [" ".join(paragraph.split()) for paragraph in prose.split("\n\n") if paragraph.strip()]
+
+    @cached_property
+    def summary(self) -> str:
+        """The first sentence of its help."""
+        return re.split(r"(?<=\.)\s", self.paragraphs[0])[0]
+
+    @cached_property
+    def examples(self) -> list[str]:
+        """The lines that its help gives as examples."""
+        found = re.search(r"\x08\nExamples?:\n(.*?)(?:\n\n|\Z)", self.help, re.DOTALL)
+        return [line.removeprefix("  ") for line in found[1].splitlines()] if found else []
+
+
+@cache
+def whole() -> Node:
+    """The program, with all of its commands."""
+    return _node(typer.main.get_command(tree()), ("mcpctl",), None)
+
+
+def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None) -> Node:
+    context = typer.Context(command, parent=parent, info_name=path[-1], **command.context_settings)
+    parameters = command.get_params(context)
+    arguments = [each for each in parameters if each.param_type_name == "argument"]
+    options = [each for each in parameters if each.param_type_name == "option" and not getattr(each, "hidden", False)]
+    below: dict[str, Command] = getattr(command, "commands", {})
+    return Node(
+        path,
+        command.help or "",
+        tuple(_parameter(each, context) for each in arguments),
+        tuple(_parameter(each, context) for each in options),
+        tuple(_node(each, (*path, name), context) for name, each in below.items() if not each.hidden),
+    )
+
+
+def _parameter(given: ClickParameter, context: typer.Context) -> Parameter:
+    takes = "" if getattr(given, "is_flag", False) else given.metavar or (given.name or "").upper()
+    record = given.get_help_record(context)
+    names = sorted(given.opts, key=len)  # typer keeps those of --help in a set, in any order
+    return Parameter(tuple(names), tuple(given.secondary_opts), takes, record[1] if record else "")

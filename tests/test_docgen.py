@@ -1,0 +1,145 @@
+"""The manual, the completion scripts and the README's list of commands are what the command tree makes them."""
+
+import re
+import shutil
+import subprocess
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+import pytest
+from pytest_snapshot.plugin import Snapshot
+
+from mcpctl import docgen
+from mcpctl.docgen import config_page, pages, records_page, roff, tree
+from mcpctl.errors import EXIT_MEANINGS, ExitCode
+from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
+from mcpctl.paths import Paths
+from mcpctl.store import index
+from tests import recorded
+from tests.conftest import ROOT
+from tests.test_layout import EVERY
+
+PAGES = docgen.man_pages()
+
+
+def test_the_man_pages_are_made_from_the_tree(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT
+    folders = {f"man{part}": {name: text for name, text in PAGES.items() if name.endswith(part)} for part in "15"}
+    snapshot.assert_match_dir(folders, "man")
+
+
+def test_the_completion_scripts_are_those_that_are_shipped(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT
+    snapshot.assert_match_dir(docgen.completion_scripts(), "completions")
+
+
+def test_the_readme_lists_the_commands_of_the_tree(snapshot: Snapshot) -> None:
+    snapshot.snapshot_dir = ROOT
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.count(docgen.BEGIN) == readme.count(docgen.END) == 1
+    snapshot.assert_match(docgen.with_reference(readme), "README.md")
+
+
+def test_every_command_has_a_page_and_a_line_in_the_reference() -> None:
+    reference = docgen.command_reference()
+    for path, _ in EVERY:
+        assert f"{'-'.join(('mcpctl', *path))}.1" in PAGES
+        assert f"`mcpctl {' '.join(path)}`" in reference
+
+
+def test_making_the_pages_twice_makes_the_same_pages() -> None:
+    assert docgen.man_pages() == PAGES
+
+
+@pytest.mark.parametrize(
+    "command", ["groff -ww -man -Tutf8", "mandoc -T lint -W style"], ids=lambda command: command.split()[0]
+)
+def test_the_formatters_have_nothing_to_say_against_any_page(command: str) -> None:
+    program, *options = command.split()
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    for page in sorted((ROOT / "man").rglob("mcpctl*")):
+        ran = subprocess.run([program, *options, page], capture_output=True, encoding="utf-8", timeout=30, check=False)
+        said = ran.stderr if program == "groff" else ran.stdout + ran.stderr
+        assert (said, ran.returncode) == ("", 0), page
+
+
+def printed(lines: Iterable[str]) -> str:
+    """What groff makes of lines, one line for each."""
+    if not shutil.which("groff"):
+        pytest.skip("groff is not installed")
+    page = roff.joined([".TH X 1 2026-01-01", ".nf", ".ll 500n", *lines])
+    ran = subprocess.run(["groff", "-ww", "-man", "-Tutf8", "-P-c"], input=page, capture_output=True, encoding="utf-8",
+                         timeout=30, check=True)  # fmt: skip
+    assert ran.stderr == ""
+    return re.sub(".\b", "", ran.stdout).replace("\N{MINUS SIGN}", "-")  # the same to man, which is told so
+
+
+@pytest.mark.parametrize(
+    "text",
+    [".TH is no request here", "'quoted' at the start", r"a \fBbackslash\fR and \(aq", 'say "this" and `that`',
+     "--no-read-only", "~/.config ^caret", "Grüße, … 日本語 🎉", "\\", "..", ".\\\" no comment"],
+)  # fmt: skip
+def test_text_is_printed_as_it_stands(text: str) -> None:
+    assert text in printed([roff.line(text)])
+    assert text in printed([f"x{roff.bold(text)}"])
+
+
+def test_every_exit_code_has_its_meaning_in_the_manual_and_in_the_readme() -> None:
+    assert list(EXIT_MEANINGS) == list(ExitCode)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for code in ExitCode:
+        assert f"\n\\fB{int(code)}\\fR\n" in PAGES["mcpctl.1"]
+        assert re.search(rf"^\|[\d, ]*\b{int(code)}\b[\d, ]*\|", readme, re.MULTILINE), code
+
+
+def test_the_manual_names_every_variable_that_is_read() -> None:
+    sources = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "mcpctl").rglob("*.py"))
+    assert set(re.findall(r"\bMCPCTL_[A-Z_]+\b", sources)) <= set(pages.ENVIRONMENT)
+
+
+def test_every_key_of_the_configuration_is_in_the_manual() -> None:
+    for struct, told in config_page.SECTIONS.values():
+        assert list(told) == [field.name for field in msgspec.structs.fields(struct)]
+
+
+def test_every_section_of_the_configuration_is_in_the_manual() -> None:
+    example = tomllib.loads("\n".join(config_page._EXAMPLE.splitlines()))
+    assert {title.strip("[]").partition(".")[0] for title in config_page.SECTIONS} == set(example)
+
+
+def test_every_member_of_a_line_and_every_column_is_in_the_manual() -> None:
+    lines = {name for line in records_page.LINES for name in records_page.members(line)}
+    columns = {name for table in records_page.tables().values() for name, _ in table}
+    assert lines | columns == set(records_page.FIELDS)
+    assert {*SESSION_FIELDS, *CALL_FIELDS, *DISCOVERY_FIELDS} <= columns
+
+
+def test_the_tables_in_the_manual_are_those_of_an_index(paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    with index.opened(paths) as db:
+        for table, columns in records_page.tables().items():
+            assert [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({table})")] == columns
+
+
+def test_examples_in_help_are_examples_in_the_manual() -> None:
+    for node in tree.whole().walk():
+        if not node.children:
+            assert node.examples, node.path
+            assert ".SH EXAMPLES\n.nf\n" in PAGES[f"{node.page}.1"]
+
+
+def test_what_is_shipped_is_what_there_is() -> None:
+    shared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    mapping = shared["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    expected = {f"man/man{name[-1]}/{name}": f"share/man/man{name[-1]}/{name}" for name in PAGES}
+    expected["completions/mcpctl.bash"] = "share/bash-completion/completions/mcpctl"
+    expected["completions/_mcpctl"] = "share/zsh/site-functions/_mcpctl"
+    expected["completions/mcpctl.fish"] = "share/fish/vendor_completions.d/mcpctl.fish"
+    shipped = {}
+    for source, target in mapping.items():
+        for file in [path for path in ((ROOT / source), *(ROOT / source).rglob("*")) if path.is_file()]:
+            shipped[str(file.relative_to(ROOT))] = str(Path(target) / file.relative_to(ROOT / source))
+    assert shipped == expected
