@@ -1,11 +1,13 @@
 """Streamable HTTP on one side, a server on stdio on the other, for a suite that speaks HTTP only.
 
-    python -m tests.conformance.bridge [--behind NAME] [--trace FILE] -- COMMAND ARGUMENT...
+    python -m tests.conformance.bridge [--behind NAME [--listed TOOL]...] [--trace FILE] -- COMMAND ARGUMENT...
 
 Prints its URL once it listens. A client of the initialize handshake has a session and a process of its own; requests
 of 2026-07-28 share one process. Request ids and progress tokens are this bridge's own towards a process, so that its
-clients cannot disturb each other. With `--behind NAME` the process is `mcpctl serve`, and `tools/call X` becomes its
-`tool_execute` of `NAME:X`.
+clients cannot disturb each other.
+
+With `--behind NAME` the process is `mcpctl serve`: `tools/call X` becomes its `tool_execute` of `NAME:X`, and after its
+own two tools `tools/list` shows each TOOL as its `tool_discovery` gives it.
 
 What is HTTP's own is answered here, the same for both: sessions, status codes, Host and Origin, a version header
 that contradicts the body.
@@ -19,6 +21,7 @@ import socket
 import sys
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,10 +60,13 @@ class Exchange:
 class Process:
     """A server on stdio."""
 
-    def __init__(self, command: Sequence[str], behind: str | None, trace: Path | None) -> None:
+    def __init__(self, options: argparse.Namespace) -> None:
         self.unasked: asyncio.Queue[Message] = asyncio.Queue()
         """What belongs to no request: it goes to the stream that a client opens with GET."""
-        self._command, self._behind, self._trace = command, behind, trace
+        self._command: Sequence[str] = options.command
+        self._behind: str | None = options.behind
+        self._listed: Sequence[str] = options.listed
+        self._trace: Path | None = options.trace
         self._open: dict[int, Exchange] = {}
         self._last = 0
 
@@ -95,6 +101,19 @@ class Process:
         sent = {**request, "id": self._last}
         self.write({**sent, "params": params} if "params" in request else sent)
         return exchange
+
+    async def list_behind(self, request: Message, answer: Message) -> None:
+        """Add to the answer of `tools/list` what is behind mcpctl, as a search for it shows it."""
+        if not self._listed or "result" not in answer:
+            return
+        query = [f"{self._behind}:{name}" for name in self._listed]
+        params = {"name": "tool_discovery", "arguments": {"query": query, "maxResults": 50, "detail": "full"}}
+        meta = {"_meta": request["params"]["_meta"]} if "_meta" in request.get("params", {}) else {}
+        search = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": params | meta}
+        found = await self.ask(search).said.get()
+        for hit in found["result"]["structuredContent"]["results"]:
+            shown = {name: hit[name] for name in ("description", "inputSchema")}
+            answer["result"]["tools"].append({"name": hit["toolName"], **shown})
 
     def tell(self, message: Message) -> None:
         """Send a notification, or the answer to a request of the server's."""
@@ -161,8 +180,8 @@ class Process:
 class Bridge:
     """The HTTP endpoint."""
 
-    def __init__(self, command: Sequence[str], behind: str | None, trace: Path | None) -> None:
-        self._started = (command, behind, trace)
+    def __init__(self, options: argparse.Namespace) -> None:
+        self._options = options
         self._sessions: dict[str, Process] = {}
         self._shared: Process | None = None
         self._starting = asyncio.Lock()
@@ -202,20 +221,22 @@ class Bridge:
                 # A server may take the first request's era for that of its whole life.
                 meta = {META + "protocolVersion": MODERN, META + "clientCapabilities": {}}
                 first = {"jsonrpc": "2.0", "id": 0, "method": "server/discover", "params": {"_meta": meta}}
-                self._shared = await Process(*self._started).start()
+                self._shared = await Process(self._options).start()
                 await self._shared.ask(first).said.get()
         return await _answered(self._shared, message, modern=True)
 
     async def _initialize(self, message: Message) -> Response:
-        process = await Process(*self._started).start()
+        process = await Process(self._options).start()
         session = uuid.uuid4().hex
         self._sessions[session] = process
         response = await _answered(process, message, modern=False)
         response.headers["mcp-session-id"] = session
         return response
 
-    async def stop(self) -> None:
-        """End every process."""
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        """End every process at last."""
+        yield
         everyone = [*self._sessions.values(), *([self._shared] if self._shared else [])]
         await asyncio.gather(*(process.stop() for process in everyone))
 
@@ -235,6 +256,8 @@ async def _answered(process: Process, message: Message, *, modern: bool) -> Resp
     first = await exchange.said.get()
     if "method" in first:
         return _stream(_told(process, exchange, first))
+    if message["method"] == "tools/list":
+        await process.list_behind(message, first)
     return JSONResponse(first, STATUS.get(first.get("error", {}).get("code"), 200) if modern else 200)
 
 
@@ -268,21 +291,21 @@ def _error(id_: Any, code: int, message: str, status: int) -> Response:
 async def serve(bridge: Bridge) -> None:
     """Listen on a free port until a signal."""
     listening = socket.create_server(("127.0.0.1", 0))
-    app = Starlette(routes=[Route("/mcp", bridge.answer, methods=["GET", "POST", "DELETE"])])
+    app = Starlette(routes=[Route("/mcp", bridge.answer, methods=["GET", "POST", "DELETE"])], lifespan=bridge.lifespan)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)
     await server.serve(sockets=[listening])
-    await bridge.stop()
 
 
 async def main(arguments: Sequence[str]) -> None:
     """Listen before the command that is given."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--behind", metavar="NAME", help="the command is mcpctl serve, the server has this name there")
+    parser.add_argument("--listed", metavar="TOOL", action="append", default=[], help="show it in tools/list too")
     parser.add_argument("--trace", metavar="FILE", type=Path, help="write every line to and from the processes here")
     parser.add_argument("command", nargs="+")
     options = parser.parse_args(arguments)
-    await serve(Bridge(options.command, options.behind, options.trace))
+    await serve(Bridge(options))
 
 
 if __name__ == "__main__":

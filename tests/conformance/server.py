@@ -118,7 +118,7 @@ def _opened(state: str | None) -> Json:
 # ---- tools
 
 Tool = Callable[[Asked], Awaitable[list[Json]]]
-_tools: dict[str, tuple[types.Tool, Tool]] = {}
+TOOLS: dict[str, tuple[types.Tool, Tool]] = {}
 
 
 def tool(name: str, schema: Json | None = None) -> Callable[[Tool], Tool]:
@@ -127,7 +127,7 @@ def tool(name: str, schema: Json | None = None) -> Callable[[Tool], Tool]:
     def register(function: Tool) -> Tool:
         wanted = {"type": "object"} | (schema or {})
         described = {"name": name, "description": function.__doc__ or name, "inputSchema": wanted}
-        _tools[name] = types.Tool.model_validate(described), function
+        TOOLS[name] = types.Tool.model_validate(described), function
         return function
 
     return register
@@ -365,17 +365,17 @@ async def prompts_changed(asked: Asked) -> list[Json]:
 
 async def list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
     """Every tool, on one page."""
-    return types.ListToolsResult(tools=[definition for definition, _ in _tools.values()])
+    return types.ListToolsResult(tools=[definition for definition, _ in TOOLS.values()])
 
 
 async def call_tool(
     context: Context, params: types.CallToolRequestParams
 ) -> types.CallToolResult | types.InputRequiredResult:
     """Run a tool; what it raises is its error."""
-    if params.name not in _tools:
+    if params.name not in TOOLS:
         raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
     try:
-        content = await _tools[params.name][1](Asked(context, params.arguments or {}, params))
+        content = await TOOLS[params.name][1](Asked(context, params.arguments or {}, params))
     except InputNeeded as needed:
         return needed.result
     except MCPError:
