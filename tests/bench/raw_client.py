@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import scratch
 from tests.servers import command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +26,8 @@ UPSTREAM = [sys.executable, str(ROOT / "tests" / "bench" / "upstream.py")]
 COUNTER = command("counter")
 SDK_PROXY = [sys.executable, str(ROOT / "tests" / "bench" / "sdk_proxy.py")]
 MCPCTL = [sys.executable, "-m", "mcpctl"]
+FASTMCP = "fastmcp>=4,<5"
+"""The newest that can be installed: one whose requirements the package index does not have is passed over."""
 ERAS = ("legacy", "modern")
 
 _CLIENT = {"name": "bench", "version": "1"}
@@ -197,6 +200,20 @@ def serve(folder: Path, upstreams: Mapping[str, Sequence[str]]) -> Target:
 def sdk_proxy(upstreams: Mapping[str, Sequence[str]]) -> Target:
     """A plain proxy made of the MCP SDK's low-level server and its client."""
     return Target("SDK proxy", [*SDK_PROXY, json.dumps(upstreams)])
+
+
+def fastmcp(folder: Path, upstreams: Mapping[str, Sequence[str]]) -> Target:
+    """`fastmcp run` of a client's configuration, in an environment of its own, which is installed if need be."""
+    try:
+        installed = scratch.made(scratch.CACHE / "fastmcp", FASTMCP, lambda place: scratch.pip(place, FASTMCP))
+    except scratch.CannotInstall as reason:
+        raise Unavailable(f"FastMCP proxy: {reason}") from reason
+    folder.mkdir(mode=0o700)
+    servers = {name: {"command": command[0], "args": command[1:]} for name, command in upstreams.items()}
+    (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    command = [str(installed / "bin" / "fastmcp"), "run", str(folder / "servers.json"), "--no-banner"]
+    # A single server's tools keep their names there.
+    return Target("FastMCP proxy", command, proxy=False)
 
 
 def check(target: Target, era: str, probe: bytes) -> None:
