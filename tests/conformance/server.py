@@ -1,13 +1,15 @@
-"""The server that the official suite asks for, on the MCP SDK over stdio: `python -m tests.conformance.server`
+"""The server that the official suite asks for, on the MCP SDK over stdio: `python -m tests.conformance.server [ERA]`
 
-Its tools, resources and prompts have the names and answers that the suite's scenarios require. What a tool asks of the
-client it asks in the way of the client's era: by a request of its own, or by a result that requires input.
+It speaks both protocol eras, or with `legacy` or `modern` only that one. Its tools, resources and prompts have the
+names and answers that the suite's scenarios require. What a tool asks of the client it asks in the way of the client's
+era: by a request of its own, or by a result that requires input.
 """
 
 import base64
 import hashlib
 import hmac
 import json
+import sys
 import warnings
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -22,7 +24,7 @@ from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
 from mcp.shared.exceptions import MCPDeprecationWarning
-from mcp.shared.message import ServerMessageMetadata
+from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
 Json = dict[str, Any]
 Context = ServerRequestContext[Any, Any]
@@ -508,13 +510,38 @@ def server() -> Server[Any]:
     )
 
 
-async def main() -> None:
+_UNKNOWN = {
+    "legacy": ("server/discover", types.METHOD_NOT_FOUND, None),
+    "modern": ("initialize", types.UNSUPPORTED_PROTOCOL_VERSION, {"supported": [MODERN]}),
+}
+"""What a server of one era makes of the other's first request."""
+
+
+async def hear(read: Any, heard: Any, write: Any, era: str) -> None:
+    """Pass on what comes in, and refuse what a server of this era does not know."""
+    method, code, data = _UNKNOWN[era]
+    async with heard:
+        async for line in read:
+            message = getattr(line, "message", None)
+            if isinstance(message, types.JSONRPCRequest) and message.method == method:
+                error = types.ErrorData(code=code, message=f"This server is {era}", data=data)
+                await write.send(SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=message.id, error=error)))
+            else:
+                await heard.send(line)
+
+
+async def main(era: str) -> None:
     """Serve until stdin is closed."""
     offered = server()
     options = offered.create_initialization_options(NotificationOptions(tools_changed=True, prompts_changed=True))
-    async with stdio_server() as (read, write):
-        await offered.run(read, write, options)
+    async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
+        if era:
+            heard, taken = anyio.create_memory_object_stream[Any]()
+            tasks.start_soon(hear, read, heard, write, era)
+            await offered.run(taken, write, options)
+        else:
+            await offered.run(read, write, options)
 
 
 if __name__ == "__main__":
-    anyio.run(main)
+    anyio.run(main, "".join(sys.argv[1:]))

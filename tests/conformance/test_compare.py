@@ -54,10 +54,17 @@ def test_an_exception_is_for_its_own_checks_only() -> None:
     assert all(difference.reason is None for difference in other)
 
 
+def test_no_exception_covers_a_malformed_message_by_the_way() -> None:
+    malformed = key("prompts-a", compare.WIRE)
+    assert not Allowed("all", ["*"]).covers(SET, malformed)
+    assert Allowed("named", ["*"], [compare.WIRE]).covers(SET, malformed)
+
+
 def test_an_exception_that_nothing_needs_is_told() -> None:
     needed, unneeded = Allowed("a", ["prompts-*"]), Allowed("b", ["resources-*"])
     found = {SET: compare.differences({key("prompts-a", "list"): PASS}, {}, [needed, unneeded], SET)}
-    assert compare.unneeded([needed, unneeded], found) == [unneeded]
+    elsewhere = Allowed("c", ["prompts-*"], sets=["2025-11-25"])
+    assert compare.unneeded([needed, unneeded, elsewhere], found) == [unneeded]
 
 
 def test_the_output_of_the_suite_is_read(tmp_path: Path) -> None:
