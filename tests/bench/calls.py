@@ -31,6 +31,8 @@ class Figures:
     """What was measured of one target, in seconds."""
 
     sequential: list[float] = field(default_factory=list)
+    cpu: float = 0
+    """All of the sequential calls together, of the process itself."""
     pipelined: list[float] = field(default_factory=list)
     mb1: list[float] = field(default_factory=list)
     mb20: list[float] = field(default_factory=list)
@@ -58,7 +60,9 @@ class Bench:
     def sequential(self) -> None:
         """A block of small calls, one after the other."""
         lines = [self.call("echo", {"title": "Buy milk", "n": n}) for n in range(BLOCK)]
+        before = self.connection.cpu_s()
         self.figures.sequential += [self.one(line) for line in lines]
+        self.figures.cpu += self.connection.cpu_s() - before
 
     def pipelined(self) -> None:
         """A block of small calls, many at once; kept as calls per second."""
@@ -123,6 +127,8 @@ def row(name: str, figures: Figures, direct: Figures, serve: Figures | None) -> 
         "p99_ms": raw_client.percentile(figures.sequential, 0.99) * 1000,
         "added_p50_ms": None if added is None else added * 1000,
         "added_x_mcpctl": added / serve_added if added is not None and serve_added else None,
+        "cpu_us": figures.cpu / len(figures.sequential) * 1e6,
+        "cpu_x_mcpctl": figures.cpu / serve.cpu if serve and serve.cpu else None,
         "calls_per_s_32": per_s,
         "calls_32_vs_direct": per_s / raw_client.median(direct.pipelined),
         "calls_32_x_mcpctl": per_s / raw_client.median(serve.pipelined) if serve else None,

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 from tests import scratch
 from tests.servers import command
 
@@ -135,6 +137,11 @@ class Connection:
         self._words.seek(0)
         last = self._words.read().decode(errors="replace").strip().splitlines()[-1:] or ["nothing on stderr"]
         return Unavailable(f"{self.target.name} ended with status {self.process.returncode}: {last[0]}")
+
+    def cpu_s(self) -> float:
+        """The CPU that the process has taken so far, without what it started."""
+        used = psutil.Process(self.process.pid).cpu_times()
+        return float(used.user + used.system)
 
     def peak_mb(self) -> float | None:
         """The most memory the process has had so far; None where the system does not say."""
