@@ -219,8 +219,10 @@ def fastmcp(folder: Path, upstreams: Mapping[str, Sequence[str]]) -> Target:
     servers = {name: {"command": command[0], "args": command[1:]} for name, command in upstreams.items()}
     (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
     command = [str(installed / "bin" / "fastmcp"), "run", str(folder / "servers.json"), "--no-banner"]
+    [about] = installed.glob("lib/python*/site-packages/fastmcp-[0-9]*.dist-info")
+    version = about.name.split("-")[1].removesuffix(".dist")
     # A single server's tools keep their names there.
-    return Target("FastMCP proxy", command, proxy=False)
+    return Target(f"FastMCP {version} proxy", command, proxy=False)
 
 
 def check(target: Target, era: str, probe: bytes) -> None:

@@ -97,22 +97,23 @@ def upstreams(count: int) -> dict[str, list[str]]:
 def serve_cases(folder: Path) -> list[Case]:
     """`mcpctl serve`, the SDK proxy and FastMCP's, before 1 and 5 servers, in both eras."""
     fresh = (folder / f"home-{n}" for n in itertools.count())
-    peers: list[tuple[str, Callable[[int], Target]]] = [
-        (SERVE, lambda count: raw_client.serve(next(fresh), upstreams(count))),
-        ("SDK proxy", lambda count: raw_client.sdk_proxy(upstreams(count))),
-        ("FastMCP proxy", lambda count: raw_client.fastmcp(next(fresh), upstreams(count))),
+    peers: list[Callable[[int], Target]] = [
+        lambda count: raw_client.serve(next(fresh), upstreams(count)),
+        lambda count: raw_client.sdk_proxy(upstreams(count)),
+        lambda count: raw_client.fastmcp(next(fresh), upstreams(count)),
     ]
     listing = raw_client.request(1, "tools/list", {}, "legacy")
     cases: list[Case] = []
-    for name, peer in peers:
+    for peer in peers:
         try:
-            raw_client.check(peer(1), "legacy", listing)
+            target = peer(1)
+            raw_client.check(target, "legacy", listing)
         except Unavailable as reason:
             print(f"left out: {reason}", file=sys.stderr)
             continue
         for count, era in itertools.product((1, 5), ERAS):
             of = f", {count} behind, {era}"
-            cases.append(Case(name + of, lambda p=peer, c=count, e=era: until_listed(p(c), e), SERVE + of))  # type: ignore[misc]
+            cases.append(Case(target.name + of, lambda p=peer, c=count, e=era: until_listed(p(c), e), SERVE + of))  # type: ignore[misc]
     return cases
 
 
