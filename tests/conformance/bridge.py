@@ -21,7 +21,6 @@ import socket
 import sys
 import uuid
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -233,7 +232,7 @@ class Bridge:
         response.headers["mcp-session-id"] = session
         return response
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
         """End every process at last."""
         yield
