@@ -143,8 +143,10 @@ class Connection(ABC):
 
     def set_log_level(self, level: bytes, caller: Caller) -> None:
         """Tell an older server what to log, in JSON; one of 2026-07-28 is told with each request."""
-        if self.logs and not self.modern and level != self.log_level:
-            self.log_level = level
+        if level == self.log_level:
+            return
+        self.log_level = level
+        if self.logs and not self.modern:
             self.send(unanswered("logging/setLevel", {"level": level}, caller))
 
     def notify(self, method: str, params: Mapping[str, bytes]) -> None:
@@ -181,6 +183,8 @@ class Connection(ABC):
                 meta = {name: value for name, value in meta.items() if name not in _ENVELOPE}
         if self.modern and jsonrpc.VERSION_KEY not in meta:
             meta = {**meta, **envelope(exchange.caller)}
+            if self.log_level:
+                meta[jsonrpc.LOG_LEVEL_KEY] = self.log_level
         if not meta:
             return jsonrpc.object_of(exchange.params)
         return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})

@@ -18,7 +18,7 @@ from mcpctl.store.recorder import Json, OpenCall, Recorder
 _INTERRUPTED = "the session is ending before the tool has answered; the call may have taken effect"
 
 _CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
-_NOT_OPEN = "what this tool had asked is no longer open (it waits for ten minutes, once); call the tool again"
+_NOT_OPEN = "this requestState is not open (a tool's question waits for ten minutes, once); call the tool again"
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
 _MAX_PARENTS = 1000
@@ -70,6 +70,8 @@ class Execute:
         try:
             if state.startswith(HANDLE):
                 self._resume(call, state)
+            elif state and self._is_older(server):
+                call.reject(_NOT_OPEN)  # no server of its kind has given it
             else:
                 call.parent_id = self._parents.pop(_round(key, state, asked.extra.get("inputResponses", b"")), None)
                 self._begin(call)
@@ -109,10 +111,13 @@ class Execute:
         """Go on with a call that has waited for its client's answers."""
         parked = self.parking.resume(handle, f"{call.server}:{call.name}")
         if parked is None:
-            call.record_start(None)
-            call.refuse("failed", "not_open", _NOT_OPEN)
+            call.reject(_NOT_OPEN)
             return
         call.adopt(parked, self.catalog.find(call.server, call.name))
+
+    def _is_older(self, server: str) -> bool:
+        connection = self.upstreams[server].connection if server in self.upstreams else None
+        return connection is not None and not connection.modern
 
     def _give_up(self, parked: Parked) -> None:
         """Nobody came back: the server is told so."""
@@ -278,6 +283,13 @@ class Call:
             self.end()
         else:
             self._answer(refusals.result(message, self.asked.caller))
+
+    def reject(self, message: str) -> None:
+        """Answer a request that breaks the protocol with a JSON-RPC error."""
+        self.record_start(None)
+        error = jsonrpc.error_object(jsonrpc.INVALID_PARAMS, f"mcpctl: {message}")
+        self.finish("failed", error=error)
+        self._answer_error(error)
 
     def fail(self, failure: Failure) -> None:
         """Answer that the upstream gave no answer."""

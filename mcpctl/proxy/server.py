@@ -27,6 +27,8 @@ _LAST_S = 1.4
 _MAX_UNREAD = 16 << 20
 """Bytes the client may leave unread before no more of its requests are read."""
 
+_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
+"""What marks a request of 2026-07-28, whole or in part."""
 _SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """The levels of a log message, as RFC 5424 has them, the least severe first."""
 
@@ -119,14 +121,14 @@ class Server:
             self._error(id_, jsonrpc.INVALID_PARAMS, "params and its _meta must be objects")
             return
         caller = self._caller
-        if jsonrpc.VERSION_KEY in meta:
+        if not meta.keys().isdisjoint(_ENVELOPE) or method == "server/discover":
             modern = self._modern(id_, meta)
             if modern is None:
                 return
             caller = modern
         if method == "tools/call":
             self._tool_called(id_, caller, params, meta)
-        elif method == "initialize":
+        elif method == "initialize" and not caller.modern:
             self._initialize(id_, params)
         elif method == "logging/setLevel" and not caller.modern:
             self._set_log_level(id_, params.get("level", b""))
@@ -141,7 +143,10 @@ class Server:
 
     def _modern(self, id_: bytes, meta: dict[str, bytes]) -> Caller | None:
         """Who sends this 2026-07-28 request; None when its envelope is wrong, which has then been answered."""
-        version = meta[jsonrpc.VERSION_KEY]
+        version = meta.get(jsonrpc.VERSION_KEY, b"")
+        if not version:
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.VERSION_KEY}")
+            return None
         capabilities = meta.get(jsonrpc.CAPABILITIES_KEY, b"")
         info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
         if version != b'"%b"' % jsonrpc.MODERN_REVISION.encode():

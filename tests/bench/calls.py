@@ -1,7 +1,7 @@
 """What a call through a proxy costs: `python -m tests.bench.calls [--runs N] [--era legacy|modern] [--json]`
 
-Direct, through `mcpctl serve` with its records, and through a plain proxy made of the MCP SDK: the same upstream,
-the same client, one shuffled run. Compare the columns with each other; times are this machine's.
+Direct, through `mcpctl serve` with its records, through a plain proxy made of the MCP SDK, and through FastMCP's: the
+same upstream, the same client, one shuffled run. Compare the columns with each other; times are this machine's.
 """
 
 import argparse
@@ -31,6 +31,8 @@ class Figures:
     """What was measured of one target, in seconds."""
 
     sequential: list[float] = field(default_factory=list)
+    cpu: float = 0
+    """All of the sequential calls together, of the process itself."""
     pipelined: list[float] = field(default_factory=list)
     mb1: list[float] = field(default_factory=list)
     mb20: list[float] = field(default_factory=list)
@@ -58,7 +60,9 @@ class Bench:
     def sequential(self) -> None:
         """A block of small calls, one after the other."""
         lines = [self.call("echo", {"title": "Buy milk", "n": n}) for n in range(BLOCK)]
+        before = self.connection.cpu_s()
         self.figures.sequential += [self.one(line) for line in lines]
+        self.figures.cpu += self.connection.cpu_s() - before
 
     def pipelined(self) -> None:
         """A block of small calls, many at once; kept as calls per second."""
@@ -74,10 +78,11 @@ class Bench:
         self.figures.mb20.append(self.one(self.call("big", {"mb": 20})))
 
 
-def available(targets: Sequence[Target], era: str) -> Iterator[Target]:
+def available(targets: Sequence[Callable[[], Target]], era: str) -> Iterator[Target]:
     """The targets that work here; what is left out is told on stderr."""
-    for target in targets:
+    for make in targets:
         try:
+            target = make()
             raw_client.check(target, era, target.call(1, "echo", {"a": 1}, era))
         except Unavailable as reason:
             print(f"left out: {reason}", file=sys.stderr)
@@ -110,20 +115,23 @@ def measure(targets: Sequence[Target], runs: int, era: str) -> dict[str, Figures
         return {bench.connection.target.name: bench.figures for bench in benches}
 
 
-def row(name: str, figures: Figures, direct: Figures, sdk: Figures | None) -> dict[str, object]:
-    """The columns of one target."""
+def row(name: str, figures: Figures, direct: Figures, serve: Figures | None) -> dict[str, object]:
+    """The columns of one target; `x_mcpctl` is how many times what `mcpctl serve` takes."""
     p50, floor = raw_client.median(figures.sequential), raw_client.median(direct.sequential)
     per_s, big = raw_client.median(figures.pipelined), raw_client.median(figures.mb20)
     added = p50 - floor if figures is not direct else None
-    sdk_added = raw_client.median(sdk.sequential) - floor if sdk else None
+    serve_added = raw_client.median(serve.sequential) - floor if serve else None
     return {
         "target": name,
         "p50_ms": p50 * 1000,
         "p99_ms": raw_client.percentile(figures.sequential, 0.99) * 1000,
         "added_p50_ms": None if added is None else added * 1000,
-        "added_vs_sdk": added / sdk_added if added is not None and sdk_added else None,
+        "added_x_mcpctl": added / serve_added if added is not None and serve_added else None,
+        "cpu_us": figures.cpu / len(figures.sequential) * 1e6,
+        "cpu_x_mcpctl": figures.cpu / serve.cpu if serve and serve.cpu else None,
         "calls_per_s_32": per_s,
         "calls_32_vs_direct": per_s / raw_client.median(direct.pipelined),
+        "calls_32_x_mcpctl": per_s / raw_client.median(serve.pipelined) if serve else None,
         "mb1_ms": raw_client.median(figures.mb1) * 1000,
         "mb20_ms": big * 1000,
         "mb20_vs_direct": big / raw_client.median(direct.mb20),
@@ -144,16 +152,18 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="mcpctl-bench-") as folder:
             up = {"up": UPSTREAM}
             direct = Target("direct", UPSTREAM, proxy=False)
-            targets = [
-                direct,
-                *available([raw_client.serve(Path(folder, "home"), up), raw_client.sdk_proxy(up)], options.era),
+            peers: list[Callable[[], Target]] = [
+                lambda: raw_client.serve(Path(folder, "home"), up),
+                lambda: raw_client.sdk_proxy(up),
+                lambda: raw_client.fastmcp(Path(folder, "fastmcp"), up),
             ]
+            targets = [direct, *available(peers, options.era)]
             with raw_client.within(60 + options.runs / 10, "the whole run"):
                 figures = measure(targets, options.runs, options.era)
     except Unavailable as reason:
         print(f"stopped: {reason}", file=sys.stderr)
         return 1
-    rows = [row(name, taken, figures["direct"], figures.get("SDK proxy")) for name, taken in figures.items()]
+    rows = [row(name, taken, figures["direct"], figures.get("mcpctl serve")) for name, taken in figures.items()]
     about = {"runs": options.runs, "era": options.era, "python": sys.version.split()[0]}
     print(json.dumps({**about, "targets": rows}, indent=2) if options.json else raw_client.table(rows))
     return 0

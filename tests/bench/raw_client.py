@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
+
+from tests import scratch
 from tests.servers import command
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +28,8 @@ UPSTREAM = [sys.executable, str(ROOT / "tests" / "bench" / "upstream.py")]
 COUNTER = command("counter")
 SDK_PROXY = [sys.executable, str(ROOT / "tests" / "bench" / "sdk_proxy.py")]
 MCPCTL = [sys.executable, "-m", "mcpctl"]
+FASTMCP = "fastmcp>=4,<5"
+"""The newest that can be installed: one whose requirements the package index does not have is passed over."""
 ERAS = ("legacy", "modern")
 
 _CLIENT = {"name": "bench", "version": "1"}
@@ -133,6 +138,11 @@ class Connection:
         last = self._words.read().decode(errors="replace").strip().splitlines()[-1:] or ["nothing on stderr"]
         return Unavailable(f"{self.target.name} ended with status {self.process.returncode}: {last[0]}")
 
+    def cpu_s(self) -> float:
+        """The CPU that the process has taken so far, without what it started."""
+        used = psutil.Process(self.process.pid).cpu_times()
+        return float(used.user + used.system)
+
     def peak_mb(self) -> float | None:
         """The most memory the process has had so far; None where the system does not say."""
         with contextlib.suppress(OSError):
@@ -197,6 +207,22 @@ def serve(folder: Path, upstreams: Mapping[str, Sequence[str]]) -> Target:
 def sdk_proxy(upstreams: Mapping[str, Sequence[str]]) -> Target:
     """A plain proxy made of the MCP SDK's low-level server and its client."""
     return Target("SDK proxy", [*SDK_PROXY, json.dumps(upstreams)])
+
+
+def fastmcp(folder: Path, upstreams: Mapping[str, Sequence[str]]) -> Target:
+    """`fastmcp run` of a client's configuration, in an environment of its own, which is installed if need be."""
+    try:
+        installed = scratch.made(scratch.CACHE / "fastmcp", FASTMCP, lambda place: scratch.pip(place, FASTMCP))
+    except scratch.CannotInstall as reason:
+        raise Unavailable(f"FastMCP proxy: {reason}") from reason
+    folder.mkdir(mode=0o700)
+    servers = {name: {"command": command[0], "args": command[1:]} for name, command in upstreams.items()}
+    (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+    command = [str(installed / "bin" / "fastmcp"), "run", str(folder / "servers.json"), "--no-banner"]
+    [about] = installed.glob("lib/python*/site-packages/fastmcp-[0-9]*.dist-info")
+    version = about.name.split("-")[1].removesuffix(".dist")
+    # A single server's tools keep their names there.
+    return Target(f"FastMCP {version} proxy", command, proxy=False)
 
 
 def check(target: Target, era: str, probe: bytes) -> None:

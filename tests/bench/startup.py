@@ -1,6 +1,7 @@
 """What starting costs: `python -m tests.bench.startup [--runs N] [--calls N] [--json]`
 
-`serve`: from spawn until `tools/list` is answered, on a fresh home. Commands: the whole process, wall clock and CPU.
+`serve`, a plain proxy made of the MCP SDK, and FastMCP's: from spawn until `tools/list` is answered, `serve` on a fresh
+home; `x_mcpctl` is how many times what it takes. Commands: the whole process, wall clock and CPU.
 All against `python -c pass` in the same interpreter, interleaved and shuffled. Compare the ratios; times are this
 machine's.
 """
@@ -34,6 +35,7 @@ READERS = (
     "tools ls --json",
 )
 BARE = "python -c pass"
+SERVE = "mcpctl serve"
 
 Sample = tuple[float, float | None]
 """Seconds of wall clock, and of CPU where the process ends by itself."""
@@ -45,6 +47,8 @@ class Case:
 
     name: str
     run: Callable[[], Sample]
+    ours: str = ""
+    """The case of mcpctl's that this one is to be compared with."""
     samples: list[Sample] = field(default_factory=list)
 
     @property
@@ -102,28 +106,25 @@ def upstreams(count: int) -> dict[str, list[str]]:
 
 
 def serve_cases(folder: Path) -> list[Case]:
-    """`mcpctl serve` and the SDK proxy, before 1 and 5 servers, in both eras."""
+    """`mcpctl serve`, the SDK proxy and FastMCP's, before 1 and 5 servers, in both eras."""
     fresh = (folder / f"home-{n}" for n in itertools.count())
-
-    def serve(count: int, era: str) -> Sample:
-        return until_listed(raw_client.serve(next(fresh), upstreams(count)), era)
-
-    def sdk(count: int, era: str) -> Sample:
-        return until_listed(raw_client.sdk_proxy(upstreams(count)), era)
-
+    peers: list[Callable[[int], Target]] = [
+        lambda count: raw_client.serve(next(fresh), upstreams(count)),
+        lambda count: raw_client.sdk_proxy(upstreams(count)),
+        lambda count: raw_client.fastmcp(next(fresh), upstreams(count)),
+    ]
     listing = raw_client.request(1, "tools/list", {}, "legacy")
     cases: list[Case] = []
-    for name, run, target in (
-        ("mcpctl serve", serve, raw_client.serve(next(fresh), upstreams(1))),
-        ("SDK proxy", sdk, raw_client.sdk_proxy(upstreams(1))),
-    ):
+    for peer in peers:
         try:
+            target = peer(1)
             raw_client.check(target, "legacy", listing)
         except Unavailable as reason:
             print(f"left out: {reason}", file=sys.stderr)
             continue
         for count, era in itertools.product((1, 5), ERAS):
-            cases.append(Case(f"{name}, {count} behind, {era}", lambda run=run, c=count, e=era: run(c, e)))  # type: ignore[misc]
+            of = f", {count} behind, {era}"
+            cases.append(Case(target.name + of, lambda p=peer, c=count, e=era: until_listed(p(c), e), SERVE + of))  # type: ignore[misc]
     return cases
 
 
@@ -162,12 +163,13 @@ def command_cases(folder: Path, calls: int) -> list[Case]:
     return cases
 
 
-def row(case: Case, bare: Case) -> dict[str, object]:
+def row(case: Case, bare: Case, ours: Case | None) -> dict[str, object]:
     """The columns of one case."""
     return {
         "what": case.name,
         "wall_ms": case.wall * 1000,
         "wall_vs_python": case.wall / bare.wall,
+        "x_mcpctl": case.wall / ours.wall if ours else None,
         "cpu_ms": None if case.cpu is None else case.cpu * 1000,
         "cpu_vs_python": case.cpu / bare.cpu if case.cpu is not None and bare.cpu else None,
     }
@@ -190,7 +192,8 @@ def main() -> int:
     except Unavailable as reason:
         print(f"stopped: {reason}", file=sys.stderr)
         return 1
-    rows = [row(case, bare) for case in cases]
+    named = {case.name: case for case in cases}
+    rows = [row(case, bare, named.get(case.ours)) for case in cases]
     about = {"runs": options.runs, "calls": options.calls, "python": sys.version.split()[0]}
     print(json.dumps({**about, "cases": rows}, indent=2) if options.json else raw_client.table(rows))
     return 0

@@ -173,7 +173,10 @@ def test_a_question_is_answered_once(start: START) -> None:
     retry = {"inputResponses": dict.fromkeys(result["inputRequests"], ANSWERS[ELICIT])}
     state = result["requestState"]
     assert not client.answer(begin(client, arguments, requestState=state, **retry)).json["result"].get("isError")
-    assert "no longer open" in client.answer(begin(client, arguments, requestState=state, **retry)).text
+    for wrong in (state, state + "x", "x" + state):
+        error = client.answer(begin(client, arguments, requestState=wrong, **retry)).json["error"]
+        assert error["code"] == -32602
+        assert "not open" in error["message"]
 
 
 def test_what_was_not_answered_is_asked_again(start: START) -> None:

@@ -98,8 +98,18 @@ def test_discover_tells_the_modern_revision_and_what_is_there(modern: Client) ->
     assert found["_meta"][META + "serverInfo"]["name"] == "mcpctl"
 
 
-def test_discover_without_an_envelope_is_not_known(legacy: Client) -> None:
-    assert error(legacy, "server/discover")["code"] == -32601
+def test_discover_without_an_envelope_is_wrong(legacy: Client) -> None:
+    assert error(legacy, "server/discover")["code"] == -32602
+
+
+def test_half_an_envelope_is_wrong_and_executes_nothing(legacy: Client) -> None:
+    meta = {META + "clientCapabilities": {}}
+    params = {"name": "tool_execute", "arguments": {"toolKey": "a:b"}, "_meta": meta}
+    assert error(legacy, "tools/call", params)["code"] == -32602
+
+
+def test_a_handshake_with_an_envelope_is_not_known(modern: Client) -> None:
+    assert error(modern, "initialize")["code"] == -32601
 
 
 @pytest.mark.parametrize("version", ["2025-11-25", "2027-01-01", "", 7, None])
@@ -348,7 +358,7 @@ def test_stdout_carries_only_protocol_though_servers_are_chatty(serve: Serve) ->
     client.call("exits:anything")
     client.discover("works")
     client.end_input()
-    assert client.rest() == []
+    assert {json.loads(line)["method"] for line in client.rest()} <= {"notifications/message"}
     assert client.stderr == ""
 
 

@@ -1,0 +1,1 @@
+"""The official conformance suite, run on request: `python -m tests.conformance`"""
