@@ -14,7 +14,7 @@ from mcpctl import posix
 from mcpctl.errors import Unusable, warn
 from mcpctl.models import Progress, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import journal, lines
+from mcpctl.store import journal, lines, wal
 
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 4 << 20
@@ -155,7 +155,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _attached(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=10, isolation_level=None)
     try:
-        db.execute("PRAGMA journal_mode = WAL")
+        wal.switch_on(db)
         db.execute("PRAGMA synchronous = NORMAL")
         return _prepared(db)
     except BaseException:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, cannot_write, private_dir
+from mcpctl.store import wal
 
 STEPS = (
     ("settings", "CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
@@ -117,7 +118,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
     try:
         if writable:
-            db.execute("PRAGMA journal_mode = WAL")
+            wal.switch_on(db)
             db.execute("PRAGMA synchronous = NORMAL")
             migrate(db)
         return db
