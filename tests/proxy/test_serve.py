@@ -103,7 +103,7 @@ def test_discover_without_an_envelope_is_wrong(legacy: Client) -> None:
 
 
 def test_half_an_envelope_is_wrong_and_executes_nothing(legacy: Client) -> None:
-    meta = {META + "clientCapabilities": {}}
+    meta: dict[str, Any] = {META + "clientCapabilities": {}}
     params = {"name": "tool_execute", "arguments": {"toolKey": "a:b"}, "_meta": meta}
     assert error(legacy, "tools/call", params)["code"] == -32602
 
