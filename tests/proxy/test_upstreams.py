@@ -281,9 +281,12 @@ def test_a_server_that_reads_nothing_delays_no_other(tmp_path: Path, serve: Serv
 
 
 def test_a_list_is_paged_through_to_its_end(serve: Serve, mcpctl: Mcpctl) -> None:
-    client = serve({"pages": command("pages", 95)})
-    assert client.discover("pages:tool_94")["results"][0]["toolKey"] == "pages:tool_94"
-    assert mcpctl("tools", "ls", "--count").out == "96\n"
+    client = serve({"pages": command("pages", 9_998), "counter": command("counter")})
+    client.discover("anything")
+    until("the list", lambda: client.discover("pages:tool_9997")["results"][0]["toolKey"] == "pages:tool_9997")
+    assert client.call("pages:tool_9000").text == "tool_9000"
+    assert client.call("counter:count").json["result"]["content"]
+    assert mcpctl("tools", "ls", "--server", "pages", "--count").out == "10000\n"
 
 
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
@@ -304,15 +307,20 @@ def test_a_tool_that_a_server_adds_can_be_called_at_once(revision: str, serve: S
     assert client.call("pages:tool_3").text == "tool_3"
 
 
-def test_a_tool_that_a_server_announces_is_found(serve: Serve) -> None:
-    client = serve({"pages": command("pages", 3)})
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
+def test_what_a_server_announces_is_found_or_gone_within_a_second(serve: Serve, revision: str) -> None:
+    client = serve({"pages": command("pages", 3)}, revision=revision)
     client.discover("anything")
+
+    def found(name: str) -> bool:
+        return name in {each["toolName"] for each in client.discover(f"pages:{name}")["results"]}
+
     assert client.call("pages:grow").text == "tool_3"
-
-    def first() -> str:
-        return str(client.discover("pages:tool_3")["results"][0]["toolKey"])
-
-    until("the tool to be found", lambda: first() == "pages:tool_3")
+    until("the tool to be found", lambda: found("tool_3"), 1)
+    assert found("tool_0")
+    in_flight = client.start_call("pages:shrink")
+    until("the tool to be gone", lambda: not found("tool_0"), 1)
+    assert client.answer(in_flight).text == "shrunk"
 
 
 def test_a_tool_that_is_not_known_is_looked_up_once_and_refused(tmp_path: Path, serve: Serve) -> None:

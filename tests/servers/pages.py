@@ -1,6 +1,7 @@
-"""`pages.py N`: N tools, tool_0 to tool_N-1, and `grow`, which adds the next; ten tools a page."""
+"""`pages.py N`: N tools, tool_0 to tool_N-1, ten a page; `grow` adds the next, `shrink` takes tool_0 away."""
 
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ def notify(method: str, **params: Any) -> None:
 
 def add_tool() -> str:
     """One more tool; its name."""
-    name = f"tool_{len(server.tools) - 1}"
+    name = f"tool_{len(server.tools) - 2}"
     server.tool({"name": name, "description": f"Number {name[5:]}.", "inputSchema": {"type": "object"}})(
         lambda request: text(name)
     )
@@ -32,11 +33,24 @@ def add_tool() -> str:
 def grow(request: Request) -> Json:
     """Adds a tool; told to everybody in the older era, to those who listen in the newer."""
     name = add_tool()
+    announce(request)
+    return text(name)
+
+
+@server.tool({"name": "shrink", "description": "Takes tool_0 away.", "inputSchema": {"type": "object"}})
+def shrink(request: Request) -> None:
+    """Says so before it answers, and answers late."""
+    del server.tools["tool_0"]
+    announce(request)
+    threading.Timer(0.3, request.answer, [text("shrunk")]).start()
+
+
+def announce(request: Request) -> None:
+    """Tell that the tools have changed."""
     if not request.modern:
         notify("notifications/tools/list_changed")
     for stream in streams:
         notify("notifications/tools/list_changed", _meta={SUBSCRIPTION: stream})
-    return text(name)
 
 
 def listen(request: Request) -> None:

@@ -30,8 +30,8 @@ def test_the_tools_of_every_server_are_listed_and_then_known(mcpctl: Mcpctl, pat
 
 def test_pages_are_read_to_the_end(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"pages": server("pages", 25)})
-    assert mcpctl("tools", "refresh", "--fields", "tools").out == "26\n"
-    assert mcpctl("tools", "ls", "--count").out == "26\n"
+    assert mcpctl("tools", "refresh", "--fields", "tools").out == "27\n"
+    assert mcpctl("tools", "ls", "--count").out == "27\n"
 
 
 def test_only_the_named_servers_are_asked(mcpctl: Mcpctl, paths: Paths) -> None:
