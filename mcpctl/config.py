@@ -142,8 +142,9 @@ def load(path: Path) -> Config:
         raise Unusable(f"cannot read {path}: {error}", "make it a readable UTF-8 file", "config_unreadable") from error
     try:
         document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise Unusable(f"{path}: {error}", "mend the TOML there", code="config_syntax") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        what = "it is nested too deep" if isinstance(error, RecursionError) else error
+        raise Unusable(f"{path}: {what}", "mend the TOML there", code="config_syntax") from error
     return _checked(path, document)
 
 

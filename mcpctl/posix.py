@@ -6,7 +6,7 @@ import functools
 import os
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,19 +69,23 @@ def signal_group(group: int, number: int) -> bool:
     return True
 
 
-def detached(leader: int) -> dict[int, str]:
-    """What `leader` and its children started in groups of their own, by pid and name (Linux; elsewhere none)."""
+def detached(leaders: Collection[int]) -> dict[int, dict[int, str]]:
+    """What each leader and its children started in groups of their own: pids and names (Linux; elsewhere none)."""
     parents: dict[int, int] = {}
-    names: dict[int, str] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
+    outside: dict[int, tuple[int, str]] = {}
+    for folder in Path("/proc").glob("[0-9]*") if leaders else ():
         with contextlib.suppress(OSError, ValueError, IndexError):
             # "pid (name) state ppid pgrp …"; the name may hold anything, parentheses included
             before, _, after = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
             pid = int(folder.name)
             parents[pid] = int(after.split()[1])
-            if int(after.split()[2]) != leader:
-                names[pid] = before.partition("(")[2]
-    return {pid: name for pid, name in names.items() if _descends(pid, leader, parents)}
+            outside[pid] = int(after.split()[2]), before.partition("(")[2]
+    return {
+        leader: {
+            pid: name for pid, (group, name) in outside.items() if group != leader and _descends(pid, leader, parents)
+        }
+        for leader in leaders
+    }
 
 
 def is_running(pid: int) -> bool:

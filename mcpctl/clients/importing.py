@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import config, servers
-from mcpctl.clients import preview, reading
+from mcpctl.clients import known, preview, reading
 from mcpctl.clients.entries import Table, is_mcpctl, table_of
 from mcpctl.clients.known import CLIENTS
 from mcpctl.clients.reading import Entry, File
@@ -97,6 +97,8 @@ class _Merged:
         name = self._free_name(entry.name, server)
         if name != self._prefix + entry.name:
             notes.insert(0, f"named {name}, since a name has only letters, digits, '_' and '-'")
+        if entry.project and not known.project_of(entry.file.path):
+            notes.append(f"it was for the project {entry.project} alone")
         action, why = self._action(name, server)
         if action in ("added", "replaced"):
             self.changes[name] = table

@@ -8,7 +8,7 @@ from typing import Any
 
 from mcpctl.clients import jsonc, known
 from mcpctl.clients.known import CLIENTS, Client
-from mcpctl.errors import NotFound, Unusable, did_you_mean
+from mcpctl.errors import NotFound, Unusable, did_you_mean, warn
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,16 @@ class Entry:
 
 
 def files(source: str | None) -> list[File]:
-    """The files that `--from` names, those that exist; all clients' without one. Raises `NotFound`."""
+    """The files that `--from` names, those that exist; the user's own of all clients without one. Raises `NotFound`.
+
+    What lies in the current folder may be a stranger's, and would be started by the next `serve`: it must be named.
+    """
     if source is None:
-        return [file for client in CLIENTS.values() for file in _existing(client)]
+        found = [file for client in CLIENTS.values() for file in _existing(client)]
+        for file in found:
+            if known.project_of(file.path):
+                warn(f"{file.path} is a project's and is left out; import it with: --from {file.path}")
+        return [file for file in found if not known.project_of(file.path)]
     if source in CLIENTS:
         client = CLIENTS[source]
         found = list(_existing(client))
@@ -89,9 +96,10 @@ def _document(path: Path) -> Any:
         return jsonc.decoded(data) if data.strip() else {}
     except UnicodeDecodeError as error:
         raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "client_config") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         kind = "TOML" if path.suffix == ".toml" else "JSON"
-        raise Unusable(f"{path}: {error}", f"mend the {kind} there", "client_config_syntax") from error
+        what = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise Unusable(f"{path}: {what}", f"mend the {kind} there", "client_config_syntax") from error
 
 
 def _sections(document: dict[str, Any]) -> Iterator[tuple[Any, Path | None]]:

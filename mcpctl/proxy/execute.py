@@ -64,6 +64,11 @@ class Execute:
         except ValueError as error:
             asked.answer(asked, refusals.result(str(error), asked.caller))
             return
+        if asked.id in self.in_flight:
+            asked.answer_error(
+                asked, jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
+            )
+            return
         server, _, name = key.partition(":")
         call = Call(self, asked, server, name, passed)
         state = asked.extra.get("requestState", b"")
@@ -96,7 +101,7 @@ class Execute:
 
     def asked_by(self, connection: Connection) -> "Call | None":
         """The call that a server's question is about: its latest, since the protocol does not say which."""
-        calls = (call for call in reversed(self.in_flight.values()) if call.connection is connection)
+        calls = (call for call in reversed(self.in_flight.values()) if call.is_with(connection))
         return next(calls, None)
 
     def goes_on_with(self, call: "Call", result: bytes) -> None:
@@ -109,6 +114,9 @@ class Execute:
 
     def _resume(self, call: "Call", handle: bytes) -> None:
         """Go on with a call that has waited for its client's answers."""
+        if not asked_for_object(call.asked.extra.get("inputResponses", b"{}")):
+            call.reject("inputResponses must be an object")
+            return
         parked = self.parking.resume(handle, f"{call.server}:{call.name}")
         if parked is None:
             call.reject(_NOT_OPEN)
@@ -212,6 +220,11 @@ class Call:
         )  # fmt: skip
         self.record_id = self._record.id
 
+    def is_with(self, connection: Connection) -> bool:
+        """Whether a server is at work on it, over this connection."""
+        exchange = self._exchange
+        return exchange is not None and connection.pending.get(exchange.id) is exchange
+
     @property
     def connection(self) -> Connection | None:
         """The connection that it went to, if it was sent."""
@@ -239,8 +252,6 @@ class Call:
             self.record_start(None)
         if self._exchange:
             self._execute.upstreams[self.server].cancel(self._exchange, params)
-        for question in self._waiting:
-            self._execute.questions.withdraw(question, {})
         self.finish("cancelled")
         self.end()
 
@@ -309,6 +320,9 @@ class Call:
     def end(self) -> None:
         """Nothing more is owed to the client."""
         self.done = True
+        for question in self._waiting:
+            self._execute.questions.withdraw(question, {})
+        self._waiting.clear()
         execute = self._execute
         if execute.in_flight.get(self.asked.id) is self:
             del execute.in_flight[self.asked.id]
@@ -372,10 +386,8 @@ class Call:
             if self.done:
                 return
             if error:
-                said = msgspec.json.decode(error, type=dict[str, msgspec.Raw]).get("message", msgspec.Raw(b"null"))
-                self.refuse(
-                    "failed", "not_answered", f"the client did not answer what the tool asked: {bytes(said).decode()}"
-                )
+                said = translate.message_of(error)
+                self.refuse("failed", "not_answered", f"the client did not answer what the tool asked: {said}")
                 return
             responses[key] = result
             if len(responses) == wanted:
@@ -417,6 +429,15 @@ def _round(key: str, state: bytes, asked: bytes) -> bytes:
     """What an answer that wants input and the request that brings it have in common."""
     names = b"" if state else b",".join(sorted(name.encode() for name in jsonrpc.members(asked or b"{}")))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
+
+
+def asked_for_object(text: bytes) -> bool:
+    """Whether it is a JSON object."""
+    try:
+        jsonrpc.members(text)
+    except jsonrpc.Malformed:
+        return False
+    return True
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:

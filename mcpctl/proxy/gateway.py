@@ -7,6 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from mcpctl import posix
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
@@ -230,7 +231,9 @@ class Gateway:
         self.recorder.close()
         for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*(upstream.stop() for upstream in self.upstreams.values()))
+        # One look at the process table for all of them: each takes its time.
+        outside = posix.detached([pid for upstream in self.upstreams.values() for pid in upstream.pids])
+        await asyncio.gather(*(upstream.stop(outside) for upstream in self.upstreams.values()))
 
 
 def _unanswerable(connection: Connection, message: jsonrpc.Message) -> None:

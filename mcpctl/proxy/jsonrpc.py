@@ -3,6 +3,7 @@
 https://www.jsonrpc.org/specification, and the envelope of MCP 2026-07-28 in a request's `_meta`.
 """
 
+import codecs
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -87,6 +88,27 @@ def items(text: bytes | Raw) -> list[bytes]:
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         data = bytes(text)
         return [data[start:end] for start, end in _parts(data, b"[")]
+
+
+_CHECKED_AT_ONCE = 1 << 20
+
+
+def well_formed(line: bytes | bytearray) -> bytes | bytearray:
+    """The line without a byte order mark, each byte that is no UTF-8 as U+FFFD.
+
+    A long one is checked in pieces, so that it is in memory once.
+    """
+    if line.isascii():
+        return line
+    line = line.removeprefix(codecs.BOM_UTF8)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for start in range(0, len(line), _CHECKED_AT_ONCE):
+            decoder.decode(line[start : start + _CHECKED_AT_ONCE])
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return line.decode("utf-8", "replace").encode()
+    return line
 
 
 def is_id(raw: Raw) -> bool:

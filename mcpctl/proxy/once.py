@@ -76,7 +76,7 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> R
         fail(_failure(code, message, key, loaded))
 
     def error(_: Asked, raw: bytes) -> None:
-        fail(_tool_error(key, _error_text(raw)))
+        fail(_tool_error(key, translate.message_of(raw)))
 
     def answered(_: Asked, raw: Json) -> None:
         if not answer.done():
@@ -161,14 +161,6 @@ def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
 
 def _tool_error(key: str, said: str) -> UpstreamFailed:
     return UpstreamFailed(f"{key} answered with an error: {said}", f"see: mcpctl tools show {key}", "tool_error")
-
-
-def _error_text(raw: bytes) -> str:
-    try:
-        found = msgspec.json.decode(raw)
-    except msgspec.MsgspecError:
-        return raw.decode("utf-8", "replace")
-    return str(found.get("message", found)) if isinstance(found, Mapping) else str(found)
 
 
 def _content(raw: bytes) -> Sequence[Any]:

@@ -1,10 +1,13 @@
 """Lines in and out of file descriptors on the event loop, without copying more than once and without ever blocking."""
 
+import array
 import asyncio
 import contextlib
+import fcntl
 import os
 import select
 import stat
+import termios
 from collections import deque
 from collections.abc import Callable, Iterable
 
@@ -14,6 +17,7 @@ Line = bytes | bytearray
 
 _READ = 1 << 18
 _SMALL = 1 << 14
+_LONGEST_LINE = 256 << 20
 _PIPE_PIECE = select.PIPE_BUF
 """What a pipe that polls writable takes without blocking (POSIX, `write`), and less than any socket's."""
 
@@ -84,9 +88,15 @@ class LineReader:
         self._open = False
 
     def drain(self) -> None:
-        """Take what is there already, from a descriptor that does not block."""
+        """Take what is there at this moment, and not what is written meanwhile."""
+        if self._fd < 0:
+            return
         with contextlib.suppress(OSError):
-            while self._fd >= 0 and (data := os.read(self._fd, _READ)):
+            there = array.array("i", [0])
+            fcntl.ioctl(self._fd, termios.FIONREAD, there)
+            left = there[0]
+            while left > 0 and (data := os.read(self._fd, min(left, _READ))):
+                left -= len(data)
                 self._split(data)
 
     def close(self) -> None:
@@ -122,6 +132,11 @@ class LineReader:
         self._partial += rest
         if whole:
             self._turn.take(whole, self._on_line)
+        if len(self._partial) > _LONGEST_LINE:
+            # Nobody means a line like this, and whoever writes it may never end it.
+            warn(f"a line of more than {_LONGEST_LINE >> 20} MB is not read to its end")
+            self._partial = bytearray()
+            self._ended()
 
     def _ended(self) -> None:
         last = self._partial

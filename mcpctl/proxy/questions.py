@@ -60,7 +60,9 @@ class Questions:
     def ask(
         self, method: str, params: bytes, answered: Answered, connection: Connection | None = None, id_: bytes = b""
     ) -> bytes:
-        """Ask the client; the id that the question has there."""
+        """Ask the client; the id that the question has there. The oldest of very many is given up."""
+        if len(self._sent) >= _MAX_OPEN:
+            self.withdraw(next(iter(self._sent)), {})
         self._last += 1
         ours = b'"mcpctl-%d"' % self._last
         self._sent[ours] = _Sent(answered, connection, id_)

@@ -57,6 +57,7 @@ class Server:
         self._caller = Caller(jsonrpc.LEGACY_REVISIONS[-1])
         self._modern_callers: dict[bytes, Caller] = {}
         self._warm = False
+        self._initialized = False
         gateway.from_upstream = self._from_upstream
         self._out = Writer(stdout, gateway.turn, self.ending.set, inherited=True)
         gateway.to_client = self._out.write
@@ -172,6 +173,7 @@ class Server:
         capabilities = params.get("capabilities", b"{}")
         info = params.get("clientInfo", b"")
         self._caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
+        self._initialized = True
         self.gateway.recorder.client = self._caller.client
         self._out.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers)))
 
@@ -272,7 +274,7 @@ class Server:
             # Without a level in its request, a client of 2026-07-28 wants to hear nothing.
             wanted = _severity(call.asked.meta.get(jsonrpc.LOG_LEVEL_KEY, b""))
         else:
-            wanted = _severity(self.gateway.log_level) or 0 if self._caller.info else None
+            wanted = _severity(self.gateway.log_level) or 0 if self._initialized else None
         level = _severity(_members(raw).get("level", b""))
         if wanted is not None and level is not None and level >= wanted:
             self._tell("notifications/message", bytes(raw))
@@ -289,7 +291,7 @@ class Server:
             call.ask(question)
         elif call is None and parked:
             parked.add(question)
-        elif not caller.modern and caller.info:
+        elif not caller.modern and self._initialized and self._out.pending <= _MAX_UNREAD:
             self.gateway.questions.forward(connection, message)
         else:
             self._cannot_be_asked(question)

@@ -1,7 +1,6 @@
 """A server that is a process: its pipes, what it was asked and has not answered, and its certain end."""
 
 import asyncio
-import codecs
 import contextlib
 import os
 import signal
@@ -17,9 +16,9 @@ from mcpctl.store.redact import mask
 
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200
+_MAX_UNREAD = 16 << 20
 _MOST_LINES = 100_000
 """The longest message that is printed over several lines."""
-_CHECKED_AT_ONCE = 1 << 20
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
 _LOOK_S = 0.02
@@ -75,8 +74,9 @@ class Stdio(Connection):
         return mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
 
     def write(self, line: bytes, exchange: Exchange | None = None) -> None:
-        """Send a line that is complete already."""
-        self._writer.write(line)
+        """Send a line that is complete already. A server that reads nothing is not answered without end."""
+        if exchange or self._writer.pending <= _MAX_UNREAD:
+            self._writer.write(line)
 
     async def stop(self) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
@@ -100,9 +100,8 @@ class Stdio(Connection):
         return True
 
     def _line(self, line: Line) -> None:
-        if not line.isascii():
-            # Invalid UTF-8 would end the client's whole connection, and with it every other server's calls.
-            line = _utf8(line.removeprefix(codecs.BOM_UTF8))
+        # Invalid UTF-8 would end the client's whole connection, and with it every other server's calls.
+        line = jsonrpc.well_formed(line)
         try:
             message = jsonrpc.decode(line)
         except jsonrpc.Malformed:
@@ -126,13 +125,14 @@ class Stdio(Connection):
                 self._received(jsonrpc.decode(whole))
                 return
         try:
-            batch = [jsonrpc.decode(item) for item in jsonrpc.items(line)]
+            batch = jsonrpc.items(line)
         except jsonrpc.Malformed:
             # The fault of many servers, and harmless.
             self.chatter = self.chatter or line[:_CHATTER_KEPT]
             return
-        for message in batch:
-            self._received(message)
+        for item in batch:
+            with contextlib.suppress(Exception):  # one bad item costs no other its answer
+                self._received(jsonrpc.decode(item))
 
     def _read_stderr(self) -> None:
         try:
@@ -164,11 +164,12 @@ class Stdio(Connection):
         self._ending = self._loop.create_task(self.stop())
 
     def _exited(self) -> None:
-        self._reader.drain()
-        self._read_stderr()
         self.exit_status = self._process.wait()
+        # First of all: a child of its that goes on writing would be read for ever.
         if posix.signal_group(self.pid, signal.SIGTERM):
             self._ending_group = self._loop.create_task(self._end_group())
+        self._reader.drain()
+        self._read_stderr()
         self._writer.close()
         self._reader.close()
         self._loop.remove_reader(self._stderr_pipe.fileno())
@@ -196,15 +197,3 @@ class Stdio(Connection):
         else:
             how = f"exit status {status}"
         return f"{how}; its last words: {self.last_words}" if self.last_words else how
-
-
-def _utf8(line: Line) -> Line:
-    """The line, each byte that is no UTF-8 as U+FFFD. A long one is checked in pieces: it is in memory once."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for start in range(0, len(line), _CHECKED_AT_ONCE):
-            decoder.decode(line[start : start + _CHECKED_AT_ONCE])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return line.decode("utf-8", "replace").encode()
-    return line

@@ -87,6 +87,15 @@ def with_data(error: bytes, text: str) -> bytes:
     return jsonrpc.object_of({**found, "data": msgspec.json.encode({"help": text})})
 
 
+def message_of(error: bytes) -> str:
+    """What an error says; of one that is no error object, all of it."""
+    try:
+        found = msgspec.json.decode(error)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        found = error.decode("utf-8", "replace")
+    return str(found.get("message", found) if isinstance(found, dict) else found)[:500]
+
+
 def text_of(result: bytes) -> str:
     """The text blocks of a result, joined by newlines."""
     try:

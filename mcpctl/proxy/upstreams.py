@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import importlib
 import math
 import re
 import select
 import sys
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,16 +19,18 @@ from mcpctl import posix
 from mcpctl.config import CannotLaunch, Server, endpoint, launch
 from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer, askable, unanswered
+from mcpctl.proxy.connection import LISTEN, Caller, Connection, Exchange, NoAnswer, askable
 from mcpctl.proxy.pipes import Turn
-from mcpctl.proxy.remote import Remote
 from mcpctl.proxy.stdio import Stdio
 
 _PROBE_S = 2.0
 _MAX_BACKOFF_S = 60.0
 _MAX_PAGES = 1000
 _BETWEEN_LISTS_S = 0.2
+_MAX_BETWEEN_LISTS_S = 30.0
+_FIRST_LISTEN_S = 1.0
 _LONGEST_SAID = 500
+_KNOWS_NOT = re.compile(r"HTTP 4(00|04|05|06|15)\b")
 # Whatever else a server says of what it can do, odd types included, is not looked at.
 _ANNOUNCES = re.compile(rb'"tools"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
 
@@ -87,6 +90,8 @@ class Upstream:
         self._starting: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._list_again = False
+        self._listed: asyncio.Future[None] | None = None
+        """What those wait for who want the next list to be complete."""
         self._failures = 0
         self._not_before = 0.0
 
@@ -140,18 +145,24 @@ class Upstream:
     async def refresh(self, caller: Caller) -> None:
         """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`."""
         connection = await self.connected(caller)
-        if self._listing is None or self._listing.done():
-            self._listing = asyncio.create_task(self._list(connection, caller))
-        await asyncio.shield(self._listing)
+        self._list_in_background(connection, caller)
+        if self._listed is None:
+            self._listed = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._listed)
 
-    async def stop(self) -> None:
-        """End every process it has started."""
+    @property
+    def pids(self) -> list[int]:
+        """Its running processes."""
+        return [each.pid for each in self._live if isinstance(each, Stdio)]
+
+    async def stop(self, outside: Mapping[int, Mapping[int, str]]) -> None:
+        """End every process it has started; `outside` has, by process, those that have detached themselves from it."""
         if self._starting:
             self._starting.cancel()
-        await asyncio.gather(*map(self._stop, list(self._live)))
+        lives = [(each, outside.get(each.pid, {}) if isinstance(each, Stdio) else {}) for each in self._live]
+        await asyncio.gather(*(self._stop(each, left) for each, left in lives))
 
-    async def _stop(self, connection: Connection) -> None:
-        outside = posix.detached(connection.pid) if isinstance(connection, Stdio) else {}
+    async def _stop(self, connection: Connection, outside: Mapping[int, str]) -> None:
         await connection.stop()
         for pid, name in outside.items():
             if posix.is_running(pid):
@@ -205,10 +216,21 @@ class Upstream:
             self._listen(connection, caller)
         self._list_in_background(connection, caller)
 
-    def _listen(self, connection: Connection, caller: Caller) -> None:
-        """Ask to be told of changed tools; the answer comes when there is nothing more to tell."""
+    def _listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
+        """Ask to be told of changed tools, and again when that ends: the answer says only that nothing more comes."""
+
+        def ended(_: Any) -> None:
+            asyncio.get_running_loop().call_later(wait, again)
+
+        def again() -> None:
+            if connection is self._connection:
+                self._list_in_background(connection, caller)
+                self._listen(connection, caller, min(2 * wait, _MAX_BACKOFF_S))
+
         wanted = {"notifications": b'{"toolsListChanged":true}'}
-        connection.send(unanswered("subscriptions/listen", wanted, caller))
+        connection.send(
+            Exchange(LISTEN, wanted, {}, caller, on_result=ended, on_error=lambda _: None, on_failure=ended)
+        )
 
     def _heard(self) -> str:
         said = next((c.last_words for c in self._live if c.last_words), "")
@@ -236,26 +258,31 @@ class Upstream:
 
     async def _connect(self, caller: Caller) -> Connection:
         if caller.modern and self._events.known_era(self) is not False:
-            connection = self._open()
+            connection = await self._open()
             modern = await self._probe(connection, caller)
-            self._events.era_found(self, modern)
+            if modern is not None:
+                self._events.era_found(self, modern)
             if modern:
                 return connection
             # What an old server makes of an unknown first request is anyone's guess: a fresh one is not.
             await connection.stop()
-        connection = self._open()
+        connection = await self._open()
         await self._handshake(connection, caller)
         return connection
 
-    def _open(self) -> Connection:
-        connection: Connection
-        if self.server.url:
-            where = endpoint(self.server, self._config_path)
-            connection = Remote(self.server, where, on_message=self._message, on_gone=self._gone)
-        else:
-            connection = self._spawn()
-        self._live.add(connection)
-        return connection
+    async def _open(self) -> Connection:
+        if not self.server.url:
+            connection: Connection = self._spawn()
+            self._live.add(connection)
+            return connection
+        where = endpoint(self.server, self._config_path)
+        await asyncio.to_thread(importlib.import_module, "mcpctl.proxy.remote")
+        from mcpctl.proxy.remote import TRANSPORTS
+
+        remote = TRANSPORTS[where.transport](self.server, where, on_message=self._message, on_gone=self._gone)
+        self._live.add(remote)
+        await remote.ready()
+        return remote
 
     def _spawn(self) -> Stdio:
         return Stdio(
@@ -266,18 +293,18 @@ class Upstream:
             on_stderr=self._stderr if self._verbose else lambda _: None,
         )
 
-    async def _probe(self, connection: Connection, caller: Caller) -> bool:
+    async def _probe(self, connection: Connection, caller: Caller) -> bool | None:
+        """Whether it speaks 2026-07-28; None when that could not be found out."""
         connection.modern = True
         try:
             async with asyncio.timeout(_PROBE_S):
                 result = await connection.ask("server/discover", {}, caller)
             answer = msgspec.json.decode(result, type=_Discovered)
+        except NoAnswer as error:
+            # Only what the server itself says tells what it speaks: not a network, and not one who guards it.
+            return False if error.error or not self.server.url or _KNOWS_NOT.match(str(error)) else None
         except (TimeoutError, msgspec.MsgspecError):
-            return False
-        except NoAnswer:
-            if self.server.url and connection.hung_up:
-                raise  # it cannot be reached, which says nothing of what it speaks
-            return False
+            return None if self.server.url else False
         connection.revision = jsonrpc.MODERN_REVISION
         connection.announces = _ANNOUNCES.search(bytes(answer.capabilities)) is not None
         return jsonrpc.MODERN_REVISION in answer.supportedVersions
@@ -358,12 +385,30 @@ class Upstream:
         self._listing.add_done_callback(_ignore_failure)
 
     async def _list_until_settled(self, connection: Connection, caller: Caller | None) -> None:
-        self._list_again = True
-        while self._list_again:
+        wait = _BETWEEN_LISTS_S
+        while True:
             self._list_again = False
-            await self._list(connection, caller or Caller(connection.revision))
-            if self._list_again:
-                await asyncio.sleep(_BETWEEN_LISTS_S)
+            await self._list_once(connection, caller or Caller(connection.revision))
+            if not self._list_again or connection is not self._connection:
+                return
+            # A server may say so with every list: then less and less often.
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
+
+    async def _list_once(self, connection: Connection, caller: Caller) -> None:
+        """List, and tell those who wait for it."""
+        failure: Exception | None = None
+        try:
+            await self._list(connection, caller)
+        except Exception as error:
+            failure = error
+        waiting, self._listed = self._listed, None
+        if waiting and not waiting.done():
+            if failure:
+                waiting.set_exception(failure)
+                waiting.exception()  # those who waited may have gone
+            else:
+                waiting.set_result(None)
 
     async def _list(self, connection: Connection, caller: Caller) -> None:
         seconds = self.server.start_timeout_s or None

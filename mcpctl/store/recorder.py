@@ -59,6 +59,7 @@ class Recorder:
         self._journal: Journal | None = None
         self._redactor: Redactor | None = None
         self._warned = False
+        self._closed = False
         self._lines: list[bytes] = []
 
     def call_started(
@@ -160,8 +161,9 @@ class Recorder:
             self._failed(error)
 
     def close(self) -> None:
-        """End the session on record, if it ever began."""
+        """End the session on record, if it ever began; nothing is recorded after it."""
         self.flush()
+        self._closed = True
         if self._journal:
             now = clock.now()
             try:
@@ -171,7 +173,7 @@ class Recorder:
             self._journal = None
 
     def _session(self) -> str:
-        if self._journal is None:
+        if self._journal is None and not self._closed:
             self._open()
         return self.session_id
 

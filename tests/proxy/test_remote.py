@@ -19,6 +19,7 @@ from tests.servers.web import ODD
 pytestmark = pytest.mark.process
 
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
+SENT = "The call was sent and may have taken effect; it was not sent again"
 TRANSPORTS = pytest.mark.parametrize("name", ["http", "sse", "json"])
 
 
@@ -113,26 +114,46 @@ def test_a_call_that_is_taken_back_is_taken_back_there(clients: dict[str, Client
     ("tool", "told"),
     [
         ("busy", "server 'raw': HTTP 503 Service Unavailable: try later, api_key=***"),
-        ("page", "server 'raw': its answer is no JSON-RPC message"),
+        ("page", "server 'raw': its answer is no JSON-RPC message but text/html"),
         ("rubbish", "server 'raw': its answer is no JSON-RPC message"),
-        ("nan", "server 'raw': its answer has numbers that JSON does not have (NaN, Infinity)"),
+        ("gzip", "server 'raw': its answer is compressed in a way that it is not. " + SENT),
     ],
 )
 def test_an_answer_that_is_none_is_told_in_words(clients: dict[str, Client], tool: str, told: str) -> None:
     assert clients[LATEST].call(f"raw:{tool}").text == f"mcpctl: {told}"
 
 
-def test_an_error_of_the_server_stays_one_whatever_its_status(clients: dict[str, Client]) -> None:
-    error = clients[LATEST].call("raw:error").json["error"]
-    assert error == {"code": -32050, "message": "no", "data": {"a": [1.0]}}
+def test_arguments_reach_the_server_as_the_bytes_they_were(clients: dict[str, Client]) -> None:
+    arguments = b'{"a":1e999, "b":1.50,"a":12345678901234567890123,"c":"\\ud800"}'
+    assert arguments.decode() in clients[LATEST].call("raw:sent", arguments).text
 
 
-def test_a_number_that_http_cannot_carry_is_refused_and_not_changed(clients: dict[str, Client]) -> None:
-    answer = clients[LATEST].call("http:echo", b'{"a":1e999}')
-    assert "cannot be sent over HTTP" in answer.text
-    assert clients[LATEST].call("http:echo", b'{"a":1e99}').json["result"]["structuredContent"]["arguments"] == {
-        "a": 1e99
-    }
+@pytest.mark.parametrize("tool", ["no_id", "other_id"])
+def test_what_is_in_the_response_is_the_answer_whatever_its_id(clients: dict[str, Client], tool: str) -> None:
+    assert clients[LATEST].call(f"raw:{tool}").json["result"] == json.loads(ODD)
+
+
+@pytest.mark.parametrize("tool", ["error", "not_found", "about_a_session"])
+def test_an_error_of_the_server_stays_one_whatever_its_status(clients: dict[str, Client], tool: str) -> None:
+    client = clients[LATEST]
+    waiting = client.start_call("raw:slow")
+    error = client.call(f"raw:{tool}").json["error"]
+    assert (error["code"], error["data"]) == (-32050, {"a": [1.0]})
+    assert client.answer(waiting).json["result"] == json.loads(ODD)
+
+
+def test_redirects_on_the_same_origin_are_followed_and_others_named(address: str, home: Path, mcpctl: Mcpctl) -> None:
+    write_config(home, {"near": {"url": f"{address}/moved"}, "far": {"url": f"{address}/gone"}})
+    assert mcpctl("tools", "call", "near:odd", "--json").json == json.loads(ODD)
+    told = mcpctl("servers", "check", "far").err
+    assert "it redirects to http://elsewhere.invalid/mcp; write that as its url" in told
+
+
+def test_a_message_of_3_mb_passes_both_ways(clients: dict[str, Client]) -> None:
+    text = "x" * 3_000_000
+    for name in ("http", "sse"):
+        result = clients[LATEST].call(f"{name}:echo", {"text": text}, timeout=60).json["result"]
+        assert result["structuredContent"]["arguments"] == {"text": text}
 
 
 def test_a_parameter_that_the_schema_names_a_header_is_sent_as_one(clients: dict[str, Client]) -> None:
@@ -171,12 +192,13 @@ def test_a_server_that_goes_away_and_comes_back_is_connected_anew(serve: Serve, 
                 until("it to be tried again", lambda name=name: not client.call(f"{name}:echo").is_error)
 
 
-def test_a_session_that_the_server_has_forgotten_is_opened_again_and_the_call_sent(serve: Serve) -> None:
+def test_a_session_that_the_server_has_forgotten_is_opened_again_and_every_call_sent(serve: Serve) -> None:
     with web() as address:
         client = serve(entries(address, "http"))
         client.call("http:echo")
     with web("--port", address.rpartition(":")[2]):
-        assert not client.call("http:echo").is_error
+        ids = [client.start_call("http:echo") for _ in range(20)]
+        assert [client.answer(id_).is_error for id_ in ids] == [False] * 20
 
 
 # ---- what is told

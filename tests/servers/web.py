@@ -20,13 +20,26 @@ from mcp.server.sse import SseServerTransport
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 ODD = '{"content":[{"type":"odd","n":123456789012345678901234567890,"f":1.50,"x":null}],"x-vendor":{"a":[]}}'
-RAW = ("odd", "busy", "page", "rubbish", "nan", "error")
+RAW = (
+    "odd",
+    "busy",
+    "page",
+    "rubbish",
+    "gzip",
+    "error",
+    "not_found",
+    "about_a_session",
+    "no_id",
+    "other_id",
+    "sent",
+    "slow",
+)
 
 
 class Web:
@@ -119,6 +132,32 @@ class Gate:
         await (answer or self.app)(scope, receive, send)
 
 
+REFUSED = {"error": (400, "no"), "not_found": (404, "no"), "about_a_session": (400, "no such chat session: 42")}
+
+
+async def called(name: str, id_: str, body: bytes) -> Response:
+    """What `tools/call` of /raw answers, by the tool's name."""
+    if name == "busy":
+        return PlainTextResponse("try later, api_key=abc123", 503)
+    if name == "page":
+        return Response("<html>nothing here</html>", media_type="text/html")
+    if name == "rubbish":
+        return Response("{", media_type="application/json")
+    if name == "gzip":
+        return Response("{}", media_type="application/json", headers={"content-encoding": "gzip"})
+    if name in REFUSED:
+        status, said = REFUSED[name]
+        error = f'{{"jsonrpc":"2.0","id":{id_},"error":{{"code":-32050,"message":"{said}","data":{{"a":[1.0]}}}}}}'
+        return Response(error, status, media_type="application/json")
+    result = ODD
+    if name == "sent":
+        result = json.dumps({"content": [{"type": "text", "text": body.decode()}]})
+    if name == "slow":
+        await anyio.sleep(0.2)
+    id_ = {"no_id": "null", "other_id": '"x"'}.get(name, id_)
+    return Response(f'{{"jsonrpc":"2.0","id":{id_},"result":{result}}}', media_type="application/json")
+
+
 async def raw(request: Request) -> Response:
     """Answers that no SDK would give, as the name of the tool wants them."""
     message = await request.json()
@@ -131,19 +170,7 @@ async def raw(request: Request) -> Response:
     elif message["method"] == "tools/list":
         result = json.dumps({"tools": [{"name": name} for name in RAW]})
     elif message["method"] == "tools/call":
-        name = message["params"]["name"]
-        if name == "busy":
-            return PlainTextResponse("try later, api_key=abc123", 503)
-        if name == "page":
-            return Response("<html>nothing here</html>", media_type="text/html")
-        if name == "rubbish":
-            return Response("{", media_type="application/json")
-        if name == "nan":
-            return Response(f'{{"jsonrpc":"2.0","id":{id_},"result":{{"x":NaN}}}}', media_type="application/json")
-        if name == "error":
-            error = f'{{"jsonrpc":"2.0","id":{id_},"error":{{"code":-32050,"message":"no","data":{{"a":[1.0]}}}}}}'
-            return Response(error, 400, media_type="application/json")
-        result = ODD
+        return await called(message["params"]["name"], id_, await request.body())
     elif message["method"] == "server/discover":
         return PlainTextResponse("what?", 400)
     return Response(f'{{"jsonrpc":"2.0","id":{id_},"result":{result}}}', media_type="application/json")
@@ -173,7 +200,11 @@ def main() -> None:
         **inner, "legacy": Gate(inner["legacy"], legacy=True), "token": Gate(inner["token"], token="secret"),
         "sse": Web().sse(),
     }  # fmt: skip
-    routes = [Route("/raw", raw, methods=["POST"]), *(Mount(f"/{name}", app) for name, app in gates.items())]
+    moved = [
+        Route("/moved", lambda _: RedirectResponse("/raw", 307), methods=["POST"]),
+        Route("/gone", lambda _: RedirectResponse("http://elsewhere.invalid/mcp?token=x", 308), methods=["POST"]),
+    ]
+    routes = [Route("/raw", raw, methods=["POST"]), *moved, *(Mount(f"/{name}", app) for name, app in gates.items())]
     listening = socket.create_server(("127.0.0.1", given.port))
     print(f"{'https' if given.cert else 'http'}://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(

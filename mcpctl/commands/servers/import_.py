@@ -37,8 +37,8 @@ def import_(
     """Take over the servers that other MCP clients have.
 
     Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. Without
-    --from, every one that is found here, in your home and in the current folder. A FILE is JSON (comments and trailing
-    commas allowed) or Codex's TOML.
+    --from, your own files of every one; those of the project in the current folder only when the client or the file is
+    named. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
     Nothing is overwritten without --replace, and what mcpctl cannot do as the client did is said. If something could
     not be imported, the rest is, and the exit status is 5; nothing is printed then but what failed. With --json and

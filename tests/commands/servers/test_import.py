@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import tomllib
+import tracemalloc
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -253,12 +254,28 @@ def test_other_clients_are_read_from_where_they_keep_theirs(
 
 def test_without_a_name_every_client_that_is_here_is_read_and_said(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     claude = put("claude_desktop_config.json", user / ".config/Claude/claude_desktop_config.json")
-    cursor = put("cursor.mcp.json", user / "project/.cursor/mcp.json")
+    cursor = put("cursor.mcp.json", user / ".cursor/mcp.json")
     ran = mcpctl("servers", "import", tty=True)
     assert f"read {claude}, {cursor}" in ran.err
-    assert set(imported(paths)) == {
-        "filesystem", "brave-search", "GitHub-work", "notion", "postgres", "linear", "scripts",
-    }  # fmt: skip
+    assert {"filesystem", "brave-search", "GitHub-work", "notion", "postgres"} <= set(imported(paths))
+
+
+def test_a_projects_file_is_taken_only_when_it_is_named(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    file = put("project.mcp.json", user / "project/.mcp.json")
+    ran = mcpctl("servers", "import")
+    assert f"{file} is a project's and is left out; import it with: --from {file}" in ran.err
+    assert not paths.config.exists()
+    assert mcpctl("servers", "import", "--from", str(file)).code == 0
+    assert "api" in imported(paths)
+
+
+def test_a_large_file_costs_little_more_than_its_size(mcpctl: Mcpctl, tmp_path: Path) -> None:
+    file = tmp_path / "large.json"
+    file.write_text(json.dumps({"mcpServers": {"ok": {"command": "x"}}, "pad": "z" * 5_000_000}) + "// end")
+    tracemalloc.start()
+    assert mcpctl("servers", "import", "--from", str(file), "--dry-run").code == 0
+    assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    tracemalloc.stop()
 
 
 def test_with_no_client_there_is_nothing_to_do(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -304,7 +321,7 @@ def test_importing_again_changes_nothing(mcpctl: Mcpctl, user: Path, paths: Path
 def test_comments_and_order_of_a_hand_written_file_are_kept(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     by_hand(paths, HAND_WRITTEN)
     put("cursor.mcp.json", user / "project/.cursor/mcp.json")
-    mcpctl("servers", "import")
+    mcpctl("servers", "import", "--from", "cursor")
     assert paths.config.read_text(encoding="utf-8").startswith(HAND_WRITTEN)
     assert list(imported(paths)) == ["zeta", "alpha", "notion", "postgres", "linear", "scripts"]
 
