@@ -99,6 +99,11 @@ class Config:
         return self.servers[name]
 
 
+def is_sse(url: str) -> bool:
+    """Whether an address that says no more is one of the older transport: by custom those end in /sse."""
+    return re.search(r"/sse/?(?:\?|\Z)", url) is not None
+
+
 def no_server(name: str, known: Iterable[str]) -> NotFound:
     """The failure for a name that no server has."""
     hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")

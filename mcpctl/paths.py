@@ -47,18 +47,18 @@ def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[
     )
 
 
-def private_dir(path: Path) -> Path:
+_ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
+
+
+def private_dir(path: Path, hint: str = _ELSEWHERE) -> Path:
     """`path` as a folder that exists and is its owner's alone."""
     try:
         for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write(path, error, hint) from error
     return path
-
-
-_ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
 
 
 def cannot_write(path: Path, error: OSError, hint: str = _ELSEWHERE) -> Unusable:
@@ -78,4 +78,7 @@ def _base(env: Mapping[str, str], kind: str) -> Path:
     import platformdirs
 
     folder = platformdirs.user_data_path if kind == "data" else platformdirs.user_config_path
-    return folder("mcpctl", appauthor=False)
+    try:
+        return folder("mcpctl", appauthor=False)
+    except RuntimeError as error:
+        raise Unusable("there is no telling where your home is", "set HOME, or MCPCTL_HOME", "no_home") from error

@@ -179,6 +179,8 @@ def enable(path: Path, name: str, enabled: bool) -> None:
 def entry(given: Mapping[str, Any]) -> dict[str, Any]:
     """The table of a new entry, only what was given; raises `WrongUsage` when it could not be used."""
     table = {name: value for name, value in given.items() if value not in (None, "", [], {})}
+    if "transport" not in table and config.is_sse(str(table.get("url", ""))):
+        table["transport"] = "sse"
     try:
         config.check_server("new", table)
     except ValueError as error:
@@ -236,7 +238,7 @@ def _taken_after(table: Any) -> list[Any]:
 def _edit(path: Path, change: Callable[[Any], None]) -> None:
     """Lock, read, change, write beside, fsync, rename: edits at once lose nothing, a crash leaves a whole file."""
     path = path.resolve()
-    private_dir(path.parent)
+    private_dir(path.parent, _ELSEWHERE)
     try:
         fd = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:

@@ -6,6 +6,7 @@ import pytest
 
 from mcpctl import paths
 from mcpctl.errors import Unusable
+from tests.conftest import Mcpctl
 
 HOME = {"MCPCTL_HOME": "/h"}
 
@@ -60,3 +61,14 @@ def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
     for folder in (tmp_path / "file", tmp_path / "file" / "x"):
         with pytest.raises(Unusable, match="cannot write"):
             paths.private_dir(folder)
+
+
+def test_without_a_home_it_is_said_what_to_set(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MCPCTL_HOME")
+
+    def nowhere(*_: object, **__: object) -> Path:
+        raise RuntimeError("could not determine the home directory")
+
+    monkeypatch.setattr("platformdirs.user_config_path", nowhere)
+    ran = mcpctl("servers", "ls", "--json")
+    assert (ran.code, ran.error["code"], ran.error["hint"]) == (5, "no_home", "set HOME, or MCPCTL_HOME")

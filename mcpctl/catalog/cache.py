@@ -169,7 +169,8 @@ def _usable(server: str, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
         if name:
             named.setdefault(name, text)
     if lost := len(definitions) - len(named):
-        warn(f"server '{server}' lists {lost} tools without a usable name of their own; they are left out")
+        tools = "a tool" if lost == 1 else f"{lost} tools"
+        warn(f"server '{server}' lists {tools} without a usable name of its own: left out")
     return list(named.items())
 
 

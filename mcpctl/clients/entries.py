@@ -107,7 +107,7 @@ def _kind(left: Table, texts: Texts) -> str:
         raise CannotTake(f"its type is {said}, but it has a {'url' if 'url' in left else 'command'}")
     if "command" in left:
         return "stdio"
-    if not kind and re.search(r"/sse/?(?:\?|\Z)", str(left["url"])):
+    if not kind and config.is_sse(str(left["url"])):
         texts.note("taken for an SSE server, by its url")
         return "sse"
     return kind or "http"

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,8 @@ from mcpctl.catalog.odd import oddities
 from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.once import CALLER, told
 from mcpctl.proxy.stdio import Stdio
@@ -50,7 +52,7 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[
 
     async def one(name: str, upstream: Upstream) -> None:
         async with at_once:
-            rows[name] = await _looked_at(upstream, gateway.asked_for)
+            rows[name] = await _looked_at(upstream, gateway)
         one_done()
 
     try:
@@ -61,8 +63,8 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[
     return rows
 
 
-async def _looked_at(upstream: Upstream, listed: Mapping[str, Sequence[bytes]]) -> Row:
-    name, server = upstream.name, upstream.server
+async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
+    name, server, listed = upstream.name, upstream.server, gateway.asked_for
     began = time.monotonic()
     problems: list[str] = []
     status = "ok"
@@ -72,10 +74,13 @@ async def _looked_at(upstream: Upstream, listed: Mapping[str, Sequence[bytes]]) 
         problems.append(str(error))
         status = "failed"
     connection = upstream.connection
+    tools = gateway.status(name)["tools"]
     total_s = time.monotonic() - began
     if isinstance(connection, Stdio) and connection.chatter:
         said = connection.chatter.decode("utf-8", "replace")
         problems.append(f"it writes to stdout what is no message: {said!r}; logs belong on stderr")
+    if connection and status == "ok":
+        problems += _remarks(connection, listed[name])
     problems += oddities(listed[name])
     return _row(
         name,
@@ -83,11 +88,19 @@ async def _looked_at(upstream: Upstream, listed: Mapping[str, Sequence[bytes]]) 
         transport=server.transport if server.url else "stdio",
         implementation=_implementation(connection.server_info) if connection else None,
         revision=connection.revision if connection else None,
-        tools=len(listed[name]) if status == "ok" else None,
+        tools=tools if status == "ok" else None,
         connect_ms=round(upstream.start_s * 1000) if connection else None,
         list_ms=round((total_s - upstream.start_s) * 1000) if status == "ok" else None,
         problems=problems,
     )
+
+
+def _remarks(connection: Connection, listed: Sequence[bytes]) -> Iterator[str]:
+    known = (*jsonrpc.LEGACY_REVISIONS, jsonrpc.MODERN_REVISION)
+    if connection.revision not in known:
+        yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
+    if not listed:
+        yield "it lists no tools"
 
 
 def _row(name: str, **found: Any) -> Row:

@@ -15,7 +15,10 @@ def run(paths: Paths, *, verbose: bool = False) -> None:
     loaded = config.load(paths.config)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
-    if sys.stdin.isatty():
+    if sys.stdin is None:
+        # Closed by whoever started us: whatever is opened next would take its place.
+        os.open(os.devnull, os.O_RDONLY)
+    elif sys.stdin.isatty():
         warn("serving on this terminal: an MCP client is meant to start this and speak JSON-RPC; end it with Ctrl-D")
     # stdout carries protocol and nothing else: whatever else would print there goes to stderr.
     stdout = os.dup(1)

@@ -76,6 +76,7 @@ class Remote(Connection):
         self._server = server
         self._where = where
         self._why = ""
+        self._has_answered = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._posts: dict[int, asyncio.Task[None]] = {}
         self._opening = self._loop.create_task(self._open(), name="open")
@@ -134,6 +135,13 @@ class Remote(Connection):
             except Exception:
                 pass  # it will forget us by itself
             self._is_gone(f"the connection was lost: {self.how_it_ended()}")
+
+    def _other_transport(self, response: httpx2.Response) -> str:
+        """What to try where the address is one, but not of this transport."""
+        if self._has_answered or response.status_code not in (400, 404, 405, 406):
+            return ""
+        other = "sse" if self._where.transport == "http" else "http"
+        return f'; is the path right? If it speaks the other transport, write transport = "{other}"'
 
     # ---- what the transports do differently
 
@@ -222,6 +230,7 @@ class Remote(Connection):
             messages = [jsonrpc.decode(item) for item in items]
         except jsonrpc.Malformed:
             return False
+        self._has_answered = True
         for message in messages:
             if message.method is None and asked and not self._is_pending(message):
                 # Some servers answer with no id, or another: what is in its response is its answer.
@@ -274,7 +283,7 @@ class Remote(Connection):
         elif had_session and _is_no_session(status, body):
             raise Failed("no_session", said)
         elif not error or asked is None:
-            raise Failed("http_error", said)
+            raise Failed("http_error", said + self._other_transport(response))
         else:
             self._take(body, asked)
 
@@ -561,7 +570,7 @@ def _detail(response: httpx2.Response, body: bytes) -> str:
     except (ValueError, AttributeError, RecursionError):
         pass  # no JSON object: the text itself
     text = "" if str(text).lstrip().startswith("<") else " ".join(str(text).split())
-    return f": {mask(text)[:_LONGEST_SAID]}" if text else ""
+    return f": {mask(text)[:_LONGEST_SAID]}" if text and text != response.reason_phrase else ""
 
 
 async def _mirrored(line: bytes, exchange: Exchange | None, *, modern: bool) -> dict[str, str]:

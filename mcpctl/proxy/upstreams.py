@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import importlib
 import math
+import os
 import re
 import select
 import sys
@@ -186,7 +187,9 @@ class Upstream:
         except TimeoutError:
             self._did_not_start(f"no answer within {self.server.start_timeout_s:g} s" + self._heard())
         except FileNotFoundError as error:
-            self._did_not_start(f"no such command on the PATH: {error.filename!r}")
+            self._did_not_start(_no_command(str(error.filename)))
+        except PermissionError as error:
+            self._did_not_start(_no_program(str(error.filename)))
         except OSError as error:
             what = f": {error.filename!r}" if error.filename else ""
             self._did_not_start(f"{error.strerror or error}{what}")
@@ -432,6 +435,22 @@ class Upstream:
                 break
             cursor = following
         return definitions
+
+
+def _no_command(name: str) -> str:
+    if os.sep not in name:
+        if " " in name.strip():
+            return f"no such command: {name!r}; write its first word as command and the rest as args"
+        return f"no such command on the PATH: {name!r}; install it, or write its absolute path"
+    if Path(name).exists():
+        return f"what its first line names to run it is not there: {name!r}"
+    return f"there is no file {name!r}"
+
+
+def _no_program(name: str) -> str:
+    if Path(name).is_dir():
+        return f"its command is a folder: {name!r}"
+    return f"its command may not be executed: {name!r}; if it is a program: chmod +x"
 
 
 def _ignore_failure(task: asyncio.Task[None]) -> None:

@@ -245,7 +245,10 @@ def test_a_token_that_is_right_lets_us_in(
     [
         ("http://127.0.0.1:9/mcp", "nothing listens there (connection refused)"),
         ("http://nowhere.invalid/mcp", "no such host"),
-        ("{address}/nowhere", "404"),
+        (
+            "{address}/nowhere",
+            "HTTP 404 Not Found; is the path right? If it speaks the other transport, write transport =",
+        ),
         ("{https}/http/mcp", "TLS: no encrypted connection comes about"),
     ],
 )

@@ -53,6 +53,10 @@ def failures(rows: Sequence[Row]) -> None:
             output.say(f"{row['server']}: {problem}")
     failed = [row for row in rows if row["status"] == "failed"]
     if failed:
-        told = "\n".join(problem for row in failed for problem in row["problems"])
+        told = "\n".join(
+            problem if f"'{row['server']}'" in problem else f"server '{row['server']}': {problem}"
+            for row in failed
+            for problem in row["problems"]
+        )
         again = f"mend it, then: mcpctl servers check {failed[0]['server']}"
         raise UpstreamFailed(f"{len(failed)} of {len(rows)} servers failed\n{told}", again, "check_failed")

@@ -209,3 +209,13 @@ def test_a_server_of_both_kinds_or_of_none_is_refused(mcpctl: Mcpctl, args: tupl
     ran = mcpctl("servers", "add", "s", *args)
     assert ran.code == 2
     assert what in ran.err
+
+
+@pytest.mark.parametrize(
+    ("url", "transport"), [("https://a/sse", "sse"), ("https://a/sse/?x=1", "sse"), ("https://a/mcp", "http")]
+)
+def test_an_address_that_ends_in_sse_is_taken_for_the_older_transport(
+    mcpctl: Mcpctl, paths: Paths, url: str, transport: str
+) -> None:
+    mcpctl("servers", "add", "s", "--url", url)
+    assert config.load(paths.config).servers["s"].transport == transport

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,11 @@ def test_a_server_that_works_is_told_with_what_came_back_and_how_fast(mcpctl: Mc
 @pytest.mark.parametrize(
     ("server", "told"),
     [
-        ({"command": "npxx"}, "server 's' did not start: no such command on the PATH: 'npxx'"),
+        ({"command": "npxx"}, "server 's' did not start: no such command on the PATH: 'npxx'; install it, or write"),
+        ({"command": "npx -y a"}, "no such command: 'npx -y a'; write its first word as command and the rest as args"),
+        ({"command": "/no/such/file"}, "there is no file '/no/such/file'"),
+        ({"command": "/tmp"}, "its command is a folder: '/tmp'"),
+        ({"command": "/etc/passwd"}, "its command may not be executed: '/etc/passwd'; if it is a program: chmod +x"),
         ({"command": "x", "env": {"A": "${NOT_SET}"}}, "variable NOT_SET is not set"),
         (python("raise SystemExit('no such module: fish')"), "its last words: no such module: fish"),
         (python("print('Error: no key'); raise SystemExit(1)"), "its last words: Error: no key"),
@@ -87,3 +92,19 @@ def test_the_time_that_each_may_take_can_be_given(mcpctl: Mcpctl, paths: Paths) 
     ran = mcpctl("servers", "check", "--timeout", "0.2", "--jsonl")
     assert ran.code == 4
     assert json.loads(ran.out)["problems"] == ["server 'hangs' did not start: no answer within 0.2 s"]
+
+
+def test_a_script_whose_interpreter_is_missing_is_told_so(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    script = tmp_path / "server"
+    script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
+    script.chmod(0o755)
+    configure(paths, {"s": {"command": str(script)}})
+    assert f"what its first line names to run it is not there: '{script}'" in mcpctl("servers", "check").err
+
+
+def test_a_revision_that_nobody_knows_and_tools_that_are_left_out_are_told(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": table(command("malformed"))})
+    row = mcpctl("servers", "check", "--json").json[0]
+    assert (row["status"], row["tools"]) == ("odd", 12)
+    assert row["problems"][0] == "it speaks a revision of the protocol that nobody knows: '2024-10-07'"
+    assert "tool no. 13 has no usable name: it is left out" in row["problems"]
