@@ -11,6 +11,7 @@ import msgspec
 
 from mcpctl.models import HINTS
 
+_NAMED = 3
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,128}\Z")
 
 
@@ -18,6 +19,7 @@ def oddities(definitions: Sequence[bytes]) -> list[str]:
     """One sentence for each oddity, by tool name, in the order of the list; empty when there is none."""
     found: list[str] = []
     seen: set[str] = set()
+    bare: list[str] = []
     for number, text in enumerate(definitions, 1):
         try:
             definition = msgspec.json.decode(text)
@@ -32,6 +34,10 @@ def oddities(definitions: Sequence[bytes]) -> list[str]:
         else:
             seen.add(name)
             found += (f"tool '{name}': {what}" for what in _of(name, definition))
+            bare += [] if definition.get("description") else [name]
+    if bare:
+        rest = f" and {len(bare) - _NAMED} more" if len(bare) > _NAMED else ""
+        found.append(f"no description, so that only the name can be found: {', '.join(bare[:_NAMED])}{rest}")
     return found
 
 
@@ -41,8 +47,6 @@ def _of(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
     for member in ("title", "description"):
         if not isinstance(definition.get(member), str | None):
             yield f"its {member} is no text"
-    if not definition.get("description"):
-        yield "it has no description: only its name can be found"
     yield from _schema("inputSchema", definition.get("inputSchema"))
     if definition.get("outputSchema") is not None:
         yield from _schema("outputSchema", definition["outputSchema"])

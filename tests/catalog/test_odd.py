@@ -27,7 +27,6 @@ def test_a_usual_definition_is_not_odd() -> None:
         ({"name": "a" * 129}, "its name has characters, or a length, that clients may refuse"),
         ({"title": 5}, "its title is no text"),
         ({"description": 5}, "its description is no text"),
-        ({"description": ""}, "it has no description: only its name can be found"),
         ({"inputSchema": None}, "its inputSchema is missing"),
         ({"inputSchema": True}, "its inputSchema is no object"),
         ({"inputSchema": {}}, "its inputSchema is not of type object"),
@@ -74,3 +73,10 @@ def _dumped(schema: Any) -> bytes:
     while "properties" in schema:
         schema, depth = schema["properties"]["x"], depth + 1
     return b'{"type":"object","properties":{"x":' * depth + b'{"type":"object"}' + b"}}" * depth
+
+
+def test_tools_without_a_description_are_told_together() -> None:
+    texts = [json.dumps({"name": name, "inputSchema": {"type": "object"}}).encode() for name in "abcde"]
+    told = "no description, so that only the name can be found: "
+    assert oddities(texts) == [f"{told}a, b, c and 2 more"]
+    assert oddities(texts[:1]) == [f"{told}a"]
