@@ -11,8 +11,8 @@ from mcpctl.paths import cannot_write, private_dir
 def edit(path: Path, change: Callable[[bytes | None], bytes], hint: str, *, mode: int = 0o600) -> None:
     """Put in place of a file's content what `change` makes of it; it is given None where there is no file.
 
-    Lock, read, change, write beside, fsync, rename: edits at once lose nothing, a crash leaves a whole file. Nothing is
-    written where nothing changes. `mode` is that of a new file. Raises `Unusable` with `hint` when it cannot be written.
+    Lock, read, change, write beside, fsync, rename: edits at once lose nothing, a crash leaves a whole file. Nothing
+    is written where nothing changes. `mode` is that of a new file. Raises `Unusable` with `hint` when it fails.
     """
     path = path.resolve()
     private_dir(path.parent)

@@ -253,4 +253,3 @@ def _changed(path: Path, change: Callable[[Any], None]) -> str:
         return tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:
         raise Unusable(f"{path} cannot be edited: {error}", "edit it by hand", code="config_syntax") from error
-

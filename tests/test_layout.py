@@ -85,7 +85,9 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
             assert not [name for name in names if name.partition(".")[0] in ("mcp", "mcp_types", "typer", "rich")], file
 
 
-@pytest.mark.parametrize("room", ["store", "toolsets", "catalog", "search", "proxy", "clients", "servers.py", "config.py", "files.py"])
+@pytest.mark.parametrize(
+    "room", ["store", "toolsets", "catalog", "search", "proxy", "clients", "servers.py", "config.py", "files.py"]
+)
 def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:

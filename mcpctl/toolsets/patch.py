@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from json.decoder import scanstring
 from typing import Any
 
 Place = Sequence[str | int]
@@ -62,7 +61,7 @@ def _members(text: str, at: int) -> list[_Member]:
         start, name = at, len(found)
         key: str | int = name
         if is_object:
-            key, at = scanstring(text, at + 1)
+            key, at = _decoder.raw_decode(text, at)
             at = _space(text, _space(text, at) + 1)
         _, end = _decoder.raw_decode(text, at)
         found.append(_Member(key, start, at, end))
