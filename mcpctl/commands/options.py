@@ -105,6 +105,18 @@ def since(text: str | None) -> str | None:
 
 
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
+Toolset = Annotated[
+    str | None,
+    typer.Option(
+        "--toolset", metavar="NAME|PATH", show_default=False,
+        help="The toolset in force, or none (also: MCPCTL_TOOLSET; else the equipped one).",
+    ),
+]  # fmt: skip
+ToolsetName = Annotated[str, typer.Argument(metavar="NAME|PATH", help="The toolset: a name, or a file with a path.")]
+ToolKeys = Annotated[
+    list[str] | None, typer.Argument(metavar="KEY...|-", help="Tools: server:tool; - reads keys from stdin.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the change as a diff; write nothing.")]
 ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.")]
 
 ReadOnly = Annotated[

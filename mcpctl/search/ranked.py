@@ -25,5 +25,6 @@ def found(catalog: Catalog, query: str, wanted: rows.Wanted, used: Usage | None)
             {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, used)}
             for hit in ranking.hits
             if wanted.met_by(tools[hit.key])
-        ]
+        ],
+        filtered=catalog.toolset is not None,
     )

@@ -9,7 +9,7 @@ from pathlib import Path
 from mcpctl.errors import McpctlError, NotFound, warn
 from mcpctl.paths import Paths
 from mcpctl.store import state
-from mcpctl.toolsets.reading import NONE, Source, read, source
+from mcpctl.toolsets.reading import NONE, Source, is_path, read, source
 from mcpctl.toolsets.toolset import Toolset
 
 VARIABLE = "MCPCTL_TOOLSET"
@@ -34,6 +34,19 @@ def required(paths: Paths, option: str | None, db: sqlite3.Connection) -> Source
         hint = "equip one with: mcpctl toolsets equip NAME, or name one with --toolset"
         raise NotFound("no toolset is equipped", hint, "no_toolset")
     return source(paths, reference)
+
+
+def spelled(option: str | None) -> str | None:
+    """What names the toolset that was chosen, from any folder; None where none was."""
+    reference = option or os.environ.get(VARIABLE)
+    return str(Path(reference).expanduser().absolute()) if reference and is_path(reference) else reference
+
+
+def check(paths: Paths, option: str | None) -> None:
+    """Raises what `read` does for a toolset that was named; what is equipped may be mended later."""
+    reference = option or os.environ.get(VARIABLE)
+    if reference and reference != NONE:
+        read(source(paths, reference))
 
 
 class InForce:
@@ -63,6 +76,11 @@ class InForce:
             self._stamp = stamp
             self._last = self._read(self._source)
         return self._last
+
+    @property
+    def place(self) -> Source | None:
+        """Where the toolset is that counted when it was last asked for."""
+        return self._source
 
     def _equipped(self) -> str | None:
         try:

@@ -46,7 +46,7 @@ class Source:
 
 def source(paths: Paths, reference: str) -> Source:
     """Where the toolset is that a person calls `reference`: a name, or a path, each with `#NAME` for one of several."""
-    if _PATH.match(reference):
+    if is_path(reference):
         place, mark, inner = reference.rpartition("#")
         if not mark or not NAME.match(inner) or Path(reference).exists():
             place, inner = reference, ""
@@ -56,6 +56,11 @@ def source(paths: Paths, reference: str) -> Source:
     check_name(name, "toolset")
     path = paths.toolsets / f"{name}.json"
     return Source(path, inner or None, _is_own(paths, path), is_named=True)
+
+
+def is_path(reference: str) -> bool:
+    """Whether what a person calls a toolset is a path, not a name."""
+    return _PATH.match(reference) is not None
 
 
 def check_name(name: str, what: str) -> None:

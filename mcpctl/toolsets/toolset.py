@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -142,16 +142,15 @@ class Toolset:
 
     def about(self, tool: Tool) -> Entry:
         """All that it says of a tool, in one: of what is said twice, the first counts."""
-        notes: dict[str, Note] = {}
-        hints: dict[str, bool] = {}
-        title = None
-        for entry in self._about(tool):
-            for note in entry.notes:
-                notes.setdefault(note.name, note)
-            hints = {**entry.hints, **hints}
-            title = title or entry.title
-        in_order = {name: hints[name] for name in HINTS if name in hints}
-        return Entry(Reference(dotted(tool), None), tuple(notes.values()), in_order, title)
+        numbers = self._by_index.get(dotted(tool), [])
+        if self._has_hashes:
+            numbers = sorted({*numbers, *self._by_index.get(ref_id(tool), [])})
+        return _merged(Reference(dotted(tool), None), [self.entries[number] for number in numbers])
+
+    def said_of(self, reference: Reference) -> Entry:
+        """All that it says of a tool of which no more is known than this reference."""
+        entries = [self.entries[number] for number in self._by_index.get(reference.index, [])]
+        return _merged(reference, entries)
 
     def _made(self, tool: Tool) -> Tool:
         entry = self.about(tool)
@@ -161,12 +160,6 @@ class Toolset:
             changed["description"] = f"{tool.description}\n\n{notes}" if tool.description else notes
         overrides = Overrides(entry.hints, str(self.path), self.own) if entry.hints else None
         return replace(tool, definition={**tool.definition, **changed}, notes=notes, overrides=overrides)
-
-    def _about(self, tool: Tool) -> Iterator[Entry]:
-        numbers = self._by_index.get(dotted(tool), [])
-        if self._has_hashes:
-            numbers = sorted({*numbers, *self._by_index.get(ref_id(tool), [])})
-        return (self.entries[number] for number in numbers)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -186,3 +179,15 @@ class Toolset:
         for number, entry in enumerate(self.entries):
             found.setdefault(entry.reference.index, []).append(number)
         return found
+
+
+def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
+    notes: dict[str, Note] = {}
+    hints: dict[str, bool] = {}
+    title = None
+    for entry in entries:
+        for note in entry.notes:
+            notes.setdefault(note.name, note)
+        hints = {**entry.hints, **hints}
+        title = title or entry.title
+    return Entry(reference, tuple(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
