@@ -14,7 +14,7 @@ from mcpctl.proxy import metatools
 from mcpctl.proxy.jsonrpc import Malformed
 from mcpctl.search import Hit, Provider, Ranking, build, nearest
 from mcpctl.store.recorder import tokens
-from mcpctl.toolsets.toolset import Toolset
+from mcpctl.toolsets.toolset import Toolset, searched
 
 DETAILS = ("auto", "names", "full")
 _MAX_RESULTS = 50
@@ -107,7 +107,7 @@ class Discovery:
         if self._provider is None or state != self._built_for:
             visible = self._catalog.visible()
             self._tools = {tool.key: tool for tool in visible}
-            self._provider = build(list(self._tools.values()))
+            self._provider = build(visible, searched(visible))
             self._built_for = state
         return self._provider
 

@@ -103,6 +103,15 @@ def with_notes(description: str, notes: Iterable[Note]) -> str:
     return "\n".join((_HEADING, "", *lines)) if lines else ""
 
 
+def searched(tools: Iterable[Tool]) -> dict[str, str]:
+    """What searches read in place of the descriptions of tools with notes, by key: all but the notes' heading.
+
+    Notes come first: of a text that is very long, searches read the beginning.
+    """
+    return {tool.key: f"{tool.notes[len(_HEADING) :]}\n{tool.description.removesuffix(tool.notes)}"
+            for tool in tools if tool.notes}  # fmt: skip
+
+
 @dataclass(frozen=True, eq=False)
 class Toolset:
     """A named list of tools with notes and overrides, as a file has it. It never changes: a changed file is another."""
