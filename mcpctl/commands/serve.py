@@ -53,11 +53,11 @@ def serve(
     if print_config is not None:
         from mcpctl import output
         from mcpctl.clients import block, known
-        from mcpctl.toolsets import in_force
+        from mcpctl.toolsets import reading
 
         opt.one_of("print-config", print_config, tuple(known.CLIENTS))
         given = {
-            "--config": config, "--data-dir": data_dir, "--toolset": in_force.spelled(toolset), "--verbose": verbose,
+            "--config": config, "--data-dir": data_dir, "--toolset": reading.spelled(toolset), "--verbose": verbose,
             "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
         output.write_text(block.text(print_config, given))

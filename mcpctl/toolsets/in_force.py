@@ -9,10 +9,8 @@ from pathlib import Path
 from mcpctl.errors import McpctlError, NotFound, warn
 from mcpctl.paths import Paths
 from mcpctl.store import state
-from mcpctl.toolsets.reading import NONE, Source, is_path, read, source
+from mcpctl.toolsets.reading import NONE, VARIABLE, Source, read, source
 from mcpctl.toolsets.toolset import Toolset
-
-VARIABLE = "MCPCTL_TOOLSET"
 
 
 def chosen(option: str | None, db: sqlite3.Connection, env: Mapping[str, str] = os.environ) -> str | None:
@@ -34,12 +32,6 @@ def required(paths: Paths, option: str | None, db: sqlite3.Connection) -> Source
         hint = "equip one with: mcpctl toolsets equip NAME, or name one with --toolset"
         raise NotFound("no toolset is equipped", hint, "no_toolset")
     return source(paths, reference)
-
-
-def spelled(option: str | None) -> str | None:
-    """What names the toolset that was chosen, from any folder; None where none was."""
-    reference = option or os.environ.get(VARIABLE)
-    return str(Path(reference).expanduser().absolute()) if reference and is_path(reference) else reference
 
 
 def check(paths: Paths, option: str | None) -> None:

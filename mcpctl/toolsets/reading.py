@@ -4,6 +4,7 @@ A file is one toolset, or hypertool-mcp's configuration with several under `tool
 """
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from mcpctl.paths import Paths
 from mcpctl.toolsets.patch import Place
 from mcpctl.toolsets.toolset import NAME, Entry, Note, Reference, Toolset
 
+VARIABLE = "MCPCTL_TOOLSET"
 NONE = "none"
 """In place of a toolset's name: no toolset, whatever is equipped."""
 _MAX_BYTES = 16 << 20
@@ -61,6 +63,12 @@ def source(paths: Paths, reference: str) -> Source:
 def is_path(reference: str) -> bool:
     """Whether what a person calls a toolset is a path, not a name."""
     return _PATH.match(reference) is not None
+
+
+def spelled(option: str | None) -> str | None:
+    """What names the toolset that was chosen, from any folder; None where none was."""
+    reference = option or os.environ.get(VARIABLE)
+    return str(Path(reference).expanduser().absolute()) if reference and is_path(reference) else reference
 
 
 def check_name(name: str, what: str) -> None:
