@@ -184,16 +184,23 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
     }
 
 
+_CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
+_LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
+_DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
 _KINDS = {
-    None: ("Call a tool", "Call a tool"),
-    "read": ("Call a tool that only reads", "Call a tool that only reads,"),
-    "write": ("Call a tool that changes things", "Call a tool that changes things but destroys nothing,"),
-    "destructive": ("Call a tool that may destroy", "Call a tool that may destroy or overwrite, or does not say,"),
+    None: ("Call a tool", "Call a tool", _CREATE),
+    "read": ("Call a tool that only reads", "Call a tool that only reads,", _LIST),
+    "write": ("Call a tool that changes things", "Call a tool that changes things but destroys nothing,", _CREATE),
+    "destructive": (
+        "Call a tool that may destroy",
+        "Call a tool that may destroy or overwrite, or does not say,",
+        _DELETE,
+    ),
 }
 
 
 def _execute(servers: str, name: str, permission: str | None) -> dict[str, Any]:
-    title, does = _KINDS[permission]
+    title, does, example = _KINDS[permission]
     only = f" Only tools whose executeWith is {name} are called here." if permission else ""
     return {
         "name": name,
@@ -202,7 +209,7 @@ def _execute(servers: str, name: str, permission: str | None) -> dict[str, Any]:
             f"{does} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
             f" {DISCOVERY} gives it. Its result comes back unchanged. If you do not know the tool's parameters, look it"
             f" up with {DISCOVERY} first.{only}"
-            ' Example: {"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
+            f" Example: {example}"
         ),
         "inputSchema": {
             "type": "object",

@@ -14,7 +14,7 @@ LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8)
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
 )
-STYLES = st.sampled_from([
+STYLES: st.SearchStrategy[dict[str, Any]] = st.sampled_from([
     {"indent": 2}, {"indent": 4}, {"indent": "\t"}, {}, {"separators": (",", ":")},
     {"indent": 2, "ensure_ascii": False},
 ])  # fmt: skip
@@ -24,8 +24,7 @@ STYLES = st.sampled_from([
 def documents(draw: st.DrawFn) -> tuple[str, Any]:
     """A text and what it says."""
     value = draw(st.dictionaries(st.text(max_size=4), VALUES, max_size=5))
-    style: dict[str, Any] = draw(STYLES)
-    text = json.dumps(value, **style)
+    text = json.dumps(value, **draw(STYLES))
     if draw(st.booleans()):
         text = text.replace("\n", "\r\n")
     return draw(st.sampled_from(["", "\n", "  "])) + text + draw(st.sampled_from(["", "\n"])), value
