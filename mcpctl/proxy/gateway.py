@@ -11,7 +11,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
-from mcpctl.proxy import annotate, jsonrpc
+from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection
 from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
@@ -92,6 +92,8 @@ class Gateway:
 
     async def annotate(self, arguments: bytes) -> bytes:
         """The answer to a model that adds notes; raises `McpctlError` where it may not."""
+        from mcpctl.proxy import annotate  # what changes files is no part of starting up
+
         self.look_at_toolset()
         toolset, place = self._catalog.toolset, self._in_force.place
         subject, notes = annotate.asked(arguments, self._catalog, toolset)

@@ -11,9 +11,8 @@ from mcpctl.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.models import Tool
 from mcpctl.store import clock
 from mcpctl.toolsets import patch
-from mcpctl.toolsets.patch import Place
 from mcpctl.toolsets.reading import Source, check_name, items, located, not_found, notes_of, reference_of
-from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES, Note, Reference, dotted, ref_id
+from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
 
 _BOM = "\ufeff"
 _ELSEWHERE = "make it writable, or name another toolset"

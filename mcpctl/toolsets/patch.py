@@ -5,11 +5,10 @@ A place is the path to it: member names and numbers of items. The text must be J
 
 import json
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-Place = Sequence[str | int]
+from mcpctl.toolsets.toolset import Place
 
 _decoder = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")

@@ -5,9 +5,7 @@ A file is one toolset, or hypertool-mcp's configuration with several under `tool
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +14,17 @@ import msgspec
 from mcpctl.errors import NotFound, Unusable, WrongUsage, did_you_mean
 from mcpctl.models import HINTS
 from mcpctl.paths import Paths
-from mcpctl.toolsets.patch import Place
-from mcpctl.toolsets.toolset import NAME, Entry, Note, Reference, Toolset
+from mcpctl.toolsets.toolset import NAME, Entry, Note, Place, Reference, Toolset
 
 VARIABLE = "MCPCTL_TOOLSET"
 NONE = "none"
 """In place of a toolset's name: no toolset, whatever is equipped."""
 _MAX_BYTES = 16 << 20
-_PATH = re.compile(r".*(/|\.json(#|\Z))", re.DOTALL)
 _BOM = "\ufeff"
 _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(msgspec.Struct, frozen=True):
     """Where a toolset is: a file, and in one with several, which."""
 
     path: Path
@@ -62,7 +57,7 @@ def source(paths: Paths, reference: str) -> Source:
 
 def is_path(reference: str) -> bool:
     """Whether what a person calls a toolset is a path, not a name."""
-    return _PATH.match(reference) is not None
+    return "/" in reference or ".json#" in reference or reference.endswith(".json")
 
 
 def spelled(option: str | None) -> str | None:

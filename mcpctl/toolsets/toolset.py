@@ -13,6 +13,8 @@ import msgspec
 
 from mcpctl.models import HINTS, Overrides, Tool
 
+Place = Sequence[str | int]
+"""Where in a file's JSON something is: names of members and numbers of items."""
 NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
 """How toolsets and notes may be named."""
 MAX_NOTE = 500
@@ -47,8 +49,7 @@ def dotted(tool: Tool) -> str:
     return f"{tool.server}.{tool.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """How a file names a tool. The name, where there is one, decides alone: a hash that differs is information."""
 
     name: str | None
@@ -74,8 +75,7 @@ class Reference:
         return self.name.replace(".", ":", 1) if self.name else None
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A person's guidance for a tool."""
 
     name: str
@@ -87,13 +87,12 @@ class Note:
         return f"• **{self.name}**: {self.text}"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """What a file says of one tool in one place; several places may be about the same tool."""
 
     reference: Reference
-    notes: Sequence[Note] = ()
-    hints: Mapping[str, bool] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+    hints: dict[str, bool] = {}
     title: str | None = None
 
 

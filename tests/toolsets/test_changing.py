@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpctl.errors import McpctlError
@@ -16,6 +16,8 @@ from mcpctl.toolsets import changing
 from mcpctl.toolsets.changing import Draft, Subject
 from mcpctl.toolsets.reading import Source, source
 from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
+
+few = settings(max_examples=50)
 
 TOOL = Tool("linear", "create_issue", {"name": "create_issue", "inputSchema": {"type": "object"}}, "{}")
 SUBJECT = Subject(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)
@@ -57,12 +59,14 @@ def content(text: str) -> Any:
     return json.loads(text.removeprefix("\ufeff"))
 
 
+@few
 @given(files(), NOTES)
 def test_adding_twice_is_adding_once(text: str, notes: list[Note]) -> None:
     once = added(text, notes)
     assert added(once, notes) == once
 
 
+@few
 @given(files(), NOTES)
 def test_adding_inserts_one_piece_and_leaves_every_other_byte(text: str, notes: list[Note]) -> None:
     after = added(text, notes)
@@ -75,6 +79,7 @@ def test_adding_inserts_one_piece_and_leaves_every_other_byte(text: str, notes: 
     assert len(after) > len(text)
 
 
+@few
 @given(files(), NOTES)
 def test_what_was_there_is_there_in_its_order(text: str, notes: list[Note]) -> None:
     before, after = content(text), content(added(text, notes))
@@ -89,6 +94,7 @@ def test_what_was_there_is_there_in_its_order(text: str, notes: list[Note]) -> N
         assert new == old
 
 
+@few
 @given(files(), NOTES, NOTES)
 def test_the_order_of_adding_changes_nothing_but_the_order(text: str, some: list[Note], others: list[Note]) -> None:
     names = {note.name for note in some}

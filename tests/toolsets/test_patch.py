@@ -5,10 +5,12 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpctl.toolsets import patch
+
+few = settings(max_examples=50)
 
 LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8)
 VALUES = st.recursive(
@@ -50,6 +52,7 @@ def is_one_insertion(before: str, after: str) -> bool:
     return len(after) > len(before) and after[len(after) - rest :] == before[start:]
 
 
+@few
 @given(documents(), VALUES, st.data())
 def test_an_item_is_appended_and_nothing_else_changes(
     document: tuple[str, Any], item: Any, data: st.DataObject
@@ -64,6 +67,7 @@ def test_an_item_is_appended_and_nothing_else_changes(
         assert is_one_insertion(text, after) or not inside(value, place)
 
 
+@few
 @given(documents(), VALUES, st.text(max_size=4), st.data())
 def test_a_member_is_put_in_and_the_order_of_the_others_stays(
     document: tuple[str, Any], member: Any, name: str, data: st.DataObject
@@ -76,6 +80,7 @@ def test_a_member_is_put_in_and_the_order_of_the_others_stays(
     assert json.dumps(json.loads(after)) == json.dumps(expected)
 
 
+@few
 @given(documents(), st.data())
 def test_what_is_dropped_is_gone_and_nothing_else(document: tuple[str, Any], data: st.DataObject) -> None:
     text, value = document
@@ -90,6 +95,7 @@ def test_what_is_dropped_is_gone_and_nothing_else(document: tuple[str, Any], dat
         assert json.dumps(json.loads(patch.drop(text, (*place, name)))) == json.dumps(expected)
 
 
+@few
 @given(documents(), VALUES, st.data())
 def test_what_is_appended_and_dropped_again_leaves_no_trace(
     document: tuple[str, Any], item: Any, data: st.DataObject

@@ -167,7 +167,7 @@ def test_two_hundred_at_once_from_twenty_processes_are_all_there_once(path: Path
 @pytest.mark.process
 def test_killing_it_in_the_middle_of_writes_never_tears_the_file(path: Path) -> None:
     before, sizes = content(path), set()
-    for who in range(8):
+    for who in range(5):
         process = adding(who, 10_000)
         start = path.stat().st_size
         while path.stat().st_size < start + 3000 * (1 + who % 3):
@@ -178,4 +178,4 @@ def test_killing_it_in_the_middle_of_writes_never_tears_the_file(path: Path) -> 
         sizes.add(len(after["toolNotes"][1]["notes"]))
         del after["toolNotes"][1]["notes"][1:]
         assert json.dumps(after) == json.dumps(before)
-    assert len(sizes) == 8
+    assert len(sizes) == 5
