@@ -22,14 +22,14 @@ from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 # The interpreter looks for garbage before it ends: a tenth of what a short command costs, for memory that goes anyway.
 atexit.register(gc.freeze)
 
-NOUNS = ("servers", "tools", "sessions", "calls", "db")
+NOUNS = ("servers", "tools", "toolsets", "annotate", "sessions", "calls", "db")
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     """The command tree; with a noun that branch alone, with a verb too that command: others only cost start-up."""
     app = typer.Typer(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
-        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_DEBUG, NO_COLOR.",
+        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_TOOLSET, MCPCTL_DEBUG, NO_COLOR.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,

@@ -26,6 +26,10 @@ DISCOVERY_FIELDS = (
 CHECK_FIELDS = (
     "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
 )  # fmt: skip
+TOOLSET_FIELDS = (
+    "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",
+)  # fmt: skip
+ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
@@ -48,15 +52,31 @@ class RawJson(str):
     __slots__ = ()
 
 
+@dataclass(frozen=True)
+class Overrides:
+    """The hints that a toolset sets for one tool, whatever its server declares."""
+
+    hints: Mapping[str, bool]
+    file: str
+    own: bool
+    """Whether the file is in the user's own data directory; a repository's may only tighten what decides."""
+
+
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """One tool as its server defines it. Definitions are untrusted: any member may have any type."""
+    """One tool as its server defines it, or as a toolset has it shown.
+
+    Definitions are untrusted: any member may have any type.
+    """
 
     server: str
     name: str
     definition: Mapping[str, Any]
     text: str
     """The definition's JSON exactly as the server sent it."""
+    notes: str = ""
+    """What a toolset has added to the description."""
+    overrides: Overrides | None = None
 
     @property
     def key(self) -> str:

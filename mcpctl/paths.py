@@ -34,6 +34,11 @@ class Paths:
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     @property
+    def toolsets(self) -> Path:
+        """The toolsets that are not kept in a repository, one file each."""
+        return self.data / "toolsets"
+
+    @property
     def state(self) -> Path:
         """The SQLite database of what is remembered but no record: the catalog cache, keys."""
         return self.data / "state.db"

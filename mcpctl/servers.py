@@ -1,18 +1,17 @@
 """The `[servers]` of config.toml as people see and change them: secrets masked, comments and order kept."""
 
-import os
 import re
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mcpctl import config, posix
+from mcpctl import config, files
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.models import Row
-from mcpctl.paths import Paths, cannot_write, private_dir
+from mcpctl.paths import Paths
 from mcpctl.store import clock, state
 from mcpctl.store.redact import MASK, is_secret_name, mask
 
@@ -236,22 +235,7 @@ def _taken_after(table: Any) -> list[Any]:
 
 
 def _edit(path: Path, change: Callable[[Any], None]) -> None:
-    """Lock, read, change, write beside, fsync, rename: edits at once lose nothing, a crash leaves a whole file."""
-    path = path.resolve()
-    private_dir(path.parent, _ELSEWHERE)
-    try:
-        fd = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise cannot_write(path, error, _ELSEWHERE) from error
-    try:
-        posix.lock(fd, wait=True)
-        text = _changed(path, change)
-        if text != (path.read_text(encoding="utf-8") if path.exists() else ""):
-            _replace(path, text)
-    except OSError as error:
-        raise cannot_write(path, error, _ELSEWHERE) from error
-    finally:
-        os.close(fd)
+    files.edit(path, lambda _: _changed(path, change).encode(), _ELSEWHERE)
 
 
 def _changed(path: Path, change: Callable[[Any], None]) -> str:
@@ -271,18 +255,3 @@ def _changed(path: Path, change: Callable[[Any], None]) -> str:
         return tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:
         raise Unusable(f"{path} cannot be edited: {error}", "edit it by hand", code="config_syntax") from error
-
-
-def _replace(path: Path, text: str) -> None:
-    beside = path.with_name(f".{path.name}.{os.getpid()}.new")
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o600
-    fd = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        beside.rename(path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

@@ -4,6 +4,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import tomli_w
@@ -33,6 +34,30 @@ def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]]) 
     fingerprint = config.load(paths.config).servers[server].fingerprint
     with closing(state.connect(paths)) as db:
         cache.replace(db, server, fingerprint, [json.dumps(definition).encode() for definition in definitions])
+
+
+def toolset(paths: Paths, name: str, *keys: str, path: Path | None = None, **members: Any) -> Path:
+    """A toolset's file, in the data directory or at `path`, with these tools and whatever members."""
+    path = path or paths.toolsets / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    tools = [reference(key) for key in keys]
+    path.write_text(json.dumps({"name": name, "tools": tools, **members}, indent=2), encoding="utf-8")
+    return path
+
+
+def reference(key: str) -> dict[str, str]:
+    """How a toolset names the tool of this key."""
+    return {"namespacedName": key.replace(":", ".", 1)}
+
+
+def noted(key: str, **notes: str) -> dict[str, Any]:
+    """An entry of `toolNotes`."""
+    return {"toolRef": reference(key), "notes": [{"name": name, "note": text} for name, text in notes.items()]}
+
+
+def overridden(key: str, title: str | None = None, **hints: bool) -> dict[str, Any]:
+    """An entry of `toolOverrides`."""
+    return {"toolRef": reference(key), "annotations": hints, **({"title": title} if title else {})}
 
 
 def demo_tools(paths: Paths, servers: Mapping[str, Any] = DEMO) -> None:

@@ -17,8 +17,9 @@ PACKAGE = Path(mcpctl.__file__).parent
 LAYERS = (
     ("errors", "models", "posix"),
     ("paths",),
-    ("config",),
+    ("config", "files"),
     ("store",),
+    ("toolsets",),
     ("catalog",),
     ("search",),
     ("proxy", "servers", "output"),
@@ -73,7 +74,7 @@ def test_output_knows_only_models_and_errors() -> None:
     assert imported <= {"output", "models", "errors"}
 
 
-@pytest.mark.parametrize("room", ["store", "catalog", "search", "config.py", "paths.py"])
+@pytest.mark.parametrize("room", ["store", "toolsets", "catalog", "search", "config.py", "paths.py", "files.py"])
 def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:
@@ -85,7 +86,9 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
             assert not [name for name in names if name.partition(".")[0] in ("mcp", "mcp_types", "typer", "rich")], file
 
 
-@pytest.mark.parametrize("room", ["store", "catalog", "search", "proxy", "clients", "servers.py", "config.py"])
+@pytest.mark.parametrize(
+    "room", ["store", "toolsets", "catalog", "search", "proxy", "clients", "servers.py", "config.py", "files.py"]
+)
 def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:

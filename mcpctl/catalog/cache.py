@@ -13,6 +13,7 @@ import msgspec
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
+from mcpctl.toolsets.toolset import Toolset
 
 STALE_S = 24 * 3600
 
@@ -37,11 +38,15 @@ class Listed:
 
 
 class Catalog:
-    """The tools of the enabled servers of one configuration. Belongs to the thread that made it."""
+    """The tools of the enabled servers of one configuration, as a toolset has them where one is in force.
 
-    def __init__(self, config: Config, db: sqlite3.Connection) -> None:
+    Belongs to the thread that made it.
+    """
+
+    def __init__(self, config: Config, db: sqlite3.Connection, toolset: Toolset | None = None) -> None:
         self.config = config
         self.db = db
+        self.toolset = toolset
         self._listed: dict[str, Listed] = {}
 
     def listed(self, server: str) -> Listed | None:
@@ -57,12 +62,18 @@ class Catalog:
         return self._listed[server]
 
     def find(self, server: str, name: str) -> Tool | None:
-        """A tool by its server and name, permitted or not."""
+        """A tool by its server and name, permitted or not, in the toolset or not."""
         listed = self.listed(server)
-        return listed.by_name.get(name) if listed else None
+        found = listed.by_name.get(name) if listed else None
+        return self.toolset.shown(found) if self.toolset and found else found
 
     def visible(self) -> list[Tool]:
         """Every tool that may be found, by server and then as listed."""
+        found = self.permitted()
+        return [self.toolset.shown(tool) for tool in found if self.toolset.holds(tool)] if self.toolset else found
+
+    def permitted(self) -> list[Tool]:
+        """Every tool that the configuration permits, as its server defines it, in the toolset or not."""
         found: list[Tool] = []
         for name, server in self.config.enabled.items():
             if listed := self.listed(name):

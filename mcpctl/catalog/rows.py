@@ -13,6 +13,8 @@ from mcpctl.errors import NotFound, warn
 from mcpctl.models import Found, Progress, RawJson, Row, Tool, Usage, unseen
 from mcpctl.paths import Paths
 from mcpctl.store import clock, state
+from mcpctl.toolsets import in_force
+from mcpctl.toolsets.reading import NONE
 
 HINT_FIELDS = {
     "read_only": "readOnlyHint",
@@ -75,14 +77,17 @@ def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
 
 
 @contextmanager
-def catalog(paths: Paths) -> Iterator[Catalog]:
-    """The cached catalog of the configured servers; says which servers it knows nothing of."""
+def catalog(paths: Paths, toolset: str | None = NONE, *, quiet: bool = False) -> Iterator[Catalog]:
+    """The cached catalog of the configured servers, with the toolset that `toolset` puts in force.
+
+    Unless it is to be `quiet`, it says which servers it knows nothing of.
+    """
     loaded = config.load(paths.config)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with closing(state.opened(paths)) as db:
-        found = Catalog(loaded, db)
-        if unlisted := found.unlisted():
+        found = Catalog(loaded, db, in_force.current(paths, toolset, db))
+        if not quiet and (unlisted := found.unlisted()):
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
         yield found
 
@@ -92,11 +97,14 @@ def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None) -> 
     if wanted.server is not None:
         found.config.server(wanted.server)
     rows = [row(tool, found, used) for tool in found.visible() if wanted.met_by(tool)]
-    return Found.of(order.of(rows), filtered=wanted != Wanted())
+    return Found.of(order.of(rows), filtered=wanted != Wanted() or found.toolset is not None)
 
 
 def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
-    """One tool. A hint is `{declared, override, effective, source}`; `declared` is null where nobody said."""
+    """One tool. A hint is `{declared, override, effective, source, file}`; `declared` is null where nobody said.
+
+    `file` is the toolset's that overrides it.
+    """
     from_server = found.listed(tool.server)
     effective = hints.effective(tool)
     return {
@@ -115,10 +123,16 @@ def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
 
 
 def show(found: Catalog, key: str, used: Usage) -> Row:
-    """One tool with its whole definition, as the server sent it."""
+    """One tool with its whole definition, as the server sent it, and whether it is in the toolset in force."""
     tool = resolve(found, key)
-    permitted = found.config.servers[tool.server].permits(tool.name)
-    return {**row(tool, found, used), "permitted": permitted, "definition": RawJson(tool.text)}
+    toolset = found.toolset
+    more = {
+        "permitted": found.config.servers[tool.server].permits(tool.name),
+        "toolset": toolset.name if toolset else None,
+        "in_toolset": toolset.holds(tool) if toolset else None,
+        "definition": RawJson(tool.text),
+    }
+    return {**row(tool, found, used), **more}
 
 
 def split(key: str) -> tuple[str, str]:
@@ -175,4 +189,5 @@ def _hint(tool: Tool, name: str, hint: hints.Hint) -> Mapping[str, Any]:
         "override": hint.value if hint.source == "override" else None,
         "effective": hint.value,
         "source": hint.source,
+        "file": tool.overrides.file if tool.overrides and hint.source == "override" else None,
     }

@@ -15,13 +15,13 @@ NAME = "mcpctl"
 _VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
 
 
-def text(client: str, options: Mapping[str, Path | None], *, verbose: bool = False) -> str:
+def text(client: str, options: Mapping[str, Path | str | bool | None]) -> str:
     """The block for `client`: JSON, for Codex TOML. `options` are those given to `serve`, by their names."""
     words = [*command(), "serve"]
-    for option, path in options.items():
-        if path:
-            words += [option, str(_absolute(path))]
-    words += ["--verbose"] if verbose else []
+    for option, value in options.items():
+        if value:
+            text = str(_absolute(value)) if isinstance(value, Path) else value
+            words += [option] if text is True else [option, str(text)]
     env = {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
     block = {CLIENTS[client].section: {NAME: _entry(client, words, env)}}
     if client != "codex":

@@ -83,6 +83,12 @@ def clients(incomplete: str) -> list[Pair]:
     return [(name, "") for name in CLIENTS if name.startswith(incomplete)]
 
 
+def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The names of the toolsets in the data directory; one elsewhere is a path."""
+    names = sorted(file.stem for file in _paths(ctx).toolsets.glob("*.json"))
+    return [(name, "") for name in names if name.startswith(incomplete) and name.isprintable()]
+
+
 def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """What `--fields` takes, after the comma too: the fields not named yet."""
     before, comma, part = incomplete.rpartition(",")

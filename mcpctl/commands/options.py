@@ -139,6 +139,26 @@ def since(text: str | None) -> str | None:
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
 NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
+Toolset = Annotated[
+    str | None,
+    typer.Option(
+        "--toolset", metavar="NAME|PATH", show_default=False, autocompletion=complete.toolsets,
+        help="The toolset in force, or none (also: MCPCTL_TOOLSET; else the equipped one).",
+    ),
+]  # fmt: skip
+ToolsetName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME|PATH", help="The toolset: a name, or a file with a path.", autocompletion=complete.toolsets
+    ),
+]
+ToolKeys = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="KEY...|-", help="Tools: server:tool; - reads keys from stdin.", autocompletion=complete.tools
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the change as a diff; write nothing.")]
 
 ReadOnly = Annotated[
     bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")

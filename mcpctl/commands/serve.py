@@ -17,16 +17,29 @@ PrintConfig = Annotated[
 ]  # fmt: skip
 
 
+Split = Annotated[
+    bool, typer.Option("--split-execute", help="Offer a tool each to call what reads, what writes and what destroys.")
+]
+Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
+
+
 def serve(
     print_config: PrintConfig = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
     verbose: opt.Verbose = False,
+    toolset: opt.Toolset = None,
+    split_execute: Split = False,
+    allow_annotate: Annotate = False,
 ) -> None:
     """Serve one MCP client on stdin and stdout, in front of all configured servers.
 
     Put this command into the configuration of Claude, Cursor or any MCP client. It shows the model two tools,
     tool_discovery and tool_execute, and keeps a record of every session and call.
+
+    With a toolset only its tools are found and called, with its notes and hints. --split-execute has tool_execute_read,
+    tool_execute_write and tool_execute_destructive in place of tool_execute, so that a client can always allow reads
+    alone. --allow-annotate adds add-tool-annotation.
 
     --print-config prints the block to put there, for: claude-desktop, claude-code, cursor, vscode, windsurf, codex,
     gemini-cli, zed, cline, opencode.
@@ -35,17 +48,23 @@ def serve(
     Examples:
       mcpctl serve
       mcpctl serve --config servers.toml
+      mcpctl serve --toolset triage --split-execute
       mcpctl serve --print-config claude-desktop
     """
     paths = opt.paths(config, data_dir)
     if print_config is not None:
         from mcpctl import output
         from mcpctl.clients import block, known
+        from mcpctl.toolsets import reading
 
         opt.one_of("print-config", print_config, tuple(known.CLIENTS))
-        output.write_text(block.text(print_config, {"--config": config, "--data-dir": data_dir}, verbose=verbose))
+        given = {
+            "--config": config, "--data-dir": data_dir, "--toolset": reading.spelled(toolset), "--verbose": verbose,
+            "--split-execute": split_execute, "--allow-annotate": allow_annotate,
+        }  # fmt: skip
+        output.write_text(block.text(print_config, given))
         output.say(block.goes_into(print_config))
         return
     from mcpctl.proxy import process
 
-    process.run(paths, verbose=verbose)
+    process.run(paths, toolset=toolset, split=split_execute, annotate=allow_annotate, verbose=verbose)

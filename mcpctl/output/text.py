@@ -57,6 +57,8 @@ def tool(row: Row) -> Iterator[str]:
         yield line_of(row["title"])
     if not row["permitted"]:
         yield "not permitted: it is set false in config.toml, neither found nor called"
+    if row["in_toolset"] is False:
+        yield line_of(f"not in the toolset '{row['toolset']}', which is in force: neither found nor called")
     yield ""
     yield from block_of(row["description"] or "(no description)").splitlines()
     yield ""
@@ -72,6 +74,19 @@ def tool(row: Row) -> Iterator[str]:
             yield f"{name}:"
             for line in json.dumps(definition[name], ensure_ascii=False, indent=2).splitlines():
                 yield f"  {line_of(line)}"
+
+
+def toolset(row: Row) -> Iterator[str]:
+    """One toolset: its fields, then what it says of each of its tools."""
+    yield from pairs({name: value for name, value in row.items() if name != "tools"})
+    for tool in row["tools"]:
+        yield ""
+        told = {"ok": "", "changed": "  (changed since it was added)", "unknown": "  (no such tool is listed)"}
+        yield line_of(tool["key"] or f"refId {tool['ref_id']}") + told[tool["status"]]
+        for name, value in tool["overrides"].items():
+            yield line_of(f"  {name}: {value if isinstance(value, str) else str(value).lower()}")
+        for note in tool["notes"]:
+            yield line_of(f"  {note['name']}: {note['note']}")
 
 
 def session(row: Row) -> Iterator[str]:
@@ -116,7 +131,8 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
     said = meaning[0] if value["effective"] else meaning[1]
     if value["source"] == "default":
         return f"not declared; counts as: {said}"
-    return f"{'yes' if value['effective'] else 'no'} ({value['source']}): {said}"
+    where = f"override in {line_of(value['file'])}" if value["source"] == "override" else value["source"]
+    return f"{'yes' if value['effective'] else 'no'} ({where}): {said}"
 
 
 def _usage(row: Row) -> str:

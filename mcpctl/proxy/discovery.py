@@ -1,6 +1,6 @@
 """One `tool_discovery`: search the catalog, and say as much about each tool as the answer's budget allows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,9 +10,11 @@ from mcpctl.catalog import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
+from mcpctl.proxy import metatools
 from mcpctl.proxy.jsonrpc import Malformed
 from mcpctl.search import Hit, Provider, Ranking, build, nearest
 from mcpctl.store.recorder import tokens
+from mcpctl.toolsets.toolset import Toolset, searched
 
 DETAILS = ("auto", "names", "full")
 _MAX_RESULTS = 50
@@ -71,17 +73,22 @@ def wanted(arguments: Mapping[str, bytes]) -> Wanted:
 class Discovery:
     """Answers searches over a catalog, its index built once per change of the catalog."""
 
-    def __init__(self, catalog: Catalog) -> None:
+    def __init__(self, catalog: Catalog, *, split: bool = False) -> None:
         self._catalog = catalog
-        self._built_for: dict[str, int] | None = None
+        self._split = split
+        self._built_for: tuple[dict[str, int], Toolset | None] | None = None
         self._provider: Provider | None = None
         self._tools: dict[str, Tool] = {}
 
-    def answer(self, asked: Wanted, missing: Mapping[str, str]) -> Answer:
-        """The whole answer. `missing` says, per server without any known tools, why it has none."""
+    def answer(self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None = None) -> Answer:
+        """The whole answer, of the tools of `toolset` where there is one.
+
+        `missing` says, per server without any known tools, why it has none.
+        """
+        self._catalog.toolset = toolset
         ranking = self._up_to_date().search(asked.queries, context=asked.context, limit=asked.limit)
         tools = [self._tools[hit.key] for hit in ranking.hits]
-        entries = [_entry(tool, hit) for tool, hit in zip(tools, ranking.hits, strict=True)]
+        entries = [_entry(tool, hit, self._split) for tool, hit in zip(tools, ranking.hits, strict=True)]
         # What the notice takes is not there for results, the sentence that some did not fit included.
         longest = {"results": [], "notice": self._notice(asked, ranking, missing, left_out=len(entries))}
         budget = self._catalog.config.search.answer_tokens - _size(longest)
@@ -96,12 +103,12 @@ class Discovery:
         return Answer(msgspec.json.encode(content), ranking.hits[: len(results)], ranking.provider, ranking.fallback)
 
     def _up_to_date(self) -> Provider:
-        generations = self._catalog.generations()
-        if self._provider is None or generations != self._built_for:
+        state = (self._catalog.generations(), self._catalog.toolset)
+        if self._provider is None or state != self._built_for:
             visible = self._catalog.visible()
             self._tools = {tool.key: tool for tool in visible}
-            self._provider = build(list(self._tools.values()))
-            self._built_for = generations
+            self._provider = build(visible, searched(visible))
+            self._built_for = state
         return self._provider
 
     def _notice(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], left_out: int) -> str:
@@ -117,12 +124,27 @@ class Discovery:
             said.append(f"No good match; these are weak. Servers: {servers}.")
         if ranking.hits and ranking.unknown_words:
             said.append(f"No tool has these words: {', '.join(ranking.unknown_words[:10])}.")
+        said += self._of_toolset(asked.queries)
         if hidden := self._hidden(asked.queries):
             said.append(f"Not permitted by the user's configuration: {', '.join(hidden)}.")
         if left_out:
             said.append(f"{left_out} more results did not fit; ask a narrower query or lower maxResults.")
         said += [f"Server {name} {why}." for name, why in sorted(missing.items())]
         return " ".join(said)
+
+    def _of_toolset(self, queries: Sequence[str]) -> Iterator[str]:
+        """What the toolset in force leaves out of the answer, or has wrong with it."""
+        toolset = self._catalog.toolset
+        if toolset is None:
+            return
+        if toolset.problem:
+            yield f"Toolset '{toolset.name}': {toolset.problem}."
+        elif not self._tools:
+            yield f"The toolset in force, '{toolset.name}', has no tool that is known here."
+        named = {query.strip() for query in queries} - self._tools.keys()
+        left_out = sorted(tool.key for tool in self._catalog.permitted() if tool.key in named) if named else []
+        if left_out:
+            yield f"Not in the toolset in force, '{toolset.name}': {', '.join(left_out)}."
 
     def _hidden(self, queries: Sequence[str]) -> list[str]:
         """Tools that a query names and that the configuration does not permit."""
@@ -131,7 +153,7 @@ class Discovery:
         return sorted({key for query in queries[:4] for key in nearest(query.strip()[:100], denied)}) if denied else []
 
 
-def _entry(tool: Tool, hit: Hit) -> dict[str, Any]:
+def _entry(tool: Tool, hit: Hit, split: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server}
     if tool.title:
         entry["title"] = tool.title[:200]
@@ -141,6 +163,8 @@ def _entry(tool: Tool, hit: Hit) -> dict[str, Any]:
     entry["signature"] = signature(tool)
     if declared := hints.declared(tool):
         entry["annotations"] = declared
+    if split:
+        entry["executeWith"] = metatools.execute_with(hints.permission(tool))
     return entry
 
 
@@ -154,7 +178,12 @@ def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) ->
 
 def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
     first = _cut(entry.get("description", ""), 120, sentence=True)
-    return {"toolKey": entry["toolKey"], **({"description": first} if first else {}), "relevance": entry["relevance"]}
+    described = {"description": first} if first else {}
+    return {"toolKey": entry["toolKey"], **described, **_only(entry, "relevance", "executeWith")}
+
+
+def _only(entry: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: entry[name] for name in names if name in entry}
 
 
 def _in_full(entry: dict[str, Any], tool: Tool) -> dict[str, Any]:
@@ -171,7 +200,7 @@ def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -
     schemas = [{"inputSchema": dict(tool.input_schema)} for tool in tools]
     named = entries[0]["relevance"] >= 1.0
     spare = budget - (_size(schemas[0]) if named else 0)
-    results = _cut_to(entries, spare)
+    results = _cut_to(entries, [tool.notes for tool in tools], spare)
     used = _size(results)
     for number, (entry, schema) in enumerate(zip(results, schemas, strict=False)):
         cost = _size(schema)
@@ -181,16 +210,19 @@ def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -
     return results
 
 
-def _cut_to(entries: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
-    """Entries with their descriptions cut as little as the budget asks, then their signatures, then fewer of them."""
+def _cut_to(entries: list[dict[str, Any]], notes: Sequence[str], budget: int) -> list[dict[str, Any]]:
+    """Entries with their descriptions cut as little as the budget asks, then their signatures, then fewer of them.
+
+    Notes are never cut: who wrote them wants them read.
+    """
     # Half the room is for schemas: a model that sees parameters calls right the first time.
     results = entries
     for cut, share in _DESCRIPTION_CUTS:
-        results = [_shortened(entry, cut) for entry in entries]
+        results = [_shortened(entry, noted, cut) for entry, noted in zip(entries, notes, strict=True)]
         if _size(results) <= budget * share:
             return results
-    least = ("toolKey", "relevance", "signature")
-    results = [{name: entry[name] for name in least} for entry in entries]
+    least = ("toolKey", "description", "relevance", "signature", "executeWith")
+    results = [_only(entry, *least) for entry in results]
     if _size(results) > budget:
         results = [{**entry, "signature": _cut(entry["signature"], 80)} for entry in results]
     return _as_many_as_fit(results, budget)
@@ -202,11 +234,13 @@ def _as_many_as_fit(results: list[dict[str, Any]], budget: int) -> list[dict[str
     return results
 
 
-def _shortened(entry: dict[str, Any], cut: int | None) -> dict[str, Any]:
+def _shortened(entry: dict[str, Any], notes: str, cut: int | None) -> dict[str, Any]:
     if "description" not in entry or cut is None:
         return dict(entry)
-    if cut:
-        return {**entry, "description": _cut(entry["description"], cut)}
+    own = entry["description"].removesuffix(notes).rstrip() if notes else entry["description"]
+    described = "\n\n".join(text for text in (_cut(own, cut) if cut else "", notes) if text)
+    if described:
+        return {**entry, "description": described}
     return {name: value for name, value in entry.items() if name != "description"}
 
 

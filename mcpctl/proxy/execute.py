@@ -9,7 +9,7 @@ import msgspec
 from mcpctl.catalog import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.models import Tool
-from mcpctl.proxy import jsonrpc, refusals, translate
+from mcpctl.proxy import jsonrpc, metatools, refusals, translate
 from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure
 from mcpctl.proxy.questions import HANDLE, Parked, Parking, Question, Questions, can_be_asked
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
@@ -38,14 +38,22 @@ class Asked:
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
     """Members of the request's params that are no concern of ours, such as `inputResponses`."""
+    only: str | None = None
+    """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
 
 
 class Execute:
     """Runs calls against the upstreams. Holds those in flight, by the client's request id."""
 
     def __init__(
-        self, catalog: Catalog, upstreams: Mapping[str, Upstream], recorder: Recorder, questions: Questions
+        self,
+        catalog: Catalog,
+        upstreams: Mapping[str, Upstream],
+        recorder: Recorder,
+        questions: Questions,
+        look_at_toolset: Callable[[], None],
     ) -> None:
+        self._look_at_toolset = look_at_toolset
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
@@ -70,6 +78,7 @@ class Execute:
             )
             return
         server, _, name = key.partition(":")
+        self._look_at_toolset()
         call = Call(self, asked, server, name, passed)
         state = asked.extra.get("requestState", b"")
         try:
@@ -87,8 +96,8 @@ class Execute:
             raise
 
     def _begin(self, call: "Call") -> None:
-        refusal = self._refused(call.server, call.name)
         tool = self.catalog.find(call.server, call.name)
+        refusal = self._refused(call.server, call.name) or self._left_out(call, tool)
         if refusal:
             call.record_start(tool)
             call.refuse(*refusal)
@@ -158,6 +167,17 @@ class Execute:
             return "denied", "server_disabled", f"server '{server}' is disabled in the user's configuration"
         return "failed", "unknown_tool", refusals.unknown(f"{server}:{name}" if name else server, self.catalog)
 
+    def _left_out(self, call: "Call", tool: Tool | None) -> tuple[str, str, str] | None:
+        """Why a call that its server would take is refused; of a tool not known yet, only what its name tells."""
+        toolset = self.catalog.toolset
+        if toolset and not (toolset.holds(tool) if tool else toolset.may_hold(call.server, call.name)):
+            told = refusals.not_in_toolset(f"{call.server}:{call.name}", tool, toolset, self.catalog)
+            return "denied", "not_in_toolset", told
+        if tool and call.asked.only and (needed := hints.permission(tool)) != call.asked.only:
+            right, wrong = metatools.execute_with(needed), metatools.execute_with(call.asked.only)
+            return "denied", "wrong_execute", f"tool '{tool.key}' is not called with {wrong} but with {right}"
+        return None
+
     async def _look_again(self, call: "Call") -> None:
         """A tool that is not in the cache may be new: its server is asked once before it is refused."""
         upstream = self.upstreams[call.server]
@@ -171,7 +191,7 @@ class Execute:
         except Exception:
             # It runs but its list cannot be had or kept: its own answer to the call is worth more than our doubt.
             if not call.done:
-                call.send(None)
+                self._send(call, None)
             return
         if call.done:
             return
@@ -179,6 +199,14 @@ class Execute:
         if tool is None:
             call.record_start(None)
             call.refuse("failed", "unknown_tool", refusals.unknown(f"{call.server}:{call.name}", self.catalog))
+        else:
+            self._send(call, tool)
+
+    def _send(self, call: "Call", tool: Tool | None) -> None:
+        """Forward a call once all that can be known of its tool is; what is not counts against it."""
+        if refusal := self._left_out(call, tool or Tool(call.server, call.name, {}, "{}")):
+            call.record_start(tool)
+            call.refuse(*refusal)
         else:
             call.send(tool)
 

@@ -21,6 +21,8 @@ from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.upstreams import Upstream
 from mcpctl.store import index, retention, state
 from mcpctl.store.recorder import Recorder
+from mcpctl.toolsets.in_force import InForce
+from mcpctl.toolsets.toolset import Toolset
 
 _FIRST_SEARCH_S = 10.0
 _INDEX_EVERY_S = 2.0
@@ -30,7 +32,16 @@ _STARTS_AT_ONCE = 4
 class Gateway:
     """Everything between one client and its servers but the client's own protocol."""
 
-    def __init__(self, config: Config, paths: Paths, *, via: str = "client", verbose: bool = False) -> None:
+    def __init__(
+        self,
+        config: Config,
+        paths: Paths,
+        *,
+        via: str = "client",
+        toolset: str | None = None,
+        split: bool = False,
+        verbose: bool = False,
+    ) -> None:
         self.config = config
         self.recorder = Recorder(paths, config.records, via=via)
         self.turn = Turn(self.recorder.flush)
@@ -45,10 +56,12 @@ class Gateway:
         self._paths = paths
         self._state = state.opened(paths, create=True)
         self._catalog = Catalog(config, self._state)
+        self._split = split
+        self._in_force = InForce(paths, toolset, self._state)
         self.questions = Questions(lambda line: self.to_client(line))
         self.to_client: Callable[[bytes], None] = lambda _: None
         """Sends a line to the client, where there is one."""
-        self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions)
+        self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions, self.look_at_toolset)
         self._searching = ThreadPoolExecutor(1, "search")
         self._indexing = ThreadPoolExecutor(1, "index")
         self._discovery: Discovery | None = None
@@ -56,10 +69,18 @@ class Gateway:
         self._answering: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
 
+    def look_at_toolset(self) -> None:
+        """Have the toolset that is in force at this moment count for the request that begins."""
+        toolset = self._in_force.now()
+        self._catalog.toolset = toolset
+        self.recorder.toolset = toolset.name if toolset else None
+
     # ---- searching
 
     async def discover(self, asked: Wanted, caller: Caller) -> Answer:
         """The answer to a search. Only when nothing is known of any server are they waited for."""
+        self.look_at_toolset()
+        toolset = self._catalog.toolset
         unlisted = self._catalog.unlisted()
         if unlisted:
             refreshing = self.background(self.refresh(unlisted, caller))
@@ -68,12 +89,24 @@ class Gateway:
         missing = {name: self._why_unlisted(name) for name in self._catalog.unlisted()}
         problems = dict.fromkeys(self.config.problems, "cannot be used: its configuration is wrong")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searching, self._search, asked, missing | problems)
+        return await loop.run_in_executor(self._searching, self._search, asked, missing | problems, toolset)
 
-    def _search(self, asked: Wanted, missing: Mapping[str, str]) -> Answer:
+    async def annotate(self, arguments: bytes) -> bytes:
+        """The answer to a model that adds notes; raises `McpctlError` where it may not."""
+        from mcpctl.proxy import annotate  # what changes files is no part of starting up
+
+        self.look_at_toolset()
+        toolset, place = self._catalog.toolset, self._in_force.place
+        subject, notes = annotate.asked(arguments, self._catalog, toolset)
+        assert toolset
+        assert place
+        # Aside: the lock of the file may be held.
+        return await asyncio.to_thread(annotate.add, place, subject, notes, toolset.name)
+
+    def _search(self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None) -> Answer:
         if self._discovery is None:
-            self._discovery = Discovery(Catalog(self.config, state.opened(self._paths, create=True)))
-        return self._discovery.answer(asked, missing)
+            self._discovery = Discovery(Catalog(self.config, state.opened(self._paths, create=True)), split=self._split)
+        return self._discovery.answer(asked, missing, toolset)
 
     def _why_unlisted(self, name: str) -> str:
         upstream = self.upstreams[name]
@@ -106,12 +139,13 @@ class Gateway:
         due = self._catalog.due()
         if due:
             self.background(self.refresh(due, caller))
-        self._searching.submit(self._make_search_ready)
+        self.look_at_toolset()
+        self._searching.submit(self._make_search_ready, self._catalog.toolset)
         self.background(self._keep_index())
 
-    def _make_search_ready(self) -> None:
+    def _make_search_ready(self, toolset: Toolset | None) -> None:
         try:
-            self._search(Wanted(("",)), {})
+            self._search(Wanted(("",)), {}, toolset)
         except (Unusable, sqlite3.Error) as error:
             warn(f"the catalog cannot be read: {error}")
 

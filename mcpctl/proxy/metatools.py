@@ -4,19 +4,54 @@ These texts are read by models: each says what the tool is for, what is behind i
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from mcpctl import __version__
+from mcpctl.catalog.hints import PERMISSIONS
 from mcpctl.proxy import jsonrpc
+from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 
 DISCOVERY = "tool_discovery"
 EXECUTE = "tool_execute"
+ANNOTATE = "add-tool-annotation"
 SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
 
 _CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
 _MAX_NAMES = 600
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What `serve` was asked to offer. Options split a tool or add one at the end; they never reorder."""
+
+    split: bool = False
+    annotate: bool = False
+
+    @property
+    def executes(self) -> dict[str, str | None]:
+        """The tools that call tools, and what each of them may call: one of `hints.PERMISSIONS`, None for anything."""
+        return {execute_with(name): name for name in PERMISSIONS} if self.split else {EXECUTE: None}
+
+    @property
+    def phrase(self) -> str:
+        """How other tools' descriptions name those that call tools."""
+        return "the tool that its executeWith names" if self.split else EXECUTE
+
+    @property
+    def names(self) -> list[str]:
+        """All of its tools."""
+        return [DISCOVERY, *self.executes, *([ANNOTATE] if self.annotate else [])]
+
+
+_PLAIN = Offer()
+
+
+def execute_with(permission: str) -> str:
+    """The name of the tool that calls tools of this kind."""
+    return f"{EXECUTE}_{permission}"
 
 
 def named(servers: Sequence[str]) -> str:
@@ -31,30 +66,32 @@ def named(servers: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def tools(servers: Sequence[str]) -> list[dict[str, Any]]:
-    """The definitions of `tool_discovery` and `tool_execute`, in this order."""
-    return [_discovery(named(servers)), _execute(named(servers))]
+def tools(servers: Sequence[str], offer: Offer = _PLAIN) -> list[dict[str, Any]]:
+    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order."""
+    executes = [_execute(named(servers), name, permission) for name, permission in offer.executes.items()]
+    return [_discovery(named(servers), offer), *executes, *([_annotate()] if offer.annotate else [])]
 
 
-def instructions(servers: Sequence[str]) -> str:
+def instructions(servers: Sequence[str], offer: Offer = _PLAIN) -> str:
     """What a client is told about this server."""
     if not servers:
         return f"No MCP server is behind this one {named(servers).removeprefix('none ')}."
     return (
-        f"All tools of these MCP servers are behind two tools: {named(servers)}. Find a tool with {DISCOVERY}, by what"
-        f" it should do and for which product, then call it with {EXECUTE} and its toolKey."
+        f"All tools of these MCP servers are behind {'these' if offer.split else 'two'} tools: {named(servers)}. Find a"
+        f" tool with {DISCOVERY}, by what it should do and for which product, then call it with {offer.phrase} and its"
+        " toolKey."
     )
 
 
-def answers(servers: Sequence[str]) -> dict[tuple[str, bool], bytes]:
+def answers(servers: Sequence[str], offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
     """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
-    listed = {"tools": tools(servers)}
+    listed = {"tools": tools(servers, offer)}
     modern = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
     cached = {"ttlMs": 3_600_000, "cacheScope": "private"}
     discovered = {
         "supportedVersions": [jsonrpc.MODERN_REVISION],
         "capabilities": _CAPABILITIES,
-        "instructions": instructions(servers),
+        "instructions": instructions(servers, offer),
     }
     encode = msgspec.json.encode
     return {
@@ -65,19 +102,21 @@ def answers(servers: Sequence[str]) -> dict[tuple[str, bool], bytes]:
     }
 
 
-def initialized(revision: str, servers: Sequence[str]) -> bytes:
+def initialized(revision: str, servers: Sequence[str], offer: Offer = _PLAIN) -> bytes:
     """The answer to `initialize`."""
     return msgspec.json.encode(
         {
             "protocolVersion": revision,
             "capabilities": _CAPABILITIES,
             "serverInfo": msgspec.Raw(SERVER_INFO),
-            "instructions": instructions(servers),
+            "instructions": instructions(servers, offer),
         }
     )
 
 
-def _discovery(servers: str) -> dict[str, Any]:
+def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
+    executes = {"executeWith": {"type": "string", "enum": list(offer.executes)}} if offer.split else {}
+    which = f" ({', '.join(offer.executes)})" if offer.split else ""
     return {
         "name": DISCOVERY,
         "title": "Find tools",
@@ -85,7 +124,7 @@ def _discovery(servers: str) -> dict[str, Any]:
             f"Find the right tool among all tools of the connected MCP servers: {servers}. Search here before you"
             " conclude that something cannot be done. Say what the tool should do, plus the product or domain; several"
             " short queries are better than one long one. Each result has the tool's key, its parameters (* marks"
-            f" required ones) and what it does; call it with {EXECUTE} and that toolKey."
+            f" required ones) and what it does; call it with {offer.phrase}{which} and that toolKey."
             ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
         ),
         "inputSchema": {
@@ -126,6 +165,7 @@ def _discovery(servers: str) -> dict[str, Any]:
                             "inputSchema": {"type": "object"},
                             "outputSchema": {"type": "object"},
                             "annotations": {"type": "object"},
+                            **executes,
                         },
                         "required": ["toolKey", "relevance"],
                     },
@@ -144,15 +184,32 @@ def _discovery(servers: str) -> dict[str, Any]:
     }
 
 
-def _execute(servers: str) -> dict[str, Any]:
+_CREATE = '{"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
+_LIST = '{"toolKey": "github:list_issues", "arguments": {"owner": "o", "repo": "app"}}'
+_DELETE = '{"toolKey": "github:delete_file", "arguments": {"owner": "o", "repo": "app", "path": "old.txt"}}'
+_KINDS = {
+    None: ("Call a tool", "Call a tool", _CREATE),
+    "read": ("Call a tool that only reads", "Call a tool that only reads,", _LIST),
+    "write": ("Call a tool that changes things", "Call a tool that changes things but destroys nothing,", _CREATE),
+    "destructive": (
+        "Call a tool that may destroy",
+        "Call a tool that may destroy or overwrite, or does not say,",
+        _DELETE,
+    ),
+}
+
+
+def _execute(servers: str, name: str, permission: str | None) -> dict[str, Any]:
+    title, does, example = _KINDS[permission]
+    only = f" Only tools whose executeWith is {name} are called here." if permission else ""
     return {
-        "name": EXECUTE,
-        "title": "Call a tool",
+        "name": name,
+        "title": title,
         "description": (
-            f"Call a tool of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
+            f"{does} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
             f" {DISCOVERY} gives it. Its result comes back unchanged. If you do not know the tool's parameters, look it"
-            f" up with {DISCOVERY} first."
-            ' Example: {"toolKey": "github:create_issue", "arguments": {"owner": "o", "repo": "app", "title": "Bug"}}'
+            f" up with {DISCOVERY} first.{only}"
+            f" Example: {example}"
         ),
         "inputSchema": {
             "type": "object",
@@ -163,10 +220,57 @@ def _execute(servers: str) -> dict[str, Any]:
             "required": ["toolKey"],
         },
         "annotations": {
-            "title": "Call a tool",
-            "readOnlyHint": False,
-            "destructiveHint": True,
-            "idempotentHint": False,
+            "title": title,
+            "readOnlyHint": permission == "read",
+            "destructiveHint": permission in (None, "destructive"),
+            "idempotentHint": permission == "read",
             "openWorldHint": True,
+        },
+    }
+
+
+def _annotate() -> dict[str, Any]:
+    name = {"type": "string", "pattern": "^[a-z0-9-]+$", "minLength": 2, "maxLength": 50}
+    text = {"type": "string", "minLength": 1, "maxLength": MAX_NOTE}
+    return {
+        "name": ANNOTATE,
+        "title": "Add notes to a tool",
+        "description": (
+            "Add notes to a tool of the toolset in force, for whoever uses the tool next: they are shown with its"
+            f" description in {DISCOVERY}. Add one only when the user wants it kept. A note whose name the tool has"
+            " already is skipped; nothing is replaced."
+            ' Example: {"toolRef": {"namespacedName": "linear.create_issue"}, "notes": [{"name": "team-selection",'
+            ' "note": "Always confirm the team first."}]}'
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "toolRef": {
+                    "type": "object",
+                    "description": "The tool, by one of these.",
+                    "properties": {
+                        "namespacedName": {"type": "string", "description": "server.tool"},
+                        "refId": {"type": "string", "description": "The hash by which a toolset file knows it."},
+                    },
+                },
+                "notes": {
+                    "type": "array",
+                    "minItems": 1,
+                    "maxItems": MAX_NOTES,
+                    "items": {
+                        "type": "object",
+                        "properties": {"name": name, "note": text},
+                        "required": ["name", "note"],
+                    },
+                },
+            },
+            "required": ["toolRef", "notes"],
+        },
+        "annotations": {
+            "title": "Add notes to a tool",
+            "readOnlyHint": False,
+            "destructiveHint": False,
+            "idempotentHint": True,
+            "openWorldHint": False,
         },
     }

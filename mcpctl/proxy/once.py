@@ -24,6 +24,7 @@ from mcpctl.proxy.execute import Asked
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import state
 from mcpctl.store.recorder import Client, Json
+from mcpctl.toolsets import in_force
 
 _TOLD_EVERY_S = 0.1
 _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
@@ -40,12 +41,14 @@ class Result:
     content: Sequence[Any]
 
 
-def call(paths: Paths, key: str, words: Sequence[str], timeout_s: float | None = None) -> Result:
+def call(
+    paths: Paths, key: str, words: Sequence[str], timeout_s: float | None = None, toolset: str | None = None
+) -> Result:
     """Call a tool with the arguments that the words of a command line give; raises what `McpctlError` fits."""
     loaded = _load(paths)
     server, name = rows.split(key)
     with closing(state.opened(paths)) as db:
-        catalog = Catalog(loaded, db)
+        catalog = Catalog(loaded, db, in_force.current(paths, toolset, db))
         if not name:
             raise rows.unknown(catalog, key)
         loaded.server(server)
@@ -53,7 +56,7 @@ def call(paths: Paths, key: str, words: Sequence[str], timeout_s: float | None =
     if timeout_s is not None and server in loaded.servers:
         patient = msgspec.structs.replace(loaded.servers[server], call_timeout_s=timeout_s)
         loaded = replace(loaded, servers={**loaded.servers, server: patient})
-    return asyncio.run(_called(loaded, paths, f"{server}:{name}", arguments))
+    return asyncio.run(_called(loaded, paths, f"{server}:{name}", arguments, toolset))
 
 
 def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen) -> Found:
@@ -65,7 +68,7 @@ def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen) 
     return Found.of(asyncio.run(_refreshed(loaded, paths, list(names) or list(loaded.enabled), on_progress)))
 
 
-async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> Result:
+async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
     answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
     def fail(error: McpctlError) -> None:
@@ -82,7 +85,7 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes) -> R
         if not answer.done():
             answer.set_result(bytes(raw))
 
-    gateway = Gateway(loaded, paths, via="cli")
+    gateway = Gateway(loaded, paths, via="cli", toolset=toolset)
     gateway.recorder.client = CALLER.client
     try:
         asked = Asked(b"1", CALLER, answered, error, refused=refused)
@@ -148,6 +151,9 @@ def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
     server = key.partition(":")[0]
     if code == "not_permitted":
         return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {loaded.path}", code)
+    if code == "not_in_toolset":
+        hint = "see what is in it with: mcpctl toolsets show; or call it with --toolset none"
+        return Refused(f"tool '{key}' is not in the toolset in force", hint, code)
     if code == "server_disabled":
         return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
     if code == "unknown_tool":

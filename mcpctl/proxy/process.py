@@ -8,11 +8,16 @@ import sys
 from mcpctl import config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.toolsets import in_force
 
 
-def run(paths: Paths, *, verbose: bool = False) -> None:
-    """Serve the client on stdin and stdout, then end the process with status 0; raises `Unusable` before it begins."""
+def run(paths: Paths, *, toolset: str | None, split: bool, annotate: bool, verbose: bool = False) -> None:
+    """Serve the client on stdin and stdout, then end the process with status 0.
+
+    Raises `McpctlError` before it begins where the configuration or the toolset that was named cannot be used.
+    """
     loaded = config.load(paths.config)
+    in_force.check(paths, toolset)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     if sys.stdin is None:
@@ -23,13 +28,15 @@ def run(paths: Paths, *, verbose: bool = False) -> None:
     # stdout carries protocol and nothing else: whatever else would print there goes to stderr.
     stdout = os.dup(1)
     os.dup2(2, 1)
+    from mcpctl.proxy.metatools import Offer
     from mcpctl.proxy.server import serve
 
     # What is loaded now lives as long as the process; the collector need not look at it again.
     gc.freeze()
 
     async def served() -> None:
-        await serve(loaded, paths, stdin=0, stdout=stdout, verbose=verbose)
+        offer = Offer(split, annotate)
+        await serve(loaded, paths, stdin=0, stdout=stdout, toolset=toolset, offer=offer, verbose=verbose)
         sys.stderr.flush()
         # What still runs in a thread is nobody's any more; the loop would wait for it, and break the promised 1.8 s.
         os._exit(0)

@@ -11,6 +11,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools, translate
 from mcpctl.proxy.connection import Caller
+from mcpctl.toolsets.toolset import Toolset
 
 _MAX_CHECKED = 64 * 1024
 _MAX_SCHEMA = 64 * 1024
@@ -49,6 +50,18 @@ def unknown(key: str, catalog: Catalog) -> str:
     servers = ", ".join(list(catalog.config.enabled)[:50]) or "none"
     suggestion = f"did you mean {' or '.join(near)}? " if near else ""
     return f"there is no tool '{key}': {suggestion}Keys are server:tool; servers: {servers}. Search with tool_discovery"
+
+
+def not_in_toolset(key: str, tool: Tool | None, toolset: Toolset, catalog: Catalog) -> str:
+    """That the toolset in force does not have this tool; where there is no such tool, which ones it has are near."""
+    from mcpctl.search import nearest
+
+    key = key[:200]
+    near = [] if tool else nearest(key, catalog.keys())
+    suggestion = f"; did you mean {' or '.join(near)}?" if near else ""
+    trouble = f" ({toolset.problem})" if toolset.problem else ""
+    told = f"tool '{key}' is not in the toolset '{toolset.name}', whose tools alone may be called now{trouble}"
+    return f"{told}{suggestion or '; do not retry it'}"
 
 
 def help_with(tool: Tool, arguments: bytes) -> str:

@@ -9,13 +9,14 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl.config import Config
-from mcpctl.errors import warn
+from mcpctl.errors import McpctlError, warn
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, metatools, refusals
 from mcpctl.proxy.connection import ASKABLE, Caller, Connection
 from mcpctl.proxy.discovery import wanted
 from mcpctl.proxy.execute import Asked
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.pipes import Line, LineReader, Writer
 from mcpctl.proxy.questions import Question, can_be_asked
 from mcpctl.store.recorder import Client, Json
@@ -33,9 +34,21 @@ _SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert
 """The levels of a log message, as RFC 5424 has them, the least severe first."""
 
 
-async def serve(config: Config, paths: Paths, *, stdin: int, stdout: int, verbose: bool = False) -> None:
+_PLAIN = Offer()
+
+
+async def serve(
+    config: Config,
+    paths: Paths,
+    *,
+    stdin: int,
+    stdout: int,
+    toolset: str | None = None,
+    offer: Offer = _PLAIN,
+    verbose: bool = False,
+) -> None:
     """Serve one client on two descriptors until it goes or a signal says so; then nothing that was started is left."""
-    server = Server(Gateway(config, paths, verbose=verbose), stdin, stdout)
+    server = Server(Gateway(config, paths, toolset=toolset, split=offer.split, verbose=verbose), offer, stdin, stdout)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.ending.set)
@@ -49,11 +62,13 @@ async def serve(config: Config, paths: Paths, *, stdin: int, stdout: int, verbos
 class Server:
     """One client's connection: its requests come in as lines, each is answered exactly once."""
 
-    def __init__(self, gateway: Gateway, stdin: int, stdout: int) -> None:
+    def __init__(self, gateway: Gateway, offer: Offer, stdin: int, stdout: int) -> None:
         self.gateway = gateway
+        self._offer = offer
+        self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self.ending = asyncio.Event()
         self._servers = list(gateway.config.enabled)
-        self._constant = metatools.answers(self._servers)
+        self._constant = metatools.answers(self._servers, offer)
         self._caller = Caller(jsonrpc.LEGACY_REVISIONS[-1])
         self._modern_callers: dict[bytes, Caller] = {}
         self._warm = False
@@ -175,7 +190,7 @@ class Server:
         self._caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._initialized = True
         self.gateway.recorder.client = self._caller.client
-        self._out.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers)))
+        self._out.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers, self._offer)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if _text(level) not in _SEVERITIES:
@@ -187,16 +202,20 @@ class Server:
     def _tool_called(self, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
         name = params.get("name", b"")
         arguments = params.get("arguments", b"{}")
-        if name == b'"tool_execute"':
+        if name in self._executes:
             extra = {n: value for n, value in params.items() if n not in ("name", "arguments", "_meta")}
-            asked = Asked(id_, caller, self._answer, self._answer_error, self._progressed, meta=meta, extra=extra)
+            asked = Asked(
+                id_, caller, self._answer, self._answer_error, self._progressed,
+                meta=meta, extra=extra, only=self._executes[name],
+            )  # fmt: skip
             self.gateway.execute.start(asked, arguments)
         elif name == b'"tool_discovery"':
             self.gateway.answering(self._discover(id_, caller, arguments))
+        elif name == b'"add-tool-annotation"' and self._offer.annotate:
+            self.gateway.answering(self._annotate(id_, caller, arguments))
         else:
-            known = (
-                f"this server has {metatools.DISCOVERY} and {metatools.EXECUTE}; call others with {metatools.EXECUTE}"
-            )
+            *first, last = self._offer.names
+            known = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
             self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
 
     def _notified(self, method: str, raw: Raw) -> None:
@@ -238,6 +257,16 @@ class Server:
             answer_bytes=len(answer.content),
         )  # fmt: skip
         self._out.write(jsonrpc.result(id_, refusals.own(answer.result, caller)))
+
+    async def _annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+        try:
+            answer = refusals.own(await self.gateway.annotate(arguments), caller)
+        except McpctlError as error:
+            answer = refusals.result(f"{error.message}; {error.hint}", caller)
+        except Exception as error:
+            warn(f"notes could not be added: {error!r}")
+            answer = refusals.result(f"the notes could not be added: {error}", caller)
+        self._out.write(jsonrpc.result(id_, answer))
 
     # ---- what the client is told
 

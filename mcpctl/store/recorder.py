@@ -52,6 +52,8 @@ class Recorder:
     def __init__(self, paths: Paths, settings: RecordSettings, *, via: str = "client") -> None:
         self.session_id = _new_id()
         self.client = Client()
+        self.toolset: str | None = None
+        """The name of the toolset in force."""
         self._paths = paths
         self._settings = settings
         self._limit = settings.max_response_kb * 1024
@@ -93,6 +95,7 @@ class Recorder:
             parent_id=parent_id,
             client_name=client.name,
             client_version=client.version,
+            toolset=self.toolset,
         )
         self._lines.append(lines.encode(line))
         return call
@@ -187,6 +190,7 @@ class Recorder:
             client_version=client.version,
             protocol_version=client.protocol_version,
             capabilities=Raw(_readable(client.capabilities)),
+            toolset=self.toolset,
         )
         create = Journal.of_the_day if self._via == "cli" else Journal.create
         try:

@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
@@ -106,6 +107,21 @@ def redaction_key(paths: Paths) -> bytes:
         return fresh
     finally:
         db.close()
+
+
+def equipped(db: sqlite3.Connection) -> str | None:
+    """The toolset that is in force where nothing else is named: its name, or the path of its file."""
+    row = db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
+    return bytes(row[0]).decode() if row else None
+
+
+def equip(paths: Paths, reference: str | None) -> None:
+    """Put this toolset in force, or none."""
+    with closing(connect(paths)) as db:
+        if reference is None:
+            db.execute("DELETE FROM settings WHERE name = 'toolset'")
+        else:
+            db.execute("INSERT OR REPLACE INTO settings VALUES ('toolset', ?)", (reference.encode(),))
 
 
 def _opened(path: Path) -> sqlite3.Connection:

@@ -5,18 +5,19 @@ from typing import Any
 import pytest
 
 from mcpctl.catalog import hints
-from mcpctl.models import Tool
+from mcpctl.models import Overrides, Tool
 
 
-def tool(read_only: object, destructive: object) -> Tool:
+def tool(read_only: object, destructive: object, *, own: bool = True, **overrides: bool) -> Tool:
     """A tool that declares these; None is a hint that it does not declare."""
     said = {"readOnlyHint": read_only, "destructiveHint": destructive}
     annotations = {name: value for name, value in said.items() if value is not None}
-    return Tool("s", "t", {"name": "t", "annotations": annotations}, "{}")
+    by_toolset = Overrides(overrides, "/t.json", own) if overrides else None
+    return Tool("s", "t", {"name": "t", "annotations": annotations}, "{}", overrides=by_toolset)
 
 
 def risk(read_only: object, destructive: object, **overrides: Any) -> str:
-    return hints.risk(hints.effective(tool(read_only, destructive), overrides))
+    return hints.risk(hints.effective(tool(read_only, destructive, **overrides)))
 
 
 @pytest.mark.parametrize(
@@ -66,3 +67,53 @@ def test_what_filters_call_destructive_is_destructive_or_not_declared(read_only:
     effective = hints.effective(tool(read_only, destructive))
     is_destructive = effective["destructiveHint"].value and not effective["readOnlyHint"].value
     assert is_destructive == (hints.risk(effective) in ("destructive", "not-declared"))
+
+
+def test_a_tool_that_a_toolset_calls_destructive_is_so_whatever_else_it_declares() -> None:
+    assert risk(True, None, destructiveHint=True) == "destructive"
+    assert risk(True, None, destructiveHint=True, readOnlyHint=True) == "read-only"
+
+
+LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_what_a_file_of_others_loosens_is_shown_and_decides_nothing(name: str) -> None:
+    theirs = tool(None, None, own=False, **{name: LOOSE[name]})
+    assert hints.effective(theirs)[name] == hints.Hint(LOOSE[name], "override")
+    assert hints.deciding(theirs)[name] == hints.Hint(hints.DEFAULTS[name], "default")
+    mine = tool(None, None, own=True, **{name: LOOSE[name]})
+    assert hints.deciding(mine)[name] == hints.Hint(LOOSE[name], "override")
+
+
+@pytest.mark.parametrize("name", LOOSE)
+def test_what_a_file_of_others_tightens_decides(name: str) -> None:
+    theirs = tool(None, None, own=False, **{name: not LOOSE[name]})
+    assert hints.deciding(theirs)[name] == hints.Hint(not LOOSE[name], "override")
+
+
+def test_an_override_that_says_what_is_declared_anyway_loosens_nothing() -> None:
+    theirs = tool(False, False, own=False, destructiveHint=False)
+    assert hints.deciding(theirs)["destructiveHint"] == hints.Hint(False, "override")
+
+
+@pytest.mark.parametrize(
+    ("read_only", "destructive", "own", "overrides", "expected"),
+    [
+        (True, None, False, {}, "read"),
+        (False, False, False, {}, "write"),
+        (False, None, False, {}, "destructive"),
+        (None, None, False, {}, "destructive"),
+        (None, None, True, {"readOnlyHint": True}, "read"),
+        (None, None, False, {"readOnlyHint": True}, "destructive"),
+        (None, None, True, {"destructiveHint": False}, "write"),
+        (None, None, False, {"destructiveHint": False}, "destructive"),
+        (True, None, False, {"readOnlyHint": False}, "destructive"),
+        (True, None, False, {"destructiveHint": True}, "destructive"),
+        (False, False, False, {"destructiveHint": True, "readOnlyHint": True}, "destructive"),
+    ],
+)
+def test_what_one_permits_is_what_counts_without_what_others_loosen(
+    read_only: object, destructive: object, own: bool, overrides: dict[str, bool], expected: str
+) -> None:
+    assert hints.permission(tool(read_only, destructive, own=own, **overrides)) == expected

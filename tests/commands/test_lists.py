@@ -8,7 +8,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from mcpctl.paths import Paths
-from tests.configured import DEMO, configure, demo_tools, stub
+from tests.configured import DEMO, configure, demo_tools, noted, stub, toolset
 from tests.conftest import Mcpctl
 from tests.recorded import two_sessions
 
@@ -17,6 +17,7 @@ LISTS = {
     "calls ls --kind discovery": "id",
     "sessions ls": "id",
     "servers ls": "name",
+    "toolsets ls": "name",
     "tools ls": "key",
     "tools search note forecast": "key",
 }
@@ -27,8 +28,10 @@ lists = pytest.mark.parametrize("words", LISTS)
 
 @pytest.fixture(autouse=True)
 def data(paths: Paths) -> None:
-    """Two servers with their tools, and two sessions."""
+    """Two servers with their tools, two toolsets, and two sessions."""
     demo_tools(paths)
+    toolset(paths, "notes", "notes:add_note", "notes:list_notes", description="All that is about notes")
+    toolset(paths, "weather", "weather:get_forecast", toolNotes=[noted("weather:get_forecast", units="In Celsius.")])
     two_sessions(paths)
 
 
@@ -157,7 +160,9 @@ def test_count_prints_the_true_total_alone(mcpctl: Mcpctl, words: str) -> None:
         assert mcpctl(*words.split(), "--count", *options).out == f"{total}\n"
 
 
-@pytest.mark.parametrize("words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x"])
+@pytest.mark.parametrize(
+    "words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x", "toolsets ls"]
+)
 def test_nothing_is_an_empty_array_and_no_failure(
     mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
@@ -169,7 +174,9 @@ def test_nothing_is_an_empty_array_and_no_failure(
     assert mcpctl(*words.split(), "--count").out == "0\n"
 
 
-@pytest.mark.parametrize("words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x"])
+@pytest.mark.parametrize(
+    "words", ["calls ls", "sessions ls", "servers ls", "tools ls", "tools search x", "toolsets ls"]
+)
 def test_a_terminal_is_told_what_to_do_when_there_is_nothing(
     mcpctl: Mcpctl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str
 ) -> None:
@@ -206,9 +213,9 @@ def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words:
     options = [*words.split(), "--format", format]
     if format == "json" and LISTS[words] in ("key", "name"):
         # The one field that is a time of this run, and the one that is a path of this machine.
-        left_out = ("listed_at", "command")
+        left_out = ("listed_at", "command", "path")
         options += ["--fields", ",".join(name for name in rows(mcpctl, words)[0] if name not in left_out)]
-    elif LISTS[words] == "name":
+    elif words == "servers ls":
         options += ["--fields", "name,enabled,transport,tools,args,problem"]
     snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
     snapshot.assert_match(mcpctl(*options).out, f"{words.replace(' ', '_')}.{format}")

@@ -123,3 +123,12 @@ def test_nothing_is_imported_that_serving_needs() -> None:
     ran = subprocess.run([MCPCTL[0], "-c", line], capture_output=True, text=True, timeout=30, check=False)
     assert (ran.returncode, ran.stderr) == (0, "")
     assert json.loads(ran.stdout)
+
+
+def test_the_toolset_and_what_else_is_offered_are_in_the_block(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ["--toolset", "./t.json", "--split-execute", "--allow-annotate"]
+    block = mcpctl("serve", "--print-config", "cursor", *options).json["mcpServers"]["mcpctl"]["args"]
+    assert block[block.index("serve") + 1 :] == ["--toolset", str(Path("t.json").absolute()), *options[2:]]
+    monkeypatch.setenv("MCPCTL_TOOLSET", "triage")
+    block = mcpctl("serve", "--print-config", "cursor").json["mcpServers"]["mcpctl"]["args"]
+    assert block[-2:] == ["--toolset", "triage"]

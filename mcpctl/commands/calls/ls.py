@@ -44,7 +44,7 @@ def ls(
     """List the calls on record, newest first, or with --kind discovery the searches.
 
     Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
-    letter false, - not declared when the call was made.
+    letter false, - not declared when the call was made; * marks what a toolset overrode.
 
     \b
     Examples:

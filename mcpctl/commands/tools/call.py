@@ -23,6 +23,7 @@ def call(
     arguments: Arguments = None,
     timeout: Timeout = None,
     json: opt.Json = False,
+    toolset: opt.Toolset = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -39,5 +40,5 @@ def call(
     from mcpctl.output import text
     from mcpctl.proxy import once
 
-    result = once.call(opt.paths(config, data_dir), key, arguments or [], timeout)
+    result = once.call(opt.paths(config, data_dir), key, arguments or [], timeout, toolset)
     output.write_row(result.raw, json, lambda: text.content(result.content))

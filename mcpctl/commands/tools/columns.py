@@ -3,7 +3,8 @@
 import dataclasses
 
 from mcpctl import output
-from mcpctl.catalog import rows
+from mcpctl.catalog import hints, rows
+from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
 from mcpctl.models import REFRESH_FIELDS, Usage
 from mcpctl.output import Columns, Listing
@@ -37,6 +38,13 @@ def ordered(order: rows.Order, asked: Listing) -> Columns:
     named = [order.sort] if order.sort in rows.USAGE_FIELDS else []
     named += [order.by] if order.by and asked.effective != "table" else []
     return dataclasses.replace(COLUMNS, shown=("key", *named, *COLUMNS.shown[1:]), group=order.by or "")
+
+
+def footnote(catalog: Catalog) -> None:
+    """Tell a person at a terminal which toolset the rows are of, and what marks its overrides."""
+    if (toolset := catalog.toolset) is not None:
+        marked = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
+        output.say(f"only the tools of toolset '{toolset.name}'{marked}; --toolset none shows all")
 
 
 def usage(paths: Paths, columns: Columns, asked: Listing, sort: str | None = None) -> Usage | None:

@@ -18,13 +18,15 @@ def ls(
     limit: opt.Limit = None,
     offset: opt.Offset = 0,
     count: opt.Count = False,
+    toolset: opt.Toolset = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
     """List the tools of all enabled servers, as last listed, with their behaviour hints.
 
-    A hint shows as yes or no where the server declares it, and as - where nobody said. Filters take the hint in
-    effect: a tool that declares nothing counts as destructive, as the protocol says.
+    A hint shows as yes or no where the server declares it, as yes* or no* where the toolset in force overrides it, and
+    as - where nobody said. Filters take the hint in effect: a tool of which nobody said anything counts as
+    destructive, as the protocol says. With a toolset in force, only its tools are listed.
 
     --by risk groups by what a tool may do at worst: read-only; changing, but declared not to destroy; destructive,
     which a tool that is declared not read-only is unless declared otherwise; not-declared, where nobody said either.
@@ -48,5 +50,6 @@ def ls(
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
     shown = columns.ordered(order, asked)
     used = columns.usage(paths, shown, asked, sort)
-    with rows.catalog(paths) as catalog:
+    with rows.catalog(paths, toolset) as catalog:
         output.write_list(rows.listed(catalog, wanted, order, used), shown, asked)
+        columns.footnote(catalog)

@@ -21,10 +21,13 @@ def search(
     limit: opt.Limit = None,
     offset: opt.Offset = 0,
     count: opt.Count = False,
+    toolset: opt.Toolset = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Rank the tools against a few words, in the order that tool_discovery gives.
+
+    With a toolset in force, only its tools are found, by its notes too. A hint with * is its override.
 
     \b
     Examples:
@@ -40,5 +43,6 @@ def search(
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
-    with rows.catalog(paths) as catalog:
+    with rows.catalog(paths, toolset) as catalog:
         output.write_list(ranked.found(catalog, " ".join(query), wanted, used), columns.FOUND, asked)
+        columns.footnote(catalog)

@@ -6,6 +6,7 @@ from mcpctl.commands import options as opt
 def show(
     key: opt.ToolKey,
     json: opt.Json = False,
+    toolset: opt.Toolset = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -22,6 +23,6 @@ def show(
     from mcpctl.output import text
 
     paths = opt.paths(config, data_dir)
-    with rows.catalog(paths) as catalog:
+    with rows.catalog(paths, toolset) as catalog:
         row = rows.show(catalog, key, columns.recorded_usage(paths))
     output.write_row(row, json, lambda: text.tool(row))

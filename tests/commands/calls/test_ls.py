@@ -122,7 +122,7 @@ def test_searches_have_no_server_tool_or_status(mcpctl: Mcpctl, option: str) -> 
         (hints(None, None, None, None), "----"),
         (hints(True, False, True, False), "RdIo"),
         (hints(False, True, None, None), "rD--"),
-        (raw({"readOnlyHint": {"value": True, "source": "override"}}), "R!---"),
+        (raw({"readOnlyHint": {"value": True, "source": "override"}}), "R*---"),
         (raw({}), "----"),
         (raw({"readOnlyHint": 5}), "----"),
     ],

@@ -53,9 +53,9 @@ def test_a_hint_that_is_no_boolean_is_not_declared(mcpctl: Mcpctl, paths: Paths,
 def test_json_tells_what_is_declared_from_what_is_in_effect(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     rows = {row["key"]: row for row in mcpctl("tools", "ls", "--json").json}
-    unset = {"declared": None, "override": None, "effective": True, "source": "default"}
+    unset = {"declared": None, "override": None, "effective": True, "source": "default", "file": None}
     assert rows["weather:convert_temperature"]["destructive"] == unset
-    declared_no = {"declared": False, "override": None, "effective": False, "source": "declared"}
+    declared_no = {"declared": False, "override": None, "effective": False, "source": "declared", "file": None}
     assert rows["notes:add_note"]["destructive"] == declared_no
 
 

@@ -1,0 +1,139 @@
+"""What a team adds to tools, in the toolset in force: notes added, hints overridden, both listed."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.errors import NotFound, warn
+from mcpctl.models import HINTS, Found, Row
+from mcpctl.paths import Paths
+from mcpctl.toolsets import changing, in_force
+from mcpctl.toolsets.changing import Added, Draft, Subject
+from mcpctl.toolsets.reading import Source, read
+from mcpctl.toolsets.toolset import Entry, Note, Reference, Toolset, dotted, ref_id
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a change was about, and its lines as a diff: none where nothing changed."""
+
+    subject: Subject
+    place: Source
+    diff: Sequence[str]
+    notes: Added
+
+
+def add(paths: Paths, option: str | None, key: str, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
+    """Add notes to a tool of the toolset in force; warns of those that are there already and stay as they are."""
+    changing.check_notes(notes)
+    place, subject = _named(paths, option, key)
+    done = add_to(place, subject, notes, dry_run=dry_run)
+    for note in done.notes.skipped:
+        warn(f"{key} has a note '{note.name}' already; it stays as it is")
+    return done
+
+
+def add_to(place: Source, subject: Subject, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
+    """Add notes to a tool of this toolset."""
+    added = Added([], [])
+
+    def change(draft: Draft) -> None:
+        nonlocal added
+        added = changing.add_notes(draft, subject, notes)
+
+    diff = changing.change(place, change, dry_run=dry_run)
+    return Done(subject, place, diff, added)
+
+
+def override(
+    paths: Paths,
+    option: str | None,
+    key: str,
+    hints: Mapping[str, bool],
+    title: str | None,
+    inherit: Sequence[str],
+    *,
+    dry_run: bool = False,
+) -> Done:
+    """Override hints and the title of a tool of the toolset in force, or let it inherit them from its server again."""
+    place, subject = _named(paths, option, key)
+    diff = changing.change(
+        place, lambda draft: changing.override(draft, subject, hints, title, inherit), dry_run=dry_run
+    )
+    return Done(subject, place, diff, Added([], []))
+
+
+def listed(paths: Paths, option: str | None, key: str | None) -> Found:
+    """The notes and overrides of the toolset in force, or of one tool in it: one row each."""
+    with rows.catalog(paths, quiet=True) as catalog:
+        place = in_force.required(paths, option, catalog.db)
+        toolset = read(place)
+        if key is None:
+            about = _by_tool(catalog, toolset)
+        else:
+            subject = of_key(catalog, toolset, key)
+            about = [(_key(subject.reference), _entry(toolset, subject))]
+    found = [row for key_, entry in about for row in _rows(key_, entry, place, toolset)]
+    return Found.of(found, filtered=key is not None)
+
+
+def of_key(found: Catalog, toolset: Toolset, key: str) -> Subject:
+    """The tool of that key, which must be in the toolset; one that is not listed is taken as the toolset names it."""
+    server, name = rows.split(key)
+    tool = found.find(server, name)
+    named = next((reference for reference in toolset.tools if reference.name == f"{server}.{name}"), None)
+    if tool is None and named is None:
+        raise rows.unknown(found, key)
+    if tool is None and named is not None:
+        return Subject(named, None)
+    assert tool
+    if not toolset.holds(tool):
+        raise not_in(toolset, tool.key)
+    return Subject(Reference(dotted(tool), ref_id(tool)), tool)
+
+
+def not_in(toolset: Toolset, key: str) -> NotFound:
+    """The failure for a tool that a toolset does not have."""
+    named = toolset.name if toolset.own else toolset.path
+    hint = f"add it with: mcpctl toolsets add {named} {key}"
+    return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
+
+
+def _named(paths: Paths, option: str | None, key: str) -> tuple[Source, Subject]:
+    with rows.catalog(paths, quiet=True) as catalog:
+        place = in_force.required(paths, option, catalog.db)
+        return place, of_key(catalog, read(place), key)
+
+
+def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:
+    """What is said, by tool; what is said of tools that are not listed or not in the toolset too, since it is there."""
+    tools = {dotted(tool): tool for tool in catalog.permitted()}
+    hashes = (
+        {ref_id(tool): tool for tool in tools.values()} if any(not e.reference.name for e in toolset.entries) else {}
+    )
+    found: dict[str, Entry] = {}
+    for entry in toolset.entries:
+        tool = tools.get(entry.reference.name) if entry.reference.name else hashes.get(entry.reference.index)
+        reference = Reference(dotted(tool), None) if tool else entry.reference
+        found.setdefault(_key(reference), toolset.about(tool) if tool else toolset.said_of(reference))
+    return list(found.items())
+
+
+def _entry(toolset: Toolset, subject: Subject) -> Entry:
+    return toolset.about(subject.tool) if subject.tool else toolset.said_of(subject.reference)
+
+
+def _key(reference: Reference) -> str:
+    return reference.key or reference.label
+
+
+def _rows(key: str, entry: Entry, place: Source, toolset: Toolset) -> Iterator[Row]:
+    said: list[tuple[str, str, Any]] = [("note", note.name, note.text) for note in entry.notes]
+    said += [("override", name, entry.hints[name]) for name in HINTS if name in entry.hints]
+    said += [("override", "title", entry.title)] if entry.title else []
+    for kind, name, value in said:
+        yield {
+            "key": key, "kind": kind, "name": name, "value": value, "toolset": toolset.name, "path": str(place.path),
+        }  # fmt: skip

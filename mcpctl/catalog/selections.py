@@ -1,0 +1,171 @@
+"""Toolsets as a person builds, lists and equips them."""
+
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage
+from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
+from mcpctl.paths import Paths
+from mcpctl.store import state
+from mcpctl.toolsets import changing, in_force
+from mcpctl.toolsets.changing import Draft
+from mcpctl.toolsets.reading import Source, names, not_found, read, read_text, source
+from mcpctl.toolsets.toolset import Reference, Toolset, dotted, ref_id
+
+
+def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> str:
+    """Make a toolset of these tools; how it is called. `-` among the words stands for keys on stdin."""
+    place = source(paths, reference)
+    if place.inner:
+        raise WrongUsage(f"'{reference}' is one of several in a file", "name a file of its own", "bad_name")
+    if place.path.suffix != ".json":
+        raise WrongUsage(f"'{reference}' is no path of a toolset", "end it in .json", "bad_name")
+    tools = _tools(paths, keys(words))
+    if not tools:
+        raise WrongUsage("no tool was named", "name tools by their keys, or write them to stdin and give -", "no_tools")
+    changing.create(place, tools, description)
+    return place.reference
+
+
+def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
+    """Put tools into a toolset; the keys of those that were not in it."""
+    tools = _tools(paths, keys(words))
+    added: list[Tool] = []
+
+    def change(draft: Draft) -> None:
+        added[:] = changing.add_tools(draft, tools)
+
+    changing.change(source(paths, reference), change)
+    return [tool.key for tool in added]
+
+
+def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
+    """Take tools out of a toolset, listed or not; their keys. Raises `NotFound` when one is not in it."""
+    place, wanted = source(paths, reference), keys(words)
+    with rows.catalog(paths, quiet=True) as catalog:
+        known = {key: catalog.find(*rows.split(key)) for key in wanted}
+
+    def change(draft: Draft) -> None:
+        for key, tool in known.items():
+            dotted_key = ".".join(rows.split(key))
+            if not changing.remove_tools(draft, lambda item, t=tool, k=dotted_key: _is_meant(item, t, k)):  # type: ignore[misc]
+                hint = f"see what is in it with: mcpctl toolsets show {reference}"
+                raise NotFound(f"tool '{key}' is not in the toolset '{reference}'", hint, "not_in_toolset")
+
+    changing.change(place, change)
+    return wanted
+
+
+def _is_meant(item: Reference, tool: Tool | None, name: str) -> bool:
+    return item.is_of(tool) if tool else item.name == name
+
+
+def delete(paths: Paths, reference: str) -> None:
+    """Delete a toolset of the data directory; refuses the equipped one, without which all tools would be there."""
+    place = source(paths, reference)
+    if not place.is_named or place.inner:
+        raise WrongUsage(f"{place.reference} is a file of yours", "delete it as any file", "not_deletable")
+    with closing(state.opened(paths)) as db:
+        equipped = state.equipped(db)
+    if equipped and source(paths, equipped).path == place.path:
+        raise Refused(f"toolset '{reference}' is equipped", "unequip it first: mcpctl toolsets unequip", "equipped")
+    try:
+        place.path.unlink()
+    except FileNotFoundError:
+        raise not_found(place) from None
+
+
+def equip(paths: Paths, reference: str) -> str:
+    """Put a toolset in force for every client that names none; how it is called. It must be readable."""
+    place = source(paths, reference)
+    read(place)
+    state.equip(paths, place.reference)
+    return place.reference
+
+
+def unequip(paths: Paths) -> None:
+    """Put no toolset in force."""
+    state.equip(paths, None)
+
+
+def ls(paths: Paths) -> Found:
+    """The toolsets of the data directory, and the equipped one wherever it is; one that is broken says so."""
+    with closing(state.opened(paths)) as db:
+        equipped = state.equipped(db)
+    places = [place for path in sorted(paths.toolsets.glob("*.json")) for place in _places(paths, path.stem)]
+    if equipped and equipped not in [place.reference for place in places]:
+        places.append(source(paths, equipped))
+    return Found.of([_row(place, equipped) for place in places])
+
+
+def show(paths: Paths, option: str | None) -> Row:
+    """One toolset, or the one in force: what it says of each of its tools, and whether they are there."""
+    with rows.catalog(paths, quiet=True) as catalog:
+        place = in_force.required(paths, option, catalog.db)
+        toolset = read(place)
+        equipped = state.equipped(catalog.db)
+        return {**_row(place, equipped), "own": toolset.own, "tools": _tool_rows(catalog, toolset)}
+
+
+def keys(words: Sequence[str]) -> list[str]:
+    """The keys that were given, each once; `-` stands for those on stdin, one a line."""
+    found: list[str] = []
+    for word in words:
+        found += [line.strip() for line in sys.stdin.read().splitlines() if line.strip()] if word == "-" else [word]
+    return list(dict.fromkeys(found))
+
+
+def _tools(paths: Paths, wanted: Sequence[str]) -> list[Tool]:
+    with rows.catalog(paths, quiet=True) as catalog:
+        found = [rows.resolve(catalog, key) for key in wanted]
+    return list(dict.fromkeys(found))
+
+
+def _places(paths: Paths, stem: str) -> list[Source]:
+    """The toolsets in one file of the data directory."""
+    place = Source(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
+    try:
+        found = names(read_text(place), place)
+    except McpctlError:
+        found = [None]
+    return [Source(place.path, name, own=True, is_named=True) for name in found]
+
+
+def _row(place: Source, equipped: str | None) -> dict[str, Any]:
+    row: dict[str, Any] = dict.fromkeys(TOOLSET_FIELDS)
+    row.update(name=place.reference, equipped=place.reference == equipped, path=str(place.path))
+    try:
+        toolset = read(place)
+    except (NotFound, Unusable) as error:
+        return {**row, "problem": error.message}
+    modified = toolset.content.get("lastModified")
+    return {
+        **row,
+        "tools": len(toolset.tools),
+        "notes": sum(len(entry.notes) for entry in toolset.entries),
+        "overrides": sum(len(entry.hints) + bool(entry.title) for entry in toolset.entries),
+        "description": toolset.description,
+        "last_modified": modified if isinstance(modified, str) else None,
+    }
+
+
+def _tool_rows(catalog: Catalog, toolset: Toolset) -> list[dict[str, Any]]:
+    by_name = {dotted(tool): tool for tool in catalog.permitted()}
+    hashes = {ref_id(tool): tool for tool in by_name.values()} if any(not ref.name for ref in toolset.tools) else {}
+    found = []
+    for reference in toolset.tools:
+        tool = by_name.get(reference.name) if reference.name else hashes.get(reference.index)
+        entry = toolset.about(tool) if tool else toolset.said_of(reference)
+        changed = bool(tool and reference.ref_id and reference.ref_id != ref_id(tool))
+        found.append({
+            "key": tool.key if tool else reference.key,
+            "ref_id": reference.ref_id,
+            "status": "unknown" if tool is None else "changed" if changed else "ok",
+            "notes": [{"name": note.name, "note": note.text} for note in entry.notes],
+            "overrides": {**entry.hints, **({"title": entry.title} if entry.title else {})},
+        })  # fmt: skip
+    return found

@@ -1,0 +1,11 @@
+"""`mcpctl annotate`"""
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.annotate.add import add
+from mcpctl.commands.annotate.ls import ls
+from mcpctl.commands.annotate.set import set
+
+app = opt.group("What a team adds to tools: notes, hints and titles, in a toolset.")
+app.command()(add)
+app.command()(ls)
+app.command()(set)

@@ -1,0 +1,44 @@
+"""`mcpctl annotate add`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="The note's name.", show_default=False)]
+Text = Annotated[
+    str | None, typer.Argument(metavar="[TEXT|-]", help="What it says; - reads it from stdin.", show_default=False)
+]
+Several = Annotated[
+    list[str] | None,
+    typer.Option("--note", metavar="NAME=TEXT", help="A note; may be given several times.", show_default=False),
+]
+
+
+def add(
+    key: opt.ToolKey,
+    name: Name = None,
+    text: Text = None,
+    note: Several = None,
+    dry_run: opt.DryRun = False,
+    toolset: opt.Toolset = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Add notes to a tool of a toolset. Models read them in its description, and searches find it by them.
+
+    A name has 2 to 50 of a-z, 0-9 and -, a text up to 500 characters. Nothing is ever replaced: a name that the tool
+    has already is skipped with a warning. Prints the names of the notes that were added.
+
+    \b
+    Examples:
+      mcpctl annotate add linear:create_issue team-selection 'Always confirm the team first.'
+      mcpctl annotate add github:merge --toolset ./tools/triage.json --note ci='Only when CI is green.' --dry-run
+    """
+    from mcpctl.catalog import annotations
+    from mcpctl.commands.annotate import columns
+
+    notes = columns.notes(name, text, note or [])
+    done = annotations.add(opt.paths(config, data_dir), toolset, key, notes, dry_run=dry_run)
+    columns.told(done, [note.name for note in done.notes.added], dry_run)

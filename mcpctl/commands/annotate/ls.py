@@ -1,0 +1,35 @@
+"""`mcpctl annotate ls`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+
+def ls(
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Only of this tool.", show_default=False)] = None,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    toolset: opt.Toolset = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """List the notes and overrides of a toolset, or of one tool in it, as they count.
+
+    \b
+    Examples:
+      mcpctl annotate ls
+      mcpctl annotate ls linear:create_issue --toolset triage --json
+    """
+    from mcpctl import output
+    from mcpctl.catalog import annotations
+    from mcpctl.commands.annotate.columns import COLUMNS
+
+    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    output.write_list(annotations.listed(opt.paths(config, data_dir), toolset, key), COLUMNS, asked)

@@ -1,0 +1,12 @@
+"""How toolsets are listed."""
+
+from mcpctl.models import TOOLSET_FIELDS
+from mcpctl.output import Columns
+
+COLUMNS = Columns(
+    fields=TOOLSET_FIELDS,
+    shown=("name", "equipped", "tools", "notes", "overrides", "description", "problem"),
+    cut=frozenset(("description", "problem", "path")),
+    noun="toolsets",
+    empty="no toolsets yet; make one with: mcpctl toolsets build NAME KEY...",
+)

@@ -1,0 +1,23 @@
+"""`mcpctl toolsets equip`"""
+
+from mcpctl.commands import options as opt
+
+
+def equip(
+    name: opt.ToolsetName,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Put a toolset in force: only its tools are found and called, by every client and command that names no other.
+
+    A running serve follows at its next search or call. --toolset and MCPCTL_TOOLSET go before it.
+
+    \b
+    Examples:
+      mcpctl toolsets equip triage
+      mcpctl toolsets equip ./tools/triage.json
+    """
+    from mcpctl import output
+    from mcpctl.catalog import selections
+
+    output.write_text(selections.equip(opt.paths(None, data_dir), name))
+    output.say("in force now; end it with: mcpctl toolsets unequip")

@@ -1,0 +1,30 @@
+"""`mcpctl toolsets ls`"""
+
+from mcpctl.commands import options as opt
+
+
+def ls(
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """List the toolsets of the data directory, and the equipped one wherever it is.
+
+    Of a file of hypertool-mcp with several toolsets, each is listed, as FILE#NAME.
+
+    \b
+    Examples:
+      mcpctl toolsets ls
+      mcpctl toolsets ls --json | jq -r '.[] | select(.equipped) | .path'
+    """
+    from mcpctl import output
+    from mcpctl.catalog import selections
+    from mcpctl.commands.toolsets.columns import COLUMNS
+
+    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    output.write_list(selections.ls(opt.paths(None, data_dir)), COLUMNS, asked)

@@ -1,0 +1,35 @@
+"""`mcpctl toolsets show`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Name = Annotated[
+    str | None,
+    typer.Argument(metavar="[NAME|PATH]", help="The toolset; without it, the one in force.", show_default=False),
+]
+
+
+def show(
+    name: Name = None,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show a toolset: its tools, whether they are there, and the notes and overrides of each.
+
+    A tool is changed when what it takes or promises is not what it was when it was added: for information only.
+
+    \b
+    Examples:
+      mcpctl toolsets show
+      mcpctl toolsets show ./tools/triage.json --json | jq -r '.tools[] | select(.status != "ok") | .key'
+    """
+    from mcpctl import output
+    from mcpctl.catalog import selections
+    from mcpctl.output import text
+
+    row = selections.show(opt.paths(config, data_dir), name)
+    output.write_row(row, json, lambda: text.toolset(row))

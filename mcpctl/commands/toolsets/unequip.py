@@ -1,0 +1,17 @@
+"""`mcpctl toolsets unequip`"""
+
+from mcpctl.commands import options as opt
+
+
+def unequip(data_dir: opt.DataDir = None) -> None:
+    """Put no toolset in force: all tools can be found and called again.
+
+    \b
+    Example:
+      mcpctl toolsets unequip
+    """
+    from mcpctl import output
+    from mcpctl.catalog import selections
+
+    selections.unequip(opt.paths(None, data_dir))
+    output.say("no toolset is equipped")

@@ -1,0 +1,1 @@
+"""Toolset files: read, changed without a loss, and what they say of a tool."""

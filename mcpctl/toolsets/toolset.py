@@ -1,0 +1,201 @@
+"""One toolset: which tools are in it, and how it has them shown."""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from mcpctl.models import HINTS, Overrides, Tool
+
+Place = Sequence[str | int]
+"""Where in a file's JSON something is: names of members and numbers of items."""
+NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
+"""How toolsets and notes may be named."""
+MAX_NOTE = 500
+MAX_NOTES = 20
+"""How many notes may be added at once."""
+_HEADING = "### Additional Tool Notes"
+_IDENTITY = ("inputSchema", "outputSchema", "annotations")
+_EXACT = 1 << 53
+
+
+def ref_id(tool: Tool) -> str:
+    """The hash by which toolsets know a tool besides its name: it changes when what the tool takes or promises does.
+
+    As hypertool-mcp computes it, as far as another program can: 64 hexadecimal digits.
+    """
+    described = {name: tool.definition[name] for name in _IDENTITY if name in tool.definition}
+    identity = {"name": tool.name, "serverName": tool.server, **described}
+    return hashlib.sha256(msgspec.json.encode(_as_javascript(identity))).hexdigest()
+
+
+def _as_javascript(value: Any) -> Any:
+    """The value with its numbers as JavaScript writes them: it knows no 1.0."""
+    if isinstance(value, dict):
+        return {name: _as_javascript(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_as_javascript(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < _EXACT else value
+
+
+def dotted(tool: Tool) -> str:
+    """A tool's name as toolset files have it."""
+    return f"{tool.server}.{tool.name}"
+
+
+class Reference(msgspec.Struct, frozen=True):
+    """How a file names a tool. The name, where there is one, decides alone: a hash that differs is information."""
+
+    name: str | None
+    ref_id: str | None
+
+    @property
+    def label(self) -> str:
+        """What stands for it in messages."""
+        return self.name or f"refId {(self.ref_id or '')[:12]}"
+
+    @property
+    def index(self) -> str:
+        """What is looked up: the name, else the hash; a name has a dot and a hash has none."""
+        return self.name or self.ref_id or ""
+
+    def is_of(self, tool: Tool) -> bool:
+        """Whether it names this tool."""
+        return self.index == (dotted(tool) if self.name else ref_id(tool))
+
+    @property
+    def key(self) -> str | None:
+        """The key of the tool that the name names."""
+        return self.name.replace(".", ":", 1) if self.name else None
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A person's guidance for a tool."""
+
+    name: str
+    text: str
+
+    @property
+    def line(self) -> str:
+        """How a model reads it."""
+        return f"• **{self.name}**: {self.text}"
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """What a file says of one tool in one place; several places may be about the same tool."""
+
+    reference: Reference
+    notes: tuple[Note, ...] = ()
+    hints: dict[str, bool] = {}
+    title: str | None = None
+
+
+def with_notes(description: str, notes: Iterable[Note]) -> str:
+    """What is to be added to a description for its notes to be read, empty where they are in it already."""
+    lines = [note.line for note in notes if note.line not in description]
+    return "\n".join((_HEADING, "", *lines)) if lines else ""
+
+
+def searched(tools: Iterable[Tool]) -> dict[str, str]:
+    """What searches read in place of the descriptions of tools with notes, by key: all but the notes' heading.
+
+    Notes come first: of a text that is very long, searches read the beginning.
+    """
+    return {tool.key: f"{tool.notes[len(_HEADING) :]}\n{tool.description.removesuffix(tool.notes)}"
+            for tool in tools if tool.notes}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Toolset:
+    """A named list of tools with notes and overrides, as a file has it. It never changes: a changed file is another."""
+
+    name: str
+    path: Path
+    own: bool
+    """Whether the file is in the user's own data directory."""
+    tools: Sequence[Reference] = ()
+    entries: Sequence[Entry] = ()
+    content: Mapping[str, Any] = field(default_factory=dict)
+    """All that the file says, what mcpctl does not know included."""
+    problem: str = ""
+    """Why this is not what the file says now."""
+    _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
+
+    @property
+    def description(self) -> str | None:
+        """What it is for."""
+        said = self.content.get("description")
+        return said if isinstance(said, str) and said else None
+
+    def holds(self, tool: Tool) -> bool:
+        """Whether the tool is in it."""
+        return dotted(tool) in self._names or bool(self._hashes and ref_id(tool) in self._hashes)
+
+    def may_hold(self, server: str, name: str) -> bool:
+        """Whether a tool of that name, of which no more is known, could be in it."""
+        return bool(self._hashes) or f"{server}.{name}" in self._names
+
+    def shown(self, tool: Tool) -> Tool:
+        """The tool with its notes, its title and its hints as the toolset has them: a copy, the same one each time."""
+        found = self._shown.get(tool)
+        if found is None:
+            found = self._shown[tool] = self._made(tool)
+        return found
+
+    def about(self, tool: Tool) -> Entry:
+        """All that it says of a tool, in one: of what is said twice, the first counts."""
+        numbers = self._by_index.get(dotted(tool), [])
+        if self._has_hashes:
+            numbers = sorted({*numbers, *self._by_index.get(ref_id(tool), [])})
+        return _merged(Reference(dotted(tool), None), [self.entries[number] for number in numbers])
+
+    def said_of(self, reference: Reference) -> Entry:
+        """All that it says of a tool of which no more is known than this reference."""
+        entries = [self.entries[number] for number in self._by_index.get(reference.index, [])]
+        return _merged(reference, entries)
+
+    def _made(self, tool: Tool) -> Tool:
+        entry = self.about(tool)
+        notes = with_notes(tool.description, entry.notes)
+        changed: dict[str, Any] = {"title": entry.title} if entry.title else {}
+        if notes:
+            changed["description"] = f"{tool.description}\n\n{notes}" if tool.description else notes
+        overrides = Overrides(entry.hints, str(self.path), self.own) if entry.hints else None
+        return replace(tool, definition={**tool.definition, **changed}, notes=notes, overrides=overrides)
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        return frozenset(reference.name for reference in self.tools if reference.name)
+
+    @cached_property
+    def _hashes(self) -> frozenset[str]:
+        return frozenset(reference.index for reference in self.tools if not reference.name)
+
+    @cached_property
+    def _has_hashes(self) -> bool:
+        return any(not entry.reference.name for entry in self.entries)
+
+    @cached_property
+    def _by_index(self) -> Mapping[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for number, entry in enumerate(self.entries):
+            found.setdefault(entry.reference.index, []).append(number)
+        return found
+
+
+def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
+    notes: dict[str, Note] = {}
+    hints: dict[str, bool] = {}
+    title = None
+    for entry in entries:
+        for note in entry.notes:
+            notes.setdefault(note.name, note)
+        hints = {**entry.hints, **hints}
+        title = title or entry.title
+    return Entry(reference, tuple(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)

@@ -1,0 +1,53 @@
+"""`mcpctl toolsets rm`"""
+
+import json
+from pathlib import Path
+
+from mcpctl.paths import Paths
+from tests.configured import demo_tools, noted, toolset
+from tests.conftest import Mcpctl
+
+
+def test_tools_are_taken_out_and_what_is_noted_of_them_stays(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    path = toolset(paths, "triage", "notes:add_note", "gone:tool", toolNotes=[noted("notes:add_note", tip="x")])
+    assert mcpctl("toolsets", "rm", "triage", "notes:add_note", "gone:tool").out == "notes:add_note\ngone:tool\n"
+    after = json.loads(path.read_text(encoding="utf-8"))
+    assert after == {"name": "triage", "tools": [], "toolNotes": [noted("notes:add_note", tip="x")]}
+
+
+def test_a_tool_that_is_not_in_it_is_said_and_none_is_taken_out(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    path = toolset(paths, "triage", "notes:add_note")
+    before = path.read_bytes()
+    ran = mcpctl("toolsets", "rm", "triage", "notes:add_note", "weather:set_alert", "--data-dir", str(paths.data))
+    assert ran.code == 3
+    assert "tool 'weather:set_alert' is not in the toolset 'triage'" in ran.err
+    assert path.read_bytes() == before
+
+
+def test_without_a_key_the_toolset_is_deleted(mcpctl: Mcpctl, paths: Paths) -> None:
+    path = toolset(paths, "triage", "notes:add_note")
+    assert mcpctl("toolsets", "rm", "triage").out == "triage\n"
+    assert not path.exists()
+    assert mcpctl("toolsets", "rm", "triage").code == 3
+
+
+def test_no_keys_on_stdin_are_not_all_of_it(mcpctl: Mcpctl, paths: Paths) -> None:
+    path = toolset(paths, "triage", "notes:add_note")
+    assert mcpctl("toolsets", "rm", "triage", "-", stdin="").code == 0
+    assert path.exists()
+
+
+def test_the_equipped_one_is_not_deleted(mcpctl: Mcpctl, paths: Paths) -> None:
+    path = toolset(paths, "triage", "notes:add_note")
+    mcpctl("toolsets", "equip", "triage")
+    ran = mcpctl("toolsets", "rm", "triage")
+    assert (ran.code, path.exists()) == (6, True)
+    assert "hint: unequip it first: mcpctl toolsets unequip" in ran.err
+
+
+def test_a_file_elsewhere_is_not_deleted(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    path = toolset(paths, "triage", path=tmp_path / "triage.json")
+    assert mcpctl("toolsets", "rm", str(path)).code == 2
+    assert path.exists()

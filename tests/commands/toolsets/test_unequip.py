@@ -1,0 +1,15 @@
+"""`mcpctl toolsets unequip`"""
+
+from mcpctl.paths import Paths
+from tests.configured import demo_tools, toolset
+from tests.conftest import Mcpctl
+
+
+def test_all_tools_are_there_again(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    toolset(paths, "triage", "notes:add_note")
+    mcpctl("toolsets", "equip", "triage")
+    assert mcpctl("tools", "ls", "--count").out == "1\n"
+    for _ in range(2):
+        assert mcpctl("toolsets", "unequip").code == 0
+        assert mcpctl("tools", "ls", "--count").out == "7\n"

@@ -1,0 +1,185 @@
+"""Notes and overrides put into files as other programs write them: what is not mcpctl's stays to the byte."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpctl.errors import McpctlError
+from mcpctl.models import Tool
+from mcpctl.paths import Paths
+from mcpctl.toolsets import changing
+from mcpctl.toolsets.changing import Draft, Subject
+from mcpctl.toolsets.reading import Source, source
+from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
+
+few = settings(max_examples=50)
+
+TOOL = Tool("linear", "create_issue", {"name": "create_issue", "inputSchema": {"type": "object"}}, "{}")
+SUBJECT = Subject(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)
+PLACE = Source(Path("/t.json"), None, own=True, is_named=False)
+
+NAMES = st.text("abc-", min_size=2, max_size=3)
+NOTES = st.lists(st.builds(Note, NAMES, st.text("xyzé\n", min_size=1, max_size=9)), max_size=4)
+REFERENCES = st.sampled_from([
+    {"namespacedName": "linear.create_issue"}, {"refId": ref_id(TOOL)}, {"namespacedName": "linear.other"},
+    {"namespacedName": "linear.create_issue", "refId": "0" * 64}, {}, 7, None, {"alias": "x"},
+])  # fmt: skip
+STRANGE = st.one_of(st.none(), st.integers(), st.text(max_size=4), st.just({"unknown": [1.5, {"deep": True}]}))
+
+
+@st.composite
+def files(draw: st.DrawFn) -> str:
+    """A toolset as somebody may have written it."""
+    written = st.builds(lambda note: {"name": note.name, "note": note.text, "author": 7}, st.builds(Note, NAMES, NAMES))
+    entry = st.fixed_dictionaries(
+        {"toolRef": REFERENCES}, optional={"notes": st.lists(written, max_size=3), "x": STRANGE}
+    )
+    content = draw(st.fixed_dictionaries(
+        {"name": st.just("triage")},
+        optional={"tools": st.lists(REFERENCES, max_size=3), "mine": STRANGE,
+                  "toolNotes": st.lists(st.one_of(entry, STRANGE), max_size=4)},
+    ))  # fmt: skip
+    style: dict[str, Any] = draw(st.sampled_from([{"indent": 2}, {"indent": "\t"}, {}, {"separators": (",", ":")}]))
+    text = json.dumps(content, ensure_ascii=draw(st.booleans()), **style)
+    return draw(st.sampled_from(["", "\ufeff"])) + text + draw(st.sampled_from(["", "\n"]))
+
+
+def added(text: str, notes: Sequence[Note]) -> str:
+    draft = Draft(text, PLACE)
+    changing.add_notes(draft, SUBJECT, notes)
+    return draft.text
+
+
+def content(text: str) -> Any:
+    return json.loads(text.removeprefix("\ufeff"))
+
+
+@few
+@given(files(), NOTES)
+def test_adding_twice_is_adding_once(text: str, notes: list[Note]) -> None:
+    once = added(text, notes)
+    assert added(once, notes) == once
+
+
+@few
+@given(files(), NOTES)
+def test_adding_inserts_one_piece_and_leaves_every_other_byte(text: str, notes: list[Note]) -> None:
+    after = added(text, notes)
+    if after == text:
+        return
+    start = next((n for n, (a, b) in enumerate(zip(text, after, strict=False)) if a != b), len(text))
+    kept = text[start:]
+    if '"toolNotes": []' not in text and '"notes": []' not in text and ":[]" not in text:
+        assert after.endswith(kept)
+    assert len(after) > len(text)
+
+
+@few
+@given(files(), NOTES)
+def test_what_was_there_is_there_in_its_order(text: str, notes: list[Note]) -> None:
+    before, after = content(text), content(added(text, notes))
+    assert [name for name in after if name in before] == list(before)
+    assert {name: value for name, value in after.items() if name != "toolNotes"} == {
+        name: value for name, value in before.items() if name != "toolNotes"
+    }
+    for old, new in zip(before.get("toolNotes", []), after.get("toolNotes", []), strict=False):
+        if isinstance(old, dict) and isinstance(old.get("notes"), list):
+            assert new["notes"][: len(old["notes"])] == old["notes"]
+            old, new = {**old, "notes": None}, {**new, "notes": None}
+        assert new == old
+
+
+@few
+@given(files(), NOTES, NOTES)
+def test_the_order_of_adding_changes_nothing_but_the_order(text: str, some: list[Note], others: list[Note]) -> None:
+    names = {note.name for note in some}
+    others = [note for note in others if note.name not in names]
+    one, other = added(added(text, some), others), added(added(text, others), some)
+    assert sorted(map(repr, every_note(one))) == sorted(map(repr, every_note(other)))
+
+
+def every_note(text: str) -> list[Any]:
+    entries = content(text).get("toolNotes", [])
+    return [
+        (entry.get("toolRef"), note) for entry in entries if isinstance(entry, dict) for note in entry.get("notes", [])
+    ]
+
+
+HYPERTOOL: dict[str, Any] = {
+    "toolsets": {
+        "other": {"name": "other", "tools": [{"refId": "f" * 64}], "x": 1},
+        "triage": {
+            "name": "triage", "version": "1.0.0", "createdAt": "2025-09-10T21:38:05.022Z",
+            "tools": [{"namespacedName": "linear.create_issue", "refId": "a" * 64, "alias": "new_issue"}],
+            "toolNotes": [{"toolRef": {"namespacedName": "linear.create_issue", "refId": "a" * 64},
+                           "future": {"é": [1]}, "notes": [{"name": "team", "note": "Ask.", "by": "me"}]}],
+        },
+    },
+    "version": "1.0.0", "lastEquippedToolset": "triage", "featureFlags": {"on": True}, "big": 10**19,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize("indent", [2, None])
+def test_a_round_trip_through_a_file_of_hypertool_loses_nothing(
+    paths: Paths, tmp_path: Path, whole: bool, indent: int | None
+) -> None:
+    before = HYPERTOOL if whole else HYPERTOOL["toolsets"]["triage"]
+    text = json.dumps(before, indent=indent, ensure_ascii=False)
+    path = tmp_path / "config.json"
+    path.write_text(text, encoding="utf-8")
+    place = source(paths, str(path))
+    changing.change(place, lambda draft: _all(draft))
+    after = json.loads(path.read_text(encoding="utf-8"))
+    mine = after["toolsets"]["triage"] if whole else after
+    assert [note["name"] for note in mine["toolNotes"][0]["notes"]] == ["team", "new"]
+    assert mine["toolOverrides"][0]["annotations"] == {"destructiveHint": False}
+    mine["toolNotes"][0]["notes"].pop()
+    del mine["toolOverrides"]
+    mine["tools"].pop()
+    assert json.dumps(after, ensure_ascii=False, indent=indent) == text
+
+
+def _all(draft: Draft) -> None:
+    changing.add_notes(draft, SUBJECT, [Note("new", "n"), Note("team", "ignored")])
+    changing.override(draft, SUBJECT, {"destructiveHint": False}, None, [])
+    changing.add_tools(draft, [Tool("linear", "other", {"name": "other"}, "{}"), TOOL])
+
+
+def test_the_time_of_the_last_change_is_kept_where_the_file_has_one(paths: Paths, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
+    place = source(paths, str(path))
+    changing.change(place, lambda draft: None)
+    assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
+    changing.change(place, lambda draft: changing.override(draft, SUBJECT, {}, "T", []))
+    assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] > "2026"
+
+
+def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:
+    text = '{\n  "name": "t1",\n  "toolOverrides": [\n    {\n      "toolRef": {},\n      "mine": 1\n    }\n  ]\n}\n'
+    draft = Draft(text, PLACE)
+    changing.override(draft, SUBJECT, {"readOnlyHint": True}, "T", [])
+    changing.override(draft, SUBJECT, {"readOnlyHint": False, "openWorldHint": False}, None, ["title"])
+    entry = draft.content["toolOverrides"][1]
+    assert entry == {"toolRef": SUBJECT.written, "annotations": {"readOnlyHint": False, "openWorldHint": False}}
+    changing.override(draft, SUBJECT, {}, None, ["readOnlyHint", "openWorldHint"])
+    assert draft.text == text
+
+
+def test_a_list_that_is_none_is_not_overwritten() -> None:
+    with pytest.raises(McpctlError, match="toolNotes is no list"):
+        added('{"name": "t1", "toolNotes": {"linear": 1}}', [Note("new", "n")])
+
+
+def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(paths: Paths, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(McpctlError):
+        changing.change(source(paths, str(path)), lambda draft: None)
+    assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["t.json"]

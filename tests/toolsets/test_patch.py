@@ -1,0 +1,123 @@
+"""JSON text changed in one place: it says what it should afterwards, and every byte besides is as it was."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mcpctl.toolsets import patch
+
+few = settings(max_examples=50)
+
+LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8)
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner, max_size=4)
+)
+STYLES: st.SearchStrategy[dict[str, Any]] = st.sampled_from([
+    {"indent": 2}, {"indent": 4}, {"indent": "\t"}, {}, {"separators": (",", ":")},
+    {"indent": 2, "ensure_ascii": False},
+])  # fmt: skip
+
+
+@st.composite
+def documents(draw: st.DrawFn) -> tuple[str, Any]:
+    """A text and what it says."""
+    value = draw(st.dictionaries(st.text(max_size=4), VALUES, max_size=5))
+    text = json.dumps(value, **draw(STYLES))
+    if draw(st.booleans()):
+        text = text.replace("\n", "\r\n")
+    return draw(st.sampled_from(["", "\n", "  "])) + text + draw(st.sampled_from(["", "\n"])), value
+
+
+def places(value: Any, kind: type, at: tuple[str | int, ...] = ()) -> list[tuple[str | int, ...]]:
+    """Where in a value there are lists, or objects."""
+    found = [at] if isinstance(value, kind) else []
+    members = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return found + [place for name, member in members for place in places(member, kind, (*at, name))]
+
+
+def inside(value: Any, place: tuple[str | int, ...]) -> Any:
+    for name in place:
+        value = value[name]
+    return value
+
+
+def is_one_insertion(before: str, after: str) -> bool:
+    """Whether nothing but one piece is new."""
+    start = next((n for n, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), len(before))
+    rest = len(before) - start
+    return len(after) > len(before) and after[len(after) - rest :] == before[start:]
+
+
+@few
+@given(documents(), VALUES, st.data())
+def test_an_item_is_appended_and_nothing_else_changes(
+    document: tuple[str, Any], item: Any, data: st.DataObject
+) -> None:
+    text, value = document
+    if lists := places(value, list):
+        place = data.draw(st.sampled_from(lists))
+        after = patch.append(text, place, item)
+        expected = copy.deepcopy(value)
+        inside(expected, place).append(item)
+        assert json.loads(after) == expected
+        assert is_one_insertion(text, after) or not inside(value, place)
+
+
+@few
+@given(documents(), VALUES, st.text(max_size=4), st.data())
+def test_a_member_is_put_in_and_the_order_of_the_others_stays(
+    document: tuple[str, Any], member: Any, name: str, data: st.DataObject
+) -> None:
+    text, value = document
+    place = data.draw(st.sampled_from(places(value, dict)))
+    after = patch.put(text, (*place, name), member)
+    expected = copy.deepcopy(value)
+    inside(expected, place)[name] = member
+    assert json.dumps(json.loads(after)) == json.dumps(expected)
+
+
+@few
+@given(documents(), st.data())
+def test_what_is_dropped_is_gone_and_nothing_else(document: tuple[str, Any], data: st.DataObject) -> None:
+    text, value = document
+    full = [place for kind in (list, dict) for place in places(value, kind) if inside(value, place)]
+    if full:
+        place = data.draw(st.sampled_from(full))
+        container = inside(value, place)
+        names: Any = list(container) if isinstance(container, dict) else range(len(container))
+        name = data.draw(st.sampled_from(names))
+        expected = copy.deepcopy(value)
+        del inside(expected, place)[name]
+        assert json.dumps(json.loads(patch.drop(text, (*place, name)))) == json.dumps(expected)
+
+
+@few
+@given(documents(), VALUES, st.data())
+def test_what_is_appended_and_dropped_again_leaves_no_trace(
+    document: tuple[str, Any], item: Any, data: st.DataObject
+) -> None:
+    text, value = document
+    if lists := [place for place in places(value, list) if inside(value, place)]:
+        place = data.draw(st.sampled_from(lists))
+        after = patch.append(text, place, item)
+        assert patch.drop(after, (*place, len(inside(value, place)))) == text
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{\n  "a": []\n}', '{\n  "a": [\n    {\n      "b": 1\n    }\n  ]\n}'),
+        ('{\n   "a": [\n      1\n   ]\n}\n', '{\n   "a": [\n      1,\n      {\n         "b": 1\n      }\n   ]\n}\n'),
+        ('{"a":[1]}', '{"a":[1,{"b":1}]}'),
+        ('{"a": [1]}', '{"a": [1, {"b": 1}]}'),
+        ('{\n\t"a": [1, 2]\n}', '{\n\t"a": [1, 2, {"b": 1}]\n}'),
+        ('{ "a" : [ ] }', '{ "a" : [{"b":1}] }'),
+        ('{"a": 1, "a": []}', '{"a": 1, "a": [{"b": 1}]}'),
+    ],
+)  # fmt: skip
+def test_what_is_new_is_written_as_its_surroundings_are(before: str, after: str) -> None:
+    assert patch.append(before, ["a"], {"b": 1}) == after
