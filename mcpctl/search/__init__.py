@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from mcpctl.catalog.near import nearest as nearest
 from mcpctl.models import Tool
@@ -32,6 +32,39 @@ class Ranking:
     """No hit is a good match."""
 
 
+MEANING_PART = "meaning"
+CONTEXT_PART = "context"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one word in one field added to a relevance."""
+
+    word: str
+    """As the query has it; empty for what no single word adds."""
+    field: str
+    """A field's name, `meaning` (words that keep the same company) or `context`."""
+    score: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a tool has its relevance."""
+
+    key: str
+    relevance: float
+    query: str
+    """The query that it answers best."""
+    parts: tuple[Part, ...]
+    pinned: str | None
+    """How the query names the tool, in words; its relevance is then 1.0, whatever the parts add up to."""
+
+    @property
+    def score(self) -> float:
+        """The sum of the parts, which shows as the relevance: in four digits, and bent from .9 on to stay below 1."""
+        return sum(part.score for part in self.parts)
+
+
 class Provider(Protocol):
     """A way to rank the tools it was built from."""
 
@@ -40,11 +73,19 @@ class Provider(Protocol):
         """What records and answers call it."""
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """The best `limit` tools for any of the queries; the context only decides between near equals."""
+        """The best `limit` tools for any of the queries; the context only reorders them."""
 
 
-def build(tools: Sequence[Tool], descriptions: Mapping[str, str] | None = None) -> Provider:
-    """The default provider over these tools; `descriptions` by key replace those a toolset's notes were added to."""
+@runtime_checkable
+class Explaining(Protocol):
+    """A provider that can tell why."""
+
+    def explain(self, queries: Sequence[str], hits: Sequence[Hit], context: str | None = None) -> list[Explanation]:
+        """The explanation of each of the hits of that search."""
+
+
+def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None) -> Provider:
+    """The default provider over these tools; `notes`, by key, are searched with what they are about."""
     from mcpctl.search.bm25 import Bm25
 
-    return Bm25(tools, descriptions)
+    return Bm25(tools, notes)
