@@ -84,6 +84,10 @@ class Explaining(Protocol):
         """The explanation of each of the hits of that search."""
 
 
+PROVIDERS = ("bm25",)
+"""The names of those that `build` makes."""
+
+
 def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None) -> Provider:
     """The default provider over these tools; `notes`, by key, are searched with what they are about."""
     from mcpctl.search.bm25 import Bm25

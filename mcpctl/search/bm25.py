@@ -135,9 +135,12 @@ class Bm25:
     def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
         if limit <= 0:
             return
-        candidates = np.union1d(_largest(relevance, limit), np.array(pinned, np.intp))
+        candidates = _largest(relevance, limit)
+        if pinned:
+            candidates = np.union1d(candidates, pinned)
         shown = _shown(relevance[candidates])
-        shown[np.isin(candidates, pinned)] = 1.0
+        if pinned:
+            shown[np.isin(candidates, pinned)] = 1.0
         order = np.argsort(-shown, kind="stable")[: min(limit, np.count_nonzero(shown))]
         for number, value in zip(candidates[order].tolist(), shown[order].tolist(), strict=True):
             yield Hit(self._keys[number], value)

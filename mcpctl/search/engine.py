@@ -125,12 +125,12 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
 
     def get_scores(self, query: Iterable[str]) -> Scores:
         """A score for each document, in the order in which they were given."""
-        scores = np.zeros(self.corpus_size)
-        documents = self.corpus.document
-        for term in query:
-            where = self.slice_of(term)
-            scores[documents[where]] += self.added[where]
-        return scores
+        places = [self.slice_of(term) for term in query]
+        if not places:
+            return np.zeros(self.corpus_size)
+        holders = np.concatenate([self.corpus.document[place] for place in places])
+        added = np.concatenate([self.added[place] for place in places])
+        return np.bincount(holders, added, minlength=self.corpus_size).astype(np.float64, copy=False)
 
 
 def _read(

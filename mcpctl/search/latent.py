@@ -36,7 +36,8 @@ class Latent:
         shape = (len(corpus), len(corpus.terms) - first)
         left, strength, right = _svd(document, term, values, shape, min(DIMENSIONS, len(corpus) // 4))
         tools = left * np.sqrt(strength)
-        self._tools = tools / np.maximum(np.linalg.norm(tools, axis=1, keepdims=True), 1e-9)
+        tools /= np.maximum(np.linalg.norm(tools, axis=1, keepdims=True), 1e-9)
+        self._tools = np.ascontiguousarray(tools.T)
         self._stems = right
         self._first = first
 
@@ -45,12 +46,13 @@ class Latent:
         pairs = [(number - self._first, weight) for number, weight in zip(terms, weights, strict=True)]
         pairs = [(number, weight) for number, weight in pairs if number >= 0]
         if not pairs:
-            return np.zeros(len(self._tools))
+            return np.zeros(self._tools.shape[1])
         numbers, shares = zip(*pairs, strict=True)
         query = np.array(shares, np.float32) @ self._stems[list(numbers)]
         length = float(np.linalg.norm(query))
-        cosines: Scores = np.maximum(self._tools @ (query / (length or 1.0)), 0).astype(np.float64)
-        return cosines
+        # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
+        cosines: Scores = np.einsum("ij,i->j", self._tools, query / (length or 1.0)).astype(np.float64)
+        return np.maximum(cosines, 0)
 
 
 def _svd(
@@ -65,14 +67,22 @@ def _svd(
     size = min(rank + _SPARE, *shape)
     space = np.random.default_rng(0).standard_normal((shape[0], size), np.float32)
     for _ in range(_ROUNDS):
-        other = np.linalg.qr(_product(column, row, values, shape[1], np.linalg.qr(space)[0]))[0]
+        other = _basis(_product(column, row, values, shape[1], _basis(space)))
         space = _product(row[by_row], column[by_row], values[by_row], shape[0], other)
-    basis = np.linalg.qr(space)[0]
+    basis = _basis(space)
     small = _product(column, row, values, shape[1], basis)
     squares, turned = np.linalg.eigh((small.T @ small).astype(np.float64))
     strength = np.sqrt(np.maximum(squares[::-1][:rank], 1e-12)).astype(np.float32)
     turn = turned[:, ::-1][:, :rank].astype(np.float32)
     return basis @ turn, strength, small @ (turn / strength)
+
+
+def _basis(space: Matrix) -> Matrix:
+    """Orthonormal vectors that span the columns; by their Gram matrix: a tenth of the time of numpy's QR."""
+    squares, turned = np.linalg.eigh((space.T @ space).astype(np.float64))
+    kept = squares > squares[-1] * 1e-7
+    vectors: Matrix = space @ (turned[:, kept] / np.sqrt(squares[kept])).astype(np.float32)
+    return vectors
 
 
 def _product(row: NDArray[np.int32], column: NDArray[np.int32], values: Matrix, rows: int, dense: Matrix) -> Matrix:
