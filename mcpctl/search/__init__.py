@@ -64,6 +64,24 @@ class Explanation:
         """The sum of the parts, which shows as the relevance: in four digits, and bent from .9 on to stay below 1."""
         return sum(part.score for part in self.parts)
 
+    def by_word(self) -> dict[str, dict[str, float]]:
+        """What each word added, by field, the word that added most first; what is of no word comes last, as ''."""
+        words: dict[str, dict[str, float]] = {}
+        for part in self.parts:
+            fields = words.setdefault(part.word, {})
+            fields[part.field] = fields.get(part.field, 0.0) + part.score
+        return dict(sorted(words.items(), key=lambda pair: (pair[0] == "", -sum(pair[1].values()))))
+
+    @property
+    def short(self) -> str:
+        """The explanation in one line: the words that counted, each with the fields that have it, and what else did."""
+        said = [f"the query is its {self.pinned}"] if self.pinned else []
+        words = self.by_word()
+        rest = words.pop("", {})
+        said += [f"'{word}' in {', '.join(fields)}: {sum(fields.values()):.2f}" for word, fields in words.items()][:8]
+        said += [f"{field}: {score:.2f}" for field, score in rest.items()]
+        return "; ".join(said)
+
 
 class Provider(Protocol):
     """A way to rank the tools it was built from."""

@@ -149,14 +149,15 @@ class Bm25:
         """What each word adds in each field; a term's score is shared among the fields as its frequency is."""
         corpus, unit = self._engine.corpus, lift * answer.scale
         counts = self._counts(number)
+        added: dict[tuple[str, str], float] = defaultdict(float)
         for term, word in answer.query.terms.items():
             shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
             if not (tf := sum(shares)):
                 continue
-            added = self._engine.idf[term] * (K1 + 1) / (tf + K1)
+            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1)
             for field, share in zip(FIELDS, shares, strict=True):
-                if share:
-                    yield Part(word, field.name, added * share * unit)
+                added[word, field.name] += share * saturated * unit
+        yield from (Part(word, field, score) for (word, field), score in added.items() if score)
         if meaning := float(answer.meaning[number]):
             yield Part("", MEANING_PART, meaning * lift)
 

@@ -15,6 +15,8 @@ to analyse."""
 _SHARPNESS = 1.5
 """What stands out in a tool counts more here than there."""
 _ROUNDS, _SPARE = 3, 16
+_NOISE = 1e-9
+"""What is so far below the largest square is left of rounding: where tools read the same there is nothing else."""
 _AT_ONCE = 2_000_000
 """Numbers held at once while a sparse matrix is multiplied."""
 
@@ -52,7 +54,8 @@ class Latent:
         length = float(np.linalg.norm(query))
         # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
         cosines: Scores = np.einsum("ij,i->j", self._tools, query / (length or 1.0)).astype(np.float64)
-        return np.maximum(cosines, 0)
+        # In four digits, so that tools which read the same are equals in spite of how floats are rounded.
+        return np.maximum(np.round(cosines, 4), 0)
 
 
 def _svd(
@@ -71,18 +74,26 @@ def _svd(
         space = _product(row[by_row], column[by_row], values[by_row], shape[0], other)
     basis = _basis(space)
     small = _product(column, row, values, shape[1], basis)
-    squares, turned = np.linalg.eigh((small.T @ small).astype(np.float64))
-    strength = np.sqrt(np.maximum(squares[::-1][:rank], 1e-12)).astype(np.float32)
-    turn = turned[:, ::-1][:, :rank].astype(np.float32)
+    squares, turned = _gram(small)
+    kept = np.flatnonzero(squares > squares[-1] * _NOISE)[::-1][:rank]
+    strength = np.sqrt(squares[kept]).astype(np.float32)
+    turn = turned[:, kept].astype(np.float32)
     return basis @ turn, strength, small @ (turn / strength)
 
 
 def _basis(space: Matrix) -> Matrix:
     """Orthonormal vectors that span the columns; by their Gram matrix: a tenth of the time of numpy's QR."""
-    squares, turned = np.linalg.eigh((space.T @ space).astype(np.float64))
-    kept = squares > squares[-1] * 1e-7
+    squares, turned = _gram(space)
+    kept = squares > squares[-1] * _NOISE
     vectors: Matrix = space @ (turned[:, kept] / np.sqrt(squares[kept])).astype(np.float32)
     return vectors
+
+
+def _gram(space: Matrix) -> tuple[Scores, Scores]:
+    """The squares of the singular values, the smallest first, and the vectors on the right."""
+    exact = space.astype(np.float64)
+    squares, turned = np.linalg.eigh(exact.T @ exact)
+    return squares, turned
 
 
 def _product(row: NDArray[np.int32], column: NDArray[np.int32], values: Matrix, rows: int, dense: Matrix) -> Matrix:
