@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from mcpctl.catalog.near import nearest as nearest
@@ -106,8 +107,11 @@ PROVIDERS = ("bm25",)
 """The names of those that `build` makes."""
 
 
-def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None) -> Provider:
-    """The default provider over these tools; `notes`, by key, are searched with what they are about."""
+def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> Provider:
+    """The default provider over these tools; `notes`, by key, are searched with what they are about.
+
+    `kept` is a file for the index, so that a process that searches once need not build it.
+    """
     from mcpctl.search.bm25 import Bm25
 
-    return Bm25(tools, notes)
+    return Bm25(tools, notes, kept)

@@ -4,12 +4,14 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.models import Tool
 from mcpctl.search import CONTEXT_PART, MEANING_PART, Explanation, Hit, Part, Ranking
+from mcpctl.search import kept as on_disk
 from mcpctl.search.engine import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.fields import FIELDS, texts
 from mcpctl.search.latent import FEWEST, MOST, Latent
@@ -21,12 +23,12 @@ MAX_QUERIES = 32
 WEAK = 0.25
 """Below it hardly any first hit was a right one, and of requests that no tool of a small catalog answers most stay
 below it."""
+WORTH_KEEPING = 100
+"""Tools of which an index is kept on disk: fewer are indexed in the time that reading takes."""
 MEANING = 0.5
 """What the latent score counts beside BM25, each by its largest."""
 CONTEXT = 0.2
 """What a context adds at most. It helped where it was of the task, and did not hurt where it was of another."""
-_ALONE = 0.5
-"""A tool that shares no word with the query is a hit if its meaning is at least this near, of the nearest one's."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class Bm25:
 
     name = "bm25"
 
-    def __init__(self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None) -> None:
+    def __init__(self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> None:
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
         self._numbers = {key: number for number, key in enumerate(catalog)}
@@ -59,10 +61,8 @@ class Bm25:
         self._tools = list(catalog.values())
         self._notes = dict(notes or {})
         self._pins = Pins(self._tools)
-        self._engine = Okapi(Corpus(map(self._texts, self._tools)))
+        self._engine, self._latent = self._built() if kept is None else self._kept(kept)
         self._reader = Reader(self._engine)
-        fits = FEWEST <= len(self._tools) <= MOST and self._engine.idf
-        self._latent = Latent(self._engine) if fits else None
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""
@@ -98,6 +98,22 @@ class Bm25:
             explained.append(Explanation(hit.key, hit.relevance, queries[best], tuple(parts), pinned.get(number)))
         return explained
 
+    def _kept(self, path: Path) -> on_disk.Index:
+        """The index kept there, if it is that of these tools; else a new one, which is then kept."""
+        if len(self._tools) < WORTH_KEEPING:
+            return self._built()
+        mark = on_disk.mark(self._tools, self._notes)
+        found = on_disk.load(path, mark)
+        if found is None:
+            found = self._built()
+            on_disk.save(path, mark, found)
+        return found
+
+    def _built(self) -> on_disk.Index:
+        engine = Okapi(Corpus.read(map(self._texts, self._tools)))
+        fits = FEWEST <= len(self._tools) <= MOST and engine.idf
+        return engine, Latent.analysed(engine) if fits else None
+
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
 
@@ -113,13 +129,17 @@ class Bm25:
         return _Answer(query, words_score * scale + meaning, scale, meaning)
 
     def _meaning(self, query: Query, words_score: Scores) -> Scores:
-        """The latent score by its largest; none where that is all a tool has and it is not much."""
+        """The latent score by its largest, of tools that share a word with the query: of others it is mostly noise."""
         if self._latent is None:
             return np.zeros(len(self._keys))
-        numbers, idf = self._engine.numbers, self._engine.idf
-        found = self._latent.scores([numbers[term] for term in query.terms], [idf[term] for term in query.terms])
+        first = len(self._engine.corpus.surface)
+        stems = [term for term in query.terms if self._engine.numbers[term] >= first]
+        if not stems:
+            return np.zeros(len(self._keys))
+        numbers = [self._engine.numbers[term] - first for term in stems]
+        found = self._latent.scores(numbers, [self._engine.idf[term] for term in stems])
         most = float(np.max(found, initial=0.0))
-        return np.where((words_score > 0) | (found >= _ALONE * most), found / (most or 1.0), 0.0)
+        return np.where(words_score > 0, found / (most or 1.0), 0.0)
 
     def _fused(self, answers: Sequence[_Answer]) -> Scores:
         """Each tool's best relevance in any of the queries."""

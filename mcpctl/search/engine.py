@@ -36,28 +36,40 @@ class Corpus(Sequence[Mapping[str, float]]):
     (Robertson, Zaragoza and Taylor 2004, "Simple BM25 extension to multiple weighted fields").
     """
 
-    def __init__(self, documents: Iterable[Sequence[str]]) -> None:
+    def __init__(
+        self, words: Sequence[str], stems: Sequence[str], norms: Scores, term: Numbers, document: Numbers, tf: Scores
+    ) -> None:
+        self.surface = words
+        """Every word as it is written."""
+        self.terms = [*words, *stems]
+        self.norms = norms
+        """What one occurrence counts, by document and field."""
+        self.term = term
+        """By term, and for each by document: the number of the term, …"""
+        self.document = document
+        """… that of the document, …"""
+        self.frequency = tf
+        """… and how much of the term it has."""
+
+    @classmethod
+    def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
+        """The corpus of documents, each a text for each of `FIELDS`."""
         vocabulary: dict[str, int] = {}
         found, per_field, lengths = _read(documents, vocabulary)
-        self.surface = list(vocabulary)
-        """Every word as it is written."""
-        self.norms = _norms(lengths)
-        """What one occurrence counts, by document and field."""
-        self.terms, of_stem = _with_stems(self.surface)
+        surface = list(vocabulary)
+        norms = _norms(lengths)
+        stems, of_stem = _stems(surface)
         place = np.repeat(np.arange(per_field.size), per_field.ravel())
-        counted = self.norms.ravel()[place]
-        holder = place // max(len(FIELDS), 1)
-        keys = np.concatenate((found, of_stem[found])) * np.int64(max(len(lengths), 1)) + np.tile(holder, 2)
+        size = max(len(lengths), 1)
+        keys = np.concatenate((found, of_stem[found])) * size + np.tile(place // len(FIELDS), 2)
         unique, back = np.unique(keys, return_inverse=True)
-        self.frequency: Scores = np.bincount(back, np.tile(counted, 2), minlength=unique.size).astype(np.float64)
-        """By term, and for each by document."""
-        term, document = np.divmod(unique, max(len(lengths), 1))
-        self.term: Numbers = term.astype(np.int32)
-        self.document: Numbers = document.astype(np.int32)
-        self._size = len(lengths)
+        counted = np.tile(norms.ravel()[place], 2)
+        frequency = np.bincount(back, counted, minlength=unique.size).astype(np.float64)
+        term, document = np.divmod(unique, size)
+        return cls(surface, stems, norms, term.astype(np.int32), document.astype(np.int32), frequency)
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.norms)
 
     @overload
     def __getitem__(self, number: int) -> Mapping[str, float]: ...
@@ -68,8 +80,8 @@ class Corpus(Sequence[Mapping[str, float]]):
     def __getitem__(self, number: int | slice) -> Mapping[str, float] | Sequence[Mapping[str, float]]:
         """One document as rank_bm25 has it; made when asked for, since fifty thousand of them fill a memory."""
         if isinstance(number, slice):
-            return [self[n] for n in range(*number.indices(self._size))]
-        if not 0 <= number < self._size:
+            return [self[n] for n in range(*number.indices(len(self)))]
+        if not 0 <= number < len(self):
             raise IndexError(number)
         where = np.flatnonzero(self.document == number)
         return {self.terms[self.term[n]]: float(self.frequency[n]) for n in where}
@@ -159,8 +171,8 @@ def _norms(lengths: NDArray[np.int64]) -> Scores:
     return found
 
 
-def _with_stems(surface: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """All terms, words first; and the number of each word's stem."""
+def _stems(surface: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """The terms of the stems, and the number of each word's, after those of the words."""
     stems: dict[str, int] = {}
     numbers = [stems.setdefault(stemmed(word), len(surface) + len(stems)) for word in surface]
-    return [*surface, *stems], np.array(numbers, np.int64)
+    return list(stems), np.array(numbers, np.int64)

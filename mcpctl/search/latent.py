@@ -27,7 +27,15 @@ class Latent:
     """The stems of a corpus in a space of few dimensions, by a truncated singular value decomposition of what each adds
     to each document's BM25 score (Deerwester et al. 1990)."""
 
-    def __init__(self, engine: Okapi) -> None:
+    def __init__(self, tools: Matrix, stems: Matrix) -> None:
+        self.tools = tools
+        """A column for each document, of length 1."""
+        self.stems = stems
+        """A row for each stem, in the corpus's order."""
+
+    @classmethod
+    def analysed(cls, engine: Okapi) -> "Latent":
+        """The space of an engine's corpus."""
         corpus = engine.corpus
         first = len(corpus.surface)
         stems = slice(int(np.searchsorted(corpus.term, first)), None)
@@ -39,21 +47,14 @@ class Latent:
         left, strength, right = _svd(document, term, values, shape, min(DIMENSIONS, len(corpus) // 4))
         tools = left * np.sqrt(strength)
         tools /= np.maximum(np.linalg.norm(tools, axis=1, keepdims=True), 1e-9)
-        self._tools = np.ascontiguousarray(tools.T)
-        self._stems = right
-        self._first = first
+        return cls(np.ascontiguousarray(tools.T), right)
 
-    def scores(self, terms: Sequence[int], weights: Sequence[float]) -> Scores:
-        """The cosine of each document to a query's terms, those that are stems; none is below 0."""
-        pairs = [(number - self._first, weight) for number, weight in zip(terms, weights, strict=True)]
-        pairs = [(number, weight) for number, weight in pairs if number >= 0]
-        if not pairs:
-            return np.zeros(self._tools.shape[1])
-        numbers, shares = zip(*pairs, strict=True)
-        query = np.array(shares, np.float32) @ self._stems[list(numbers)]
+    def scores(self, stems: Sequence[int], weights: Sequence[float]) -> Scores:
+        """The cosine of each document to a query's stems, given by number and weight; none is below 0."""
+        query = np.array(weights, np.float32) @ self.stems[list(stems)]
         length = float(np.linalg.norm(query))
         # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
-        cosines: Scores = np.einsum("ij,i->j", self._tools, query / (length or 1.0)).astype(np.float64)
+        cosines: Scores = np.einsum("ij,i->j", self.tools, query / (length or 1.0)).astype(np.float64)
         # In four digits, so that tools which read the same are equals in spite of how floats are rounded.
         return np.maximum(np.round(cosines, 4), 0)
 

@@ -1,6 +1,7 @@
 """`tools search`: the ranking of `tool_discovery`, as rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from mcpctl.catalog import rows
@@ -11,16 +12,23 @@ from mcpctl.search import Explaining, Explanation, Hit, Provider, Ranking, build
 
 
 def found(
-    catalog: Catalog, queries: Sequence[str], wanted: rows.Wanted, used: Usage | None, *, explained: bool = False
+    catalog: Catalog,
+    queries: Sequence[str],
+    wanted: rows.Wanted,
+    used: Usage | None,
+    *,
+    explained: bool = False,
+    kept: Path | None = None,
 ) -> Found:
     """The tools that match any of the queries, best first; filters leave out, and never change a relevance.
 
     Without `used` their rows lack the fields of usage. `explained`, each says why it has its relevance.
+    `kept` is a file for the index.
     """
     if wanted.server is not None:
         catalog.config.server(wanted.server)
     tools = {tool.key: tool for tool in catalog.visible()}
-    provider = build(list(tools.values()))
+    provider = build(list(tools.values()), kept=kept)
     ranking = provider.search(queries, limit=len(tools) or 1)
     _say(queries, ranking, tools)
     hits = [hit for hit in ranking.hits if wanted.met_by(tools[hit.key])]

@@ -15,12 +15,12 @@ DOCUMENTS = st.lists(st.tuples(*(TEXT for _ in FIELDS)), max_size=6)
 
 
 def engine(*names: str) -> Okapi:
-    return Okapi(Corpus([(name, *[""] * (len(FIELDS) - 1)) for name in names]))
+    return Okapi(Corpus.read([(name, *[""] * (len(FIELDS) - 1)) for name in names]))
 
 
 @given(DOCUMENTS, st.lists(st.sampled_from(["red", "red~", "green", "blue~", "unheard", "7", "图片"])))
 def test_posting_lists_score_as_rank_bm25_does(documents: list[tuple[str, ...]], query: list[str]) -> None:
-    okapi = Okapi(Corpus(documents))
+    okapi = Okapi(Corpus.read(documents))
     assert okapi.get_scores(query).tolist() == pytest.approx(BM25Okapi.get_scores(okapi, query).tolist())
 
 

@@ -49,5 +49,5 @@ def search(
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
     with rows.catalog(paths) as catalog:
-        found = ranked.found(catalog, [" ".join(query)], wanted, used, explained=explain)
+        found = ranked.found(catalog, [" ".join(query)], wanted, used, explained=explain, kept=paths.search_index)
         columns.write_found(found, asked, explained=explain)
