@@ -231,7 +231,7 @@ def test_in_full_each_result_says_why_it_was_found(legacy: Client) -> None:
 
 
 def test_when_nothing_is_good_enough_the_notice_says_so_with_the_nearest_names(legacy: Client) -> None:
-    answer = legacy.tool("tool_discovery", {"query": ["xrefusesx"]}).json["result"]["structuredContent"]
+    answer = legacy.tool("tool_discovery", {"query": ["zzcountz"]}).json["result"]["structuredContent"]
     assert answer["results"] == []
     assert answer["notice"].startswith("No tool matches. Nearest names: ")
 
