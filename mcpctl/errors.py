@@ -86,6 +86,13 @@ class Refused(McpctlError):
     exit_code = ExitCode.REFUSED
 
 
+class Problems(McpctlError):
+    """A check found problems."""
+
+    code = "problems"
+    exit_code = ExitCode.PROBLEMS
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """A hint with the names nearest to `name`, or `otherwise` when none is near."""
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)

@@ -43,6 +43,11 @@ class Paths:
         """The SQLite database of what is remembered but no record: the catalog cache, keys."""
         return self.data / "state.db"
 
+    @property
+    def search_index(self) -> Path:
+        """The index of the last search by a command, made of the catalog alone."""
+        return self.data / "search-index.npz"
+
 
 def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:
     """Where things are: option, then environment, then the user's own folders."""

@@ -122,7 +122,7 @@ def _check(ran: Ran, args: tuple[str, ...]) -> None:
     assert "Traceback" not in ran.err
     if ran.code:
         # What a check finds is data, whatever it says of it.
-        assert ran.out == "" or "check" in args, ran
+        assert ran.out == "" or {"check", "eval"}.intersection(args), ran
         assert ran.err != ""
     elif "--json" in args:
         assert ran.json is not None or ran.out == "null\n"

@@ -111,15 +111,17 @@ _COLUMNS = {
     ("servers", "check"): "CHECKED",
     ("servers", "import"): "IMPORTED",
     ("tools", "search"): "FOUND",
+    ("tools", "eval"): "measuring.COLUMNS",
     ("tools", "refresh"): "REFRESHED",
 }
-"""What a command's columns are called in its noun's columns.py, where not COLUMNS."""
+"""What a command's columns are called in its noun's columns.py, or in another module there, where not COLUMNS."""
 
 
 def _fields(ctx: typer.Context) -> Iterable[str]:
     _, noun, verb = ctx.command_path.split(" ")
-    columns = importlib.import_module(f"mcpctl.commands.{noun}.columns")
-    name = _COLUMNS.get((noun, verb, str(ctx.params.get("kind")))) or _COLUMNS.get((noun, verb), "COLUMNS")
+    place = _COLUMNS.get((noun, verb, str(ctx.params.get("kind")))) or _COLUMNS.get((noun, verb), "COLUMNS")
+    module, _, name = place.rpartition(".")
+    columns = importlib.import_module(f"mcpctl.commands.{noun}.{module or 'columns'}")
     names: Iterable[str] = getattr(columns, name).fields
     return names
 

@@ -12,7 +12,7 @@ from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools
 from mcpctl.proxy.jsonrpc import Malformed
-from mcpctl.search import Hit, Provider, Ranking, build, nearest
+from mcpctl.search import Explaining, Hit, Provider, Ranking, build, nearest
 from mcpctl.store.recorder import tokens
 from mcpctl.toolsets.toolset import Toolset, searched
 
@@ -86,7 +86,8 @@ class Discovery:
         `missing` says, per server without any known tools, why it has none.
         """
         self._catalog.toolset = toolset
-        ranking = self._up_to_date().search(asked.queries, context=asked.context, limit=asked.limit)
+        provider = self._up_to_date()
+        ranking = provider.search(asked.queries, context=asked.context, limit=asked.limit)
         tools = [self._tools[hit.key] for hit in ranking.hits]
         entries = [_entry(tool, hit, self._split) for tool, hit in zip(tools, ranking.hits, strict=True)]
         # What the notice takes is not there for results, the sentence that some did not fit included.
@@ -94,6 +95,7 @@ class Discovery:
         budget = self._catalog.config.search.answer_tokens - _size(longest)
         if asked.detail == "full":
             results = [_in_full(entry, tool) for entry, tool in zip(entries, tools, strict=True)]
+            _add_explanations(results, provider, asked, ranking.hits)
         elif asked.detail == "names":
             results = _names(entries, tools, budget)
         else:
@@ -117,11 +119,10 @@ class Discovery:
         if not self._catalog.config.enabled:
             said.append("No server is configured. The user can add one with: mcpctl servers add NAME -- COMMAND.")
         elif not ranking.hits and self._tools:
-            near = sorted({key for query in asked.queries[:4] for key in nearest(query[:100], self._tools)})
-            said.append(f"No tool matches. Nearest names: {', '.join(near)}." if near else "No tool matches.")
+            said.append(f"No tool matches.{self._nearest(asked)}")
             said.append(f"Servers: {servers}. Say what the tool should do, in other words.")
-        elif ranking.weak:
-            said.append(f"No good match; these are weak. Servers: {servers}.")
+        elif ranking.weak and ranking.hits:
+            said.append(f"No good match; these are weak.{self._nearest(asked)} Servers: {servers}.")
         if ranking.hits and ranking.unknown_words:
             said.append(f"No tool has these words: {', '.join(ranking.unknown_words[:10])}.")
         said += self._of_toolset(asked.queries)
@@ -145,6 +146,10 @@ class Discovery:
         left_out = sorted(tool.key for tool in self._catalog.permitted() if tool.key in named) if named else []
         if left_out:
             yield f"Not in the toolset in force, '{toolset.name}': {', '.join(left_out)}."
+
+    def _nearest(self, asked: Wanted) -> str:
+        near = sorted({key for query in asked.queries[:4] for key in nearest(query[:100], self._tools)})
+        return f" Nearest names: {', '.join(near)}." if near else ""
 
     def _hidden(self, queries: Sequence[str]) -> list[str]:
         """Tools that a query names and that the configuration does not permit."""
@@ -191,6 +196,14 @@ def _in_full(entry: dict[str, Any], tool: Tool) -> dict[str, Any]:
     if isinstance(tool.definition.get("outputSchema"), dict):
         schemas["outputSchema"] = tool.definition["outputSchema"]
     return {**entry, **schemas}
+
+
+def _add_explanations(
+    results: Sequence[dict[str, Any]], provider: Provider, asked: Wanted, hits: Sequence[Hit]
+) -> None:
+    if isinstance(provider, Explaining):
+        for entry, why in zip(results, provider.explain(asked.queries, hits, asked.context), strict=True):
+            entry["explanation"] = why.short
 
 
 def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:

@@ -161,6 +161,7 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
                             "title": {"type": "string"},
                             "description": {"type": "string"},
                             "relevance": {"type": "number", "minimum": 0, "maximum": 1},
+                            "explanation": {"type": "string"},
                             "signature": {"type": "string"},
                             "inputSchema": {"type": "object"},
                             "outputSchema": {"type": "object"},

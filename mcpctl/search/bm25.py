@@ -1,251 +1,212 @@
-"""The default ranking: BM25 over weighted fields, exact names first, typing errors mended."""
+"""The default ranking: BM25 over weighted fields and latent semantic analysis, exact names first."""
 
-import difflib
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import islice
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rank_bm25 import BM25Okapi
 
 from mcpctl.models import Tool
-from mcpctl.search import Hit, Ranking
-from mcpctl.search.tokens import folded, stem, words
+from mcpctl.search import CONTEXT_PART, MEANING_PART, Explanation, Hit, Part, Ranking
+from mcpctl.search import kept as on_disk
+from mcpctl.search.engine import K1, Corpus, Okapi, Scores, stemmed
+from mcpctl.search.fields import FIELDS, texts
+from mcpctl.search.latent import FEWEST, MOST, Latent
+from mcpctl.search.reading import Pins, Query, Reader
+from mcpctl.search.tokens import words
 
-# A grid of 4,800 settings on several catalogs is a broad plateau around these weights, K1 and B.
-NAME, SERVER, PROSE = 4, 2, 1
-K1, B = 1.5, 0.6
-
-MAX_DEPTH = 3
-MAX_PARAMETERS = 256
 MAX_QUERIES = 32
 """Queries read of one search."""
-MAX_WORDS = 256
-MAX_MENDED = 4
-"""Words of a query that is short enough to be a mistyped name."""
-
-WEAK = 0.20
-"""Below it hardly any first hit was a right one."""
-CONTEXT = 0.05
-
-Scores = NDArray[np.float64]
-
-
-class Okapi(BM25Okapi):  # type: ignore[misc]
-    """rank_bm25's Okapi for weighted words, with an idf for small catalogs, scored over posting lists."""
-
-    idf: dict[str, float]
-    doc_freqs: list[Mapping[str, float]]
-    corpus_size: int
-
-    def __init__(self, documents: Sequence[Mapping[str, float]]) -> None:
-        super().__init__(documents, k1=K1, b=B)
-        self._postings = _Postings(self)
-
-    def _initialize(self, corpus: Sequence[Mapping[str, float]]) -> Counter[str]:
-        self.corpus_size = len(corpus)
-        self.doc_freqs = list(corpus)
-        self.doc_len = [sum(document.values()) for document in corpus]
-        self.avgdl = sum(self.doc_len) / max(len(corpus), 1) or 1.0
-        return Counter(word for document in corpus for word in document)
-
-    def _calc_idf(self, nd: Mapping[str, int]) -> None:
-        """Lucene's idf; stock Okapi's is zero or negative for words in half of a catalog of one to three tools."""
-        self.idf = {word: self._rarity(count) for word, count in nd.items()}
-
-    def _rarity(self, count: int) -> float:
-        return math.log(1 + (self.corpus_size - count + 0.5) / (count + 0.5))
-
-    @property
-    def idf_max(self) -> float:
-        """The idf of a word that one tool has."""
-        return self._rarity(1)
-
-    def get_scores(self, query: Iterable[str]) -> Scores:
-        """A score for each document, in the order in which they were given."""
-        return self._postings.scores(query)
-
-
-class _Postings:
-    """What each word adds to the score of each document that has it: one pair of array slices a word."""
-
-    def __init__(self, engine: Okapi) -> None:
-        documents = engine.doc_freqs
-        numbers = {word: number for number, word in enumerate(engine.idf)}
-        sizes = [len(document) for document in documents]
-        found = np.fromiter((numbers[word] for document in documents for word in document), np.intp, sum(sizes))
-        tf = np.fromiter((n for document in documents for n in document.values()), np.float64, sum(sizes))
-        holder = np.repeat(np.arange(len(documents)), sizes)
-        norm = K1 * (1 - B + B * np.array(engine.doc_len, np.float64) / engine.avgdl)
-        idf = np.array(list(engine.idf.values()), np.float64)
-        order = np.argsort(found, kind="stable")
-        self._size = len(documents)
-        self._documents = holder[order]
-        self._added = (idf[found] * tf * (K1 + 1) / (tf + norm[holder]))[order]
-        ends = np.cumsum(np.bincount(found, minlength=len(numbers))).tolist()
-        self._slices = {word: slice(ends[n - 1] if n else 0, ends[n]) for word, n in numbers.items()}
-
-    def scores(self, query: Iterable[str]) -> Scores:
-        scores = np.zeros(self._size)
-        for word in query:
-            if where := self._slices.get(word):
-                scores[self._documents[where]] += self._added[where]
-        return scores
+WEAK = 0.25
+"""Below it hardly any first hit was a right one, and of requests that no tool of a small catalog answers most stay
+below it."""
+WORTH_KEEPING = 100
+"""Tools of which an index is kept on disk: fewer are indexed in the time that reading takes."""
+MEANING = 0.5
+"""What the latent score counts beside BM25, each by its largest."""
+CONTEXT = 0.2
+"""What a context adds at most. It helped where it was of the task, and did not hurt where it was of another."""
 
 
 @dataclass(frozen=True)
-class _Query:
-    """A query as the index sees it."""
+class _Answer:
+    """How every tool does in one query, on the scale of relevance."""
 
-    words: list[str]
-    weight: float
-    """Sum of the words' idf, unknown and mended ones counting as the rarest."""
-    unknown: list[str]
+    query: Query
+    relevance: Scores
+    scale: float
+    """What a unit of BM25 is in it."""
+    meaning: Scores
+    """What the latent score adds, of it."""
+
+    @property
+    def best(self) -> float:
+        return float(np.max(self.relevance, initial=0.0))
 
 
 class Bm25:
-    """Ranks tools by the words of their names, servers, descriptions and parameters; safe to share between threads."""
+    """Ranks tools by the words of their names, servers, descriptions, notes and parameters; safe to share between
+    threads."""
 
     name = "bm25"
 
-    def __init__(self, tools: Sequence[Tool], descriptions: Mapping[str, str] | None = None) -> None:
-        described = descriptions or {}
+    def __init__(self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> None:
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
+        self._numbers = {key: number for number, key in enumerate(catalog)}
         self._keys = list(catalog)
-        self._pins = _Pins(catalog.values())
-        self._words: dict[str, None] = {}
-        self._engine = Okapi([self._document(tool, described.get(key)) for key, tool in catalog.items()])
+        self._tools = list(catalog.values())
+        self._notes = dict(notes or {})
+        self._pins = Pins(self._tools)
+        self._engine, self._latent = self._built() if kept is None else self._kept(kept)
+        self._reader = Reader(self._engine)
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """The best `limit` tools for any of the queries; the context only decides between near equals."""
-        read = [self._read(query) for query in queries[:MAX_QUERIES]]
-        relevance = np.zeros(len(self._keys))
-        for query in read:
-            np.maximum(relevance, self._confidence(query), out=relevance)
+        """The best `limit` tools for any of the queries; the context only reorders them."""
+        queries = queries[:MAX_QUERIES]
+        answers = [self._answer(self._reader.read(query)) for query in queries]
+        relevance = self._fused(answers)
         if context:
-            relevance = relevance * (1 + CONTEXT * np.minimum(self._confidence(self._read(context)), 1))
-        pinned = [number for query in queries[:MAX_QUERIES] for number in self._pins.find(query)]
-        shown = _shown(relevance)
-        shown[pinned] = 1.0
+            relevance = relevance * (1 + CONTEXT * self._nearness(context))
+        pinned = self._pins.find(queries)
         return Ranking(
-            hits=tuple(self._best(shown, limit)),
+            hits=tuple(self._best(relevance, list(pinned), limit)),
             provider=self.name,
             fallback=None,
-            unknown_words=tuple(dict.fromkeys(word for query in read for word in query.unknown)),
-            weak=bool(np.max(shown, initial=0.0) < WEAK),
+            unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
+            weak=not pinned and bool(np.max(relevance, initial=0.0) < WEAK),
         )
 
-    def _best(self, relevance: Scores, limit: int) -> Iterator[Hit]:
-        order = np.argsort(-relevance, kind="stable")[: np.count_nonzero(relevance)]
-        for number in order[: max(limit, 0)].tolist():
-            yield Hit(self._keys[number], float(relevance[number]))
+    def explain(self, queries: Sequence[str], hits: Sequence[Hit], context: str | None = None) -> list[Explanation]:
+        """Why each hit has its relevance: every part of it, by word and field."""
+        queries = queries[:MAX_QUERIES]
+        answers = [self._answer(self._reader.read(query)) for query in queries]
+        lifts = _lifts(answers)
+        nearness = self._nearness(context) if context else np.zeros(len(self._keys))
+        pinned = self._pins.find(queries)
+        explained = []
+        for hit in hits:
+            number = self._numbers[hit.key]
+            lifted = [lift * float(answer.relevance[number]) for lift, answer in zip(lifts, answers, strict=True)]
+            best = max(range(len(answers)), key=lifted.__getitem__)
+            parts = list(self._parts(number, answers[best], lifts[best]))
+            if near := float(nearness[number]):
+                parts.append(Part("", CONTEXT_PART, CONTEXT * near * sum(part.score for part in parts)))
+            explained.append(Explanation(hit.key, hit.relevance, queries[best], tuple(parts), pinned.get(number)))
+        return explained
 
-    def _document(self, tool: Tool, description: str | None) -> Mapping[str, float]:
-        counts: Counter[str] = Counter()
-        for weight, text in _fields(tool, tool.description if description is None else description):
-            for word in (word for forms in words(text) for word in forms):
-                self._words[word] = None
-                counts[stem(word)] += weight
+    def _kept(self, path: Path) -> on_disk.Index:
+        """The index kept there, if it is that of these tools; else a new one, which is then kept."""
+        if len(self._tools) < WORTH_KEEPING:
+            return self._built()
+        mark = on_disk.mark(self._tools, self._notes)
+        found = on_disk.load(path, mark)
+        if found is None:
+            found = self._built()
+            on_disk.save(path, mark, found)
+        return found
+
+    def _built(self) -> on_disk.Index:
+        engine = Okapi(Corpus.read(map(self._texts, self._tools)))
+        fits = FEWEST <= len(self._tools) <= MOST and engine.idf
+        return engine, Latent.analysed(engine) if fits else None
+
+    def _texts(self, tool: Tool) -> Sequence[str]:
+        return texts(tool, self._notes.get(tool.key, ""))
+
+    def _answer(self, query: Query) -> _Answer:
+        words_score = self._engine.get_scores(query.terms)
+        most = float(np.max(words_score, initial=0.0))
+        # A score on one scale for all queries: over (k1 + 1) · sqrt(what the rarest word counts · what the query's do).
+        # The share of right first hits was found to rise evenly with it: a third at .3, two of three at .5, nine of
+        # ten from .7.
+        ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
+        scale = 1 / (ceiling or 1.0) / (1 + MEANING if self._latent else 1.0)
+        meaning = self._meaning(query, words_score) * (MEANING * most * scale)
+        return _Answer(query, words_score * scale + meaning, scale, meaning)
+
+    def _meaning(self, query: Query, words_score: Scores) -> Scores:
+        """The latent score by its largest, of tools that share a word with the query: of others it is mostly noise."""
+        if self._latent is None:
+            return np.zeros(len(self._keys))
+        first = len(self._engine.corpus.surface)
+        stems = [term for term in query.terms if self._engine.numbers[term] >= first]
+        if not stems:
+            return np.zeros(len(self._keys))
+        numbers = [self._engine.numbers[term] - first for term in stems]
+        found = self._latent.scores(numbers, [self._engine.idf[term] for term in stems])
+        most = float(np.max(found, initial=0.0))
+        return np.where(words_score > 0, found / (most or 1.0), 0.0)
+
+    def _fused(self, answers: Sequence[_Answer]) -> Scores:
+        """Each tool's best relevance in any of the queries."""
+        relevance = np.zeros(len(self._keys))
+        for lift, answer in zip(_lifts(answers), answers, strict=True):
+            np.maximum(relevance, lift * answer.relevance, out=relevance)
+        return relevance
+
+    def _nearness(self, context: str) -> Scores:
+        """From 0 to 1, how relevant each tool would be to the context."""
+        return np.minimum(self._answer(self._reader.read(context)).relevance, 1.0)
+
+    def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
+        if limit <= 0:
+            return
+        candidates = _largest(relevance, limit)
+        if pinned:
+            candidates = np.union1d(candidates, pinned)
+        shown = _shown(relevance[candidates])
+        if pinned:
+            shown[np.isin(candidates, pinned)] = 1.0
+        order = np.argsort(-shown, kind="stable")[: min(limit, np.count_nonzero(shown))]
+        for number, value in zip(candidates[order].tolist(), shown[order].tolist(), strict=True):
+            yield Hit(self._keys[number], value)
+
+    def _parts(self, number: int, answer: _Answer, lift: float) -> Iterator[Part]:
+        """What each word adds in each field; a term's score is shared among the fields as its frequency is."""
+        corpus, unit = self._engine.corpus, lift * answer.scale
+        counts = self._counts(number)
+        added: dict[tuple[str, str], float] = defaultdict(float)
+        for term, word in answer.query.terms.items():
+            shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
+            if not (tf := sum(shares)):
+                continue
+            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1)
+            for field, share in zip(FIELDS, shares, strict=True):
+                added[word, field.name] += share * saturated * unit
+        yield from (Part(word, field, score) for (word, field), score in added.items() if score)
+        if meaning := float(answer.meaning[number]):
+            yield Part("", MEANING_PART, meaning * lift)
+
+    def _counts(self, number: int) -> Mapping[str, list[int]]:
+        """How often each term is in each field of a tool."""
+        counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(FIELDS))
+        for field, text in enumerate(self._texts(self._tools[number])):
+            for form in (form for forms in words(text) for form in forms):
+                counts[form][field] += 1
+                counts[stemmed(form)][field] += 1
         return counts
 
-    def _read(self, query: str) -> _Query:
-        asked = list(dict.fromkeys(words(query)))[:MAX_WORDS]
-        idf = self._engine.idf
-        known: dict[str, None] = {}
-        mended: dict[str, None] = {}
-        unknown = []
-        strange = 0
-        for forms in asked:
-            # Of an identifier, the parts that tools have are enough: `getWeather` finds get_weather.
-            if stems := [stem(form) for form in forms if stem(form) in idf]:
-                known |= dict.fromkeys(stems)
-                continue
-            strange += 1
-            repair = self._mend(forms[-1]) if len(asked) <= MAX_MENDED else []
-            mended |= dict.fromkeys(stem(word) for word in repair)
-            if not repair:
-                unknown.append(forms[-1])
-        weight = sum(idf[word] for word in known) + strange * self._engine.idf_max
-        return _Query(list(known | mended)[:MAX_WORDS], weight, unknown)
 
-    def _confidence(self, query: _Query) -> Scores:
-        """Scores on one scale for all queries: score / ((k1 + 1) · sqrt(idf_max · Σ idf)), whose share of right first
-        hits was found to rise evenly: about 20 % below .35, 85 % above .8."""
-        ceiling = (K1 + 1) * math.sqrt(self._engine.idf_max * query.weight)
-        return self._engine.get_scores(query.words) / (ceiling or 1.0)
-
-    def _mend(self, word: str) -> list[str]:
-        """The known words that an unknown one was meant to be: two run together, or the closest one."""
-        if len(word) == 1 and not word.isascii():
-            # CJK is indexed as pairs, so a single character asks for the pairs that have it.
-            pairs = (known for known in self._words if len(known) == 2 and word in known)
-            return list(islice(pairs, MAX_MENDED))
-        if not (word.isalpha() and word.isascii()):
-            return []
-        cuts = ((word[:i], word[i:]) for i in range(2, len(word) - 1))
-        if known := [(left, right) for left, right in cuts if left in self._words and right in self._words]:
-            return list(max(known, key=lambda pair: min(map(len, pair))))
-        return difflib.get_close_matches(word, self._by_first_letter.get(word[0], []), n=1, cutoff=0.85)
-
-    @cached_property
-    def _by_first_letter(self) -> dict[str, list[str]]:
-        index: dict[str, list[str]] = defaultdict(list)
-        for word in sorted(self._words):
-            index[word[0]].append(word)
-        return index
+def _lifts(answers: Sequence[_Answer]) -> list[float]:
+    """What each query's relevances are multiplied by: those of a query that is answered less well are lifted half the
+    way, by the geometric mean, so that the best tool for each is near the top; those of a weak one stay."""
+    most = max((answer.best for answer in answers), default=0.0)
+    return [math.sqrt(most / answer.best) if answer.best >= WEAK else 1.0 for answer in answers]
 
 
-class _Pins:
-    """Finds the tools that a query names: by key, else by name or `server.tool`, else by either without case and
-    separators."""
-
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        self._levels: tuple[dict[str, list[int]], ...] = ({}, {}, {})
-        for number, tool in enumerate(tools):
-            names = ({tool.key}, {tool.name, f"{tool.server}.{tool.name}"}, {folded(tool.key), folded(tool.name)})
-            for level, forms in zip(self._levels, names, strict=True):
-                for form in forms:
-                    level.setdefault(form, []).append(number)
-
-    def find(self, query: str) -> list[int]:
-        query = query.strip()
-        exact, named, loose = self._levels
-        return exact.get(query) or named.get(query) or loose.get(folded(query)) or []
+def _largest(relevance: Scores, limit: int) -> NDArray[np.intp]:
+    """The numbers of the largest, in their order; a few more where they tie in the digits that are shown."""
+    if limit >= relevance.size:
+        return np.flatnonzero(relevance > 0)
+    least = max(float(np.partition(relevance, -limit)[-limit]) - 2e-4, 0.0)
+    return np.flatnonzero(relevance > least)
 
 
-def _shown(confidence: Scores) -> Scores:
-    """Confidence in four digits, below 1: from .9 on it nears .99 without reaching it, so that no two ranks merge."""
-    bent = 0.99 - 0.09**2 / np.maximum(confidence - 0.81, 0.09)
-    return np.where(confidence > 0, np.maximum(np.round(np.where(confidence > 0.9, bent, confidence), 4), 0.0001), 0.0)
-
-
-def _fields(tool: Tool, description: str) -> Iterator[tuple[int, str]]:
-    names, notes = [], []
-    for count, (name, note) in enumerate(_parameters(tool.input_schema, MAX_DEPTH)):
-        if count == MAX_PARAMETERS:
-            break
-        names.append(name)
-        notes.append(note)
-    yield NAME, tool.name
-    yield SERVER, tool.server
-    for text in (tool.title or "", description, " ".join(names), " ".join(notes)):
-        yield PROSE, text
-
-
-def _parameters(schema: Any, depth: int) -> Iterator[tuple[str, str]]:
-    """The names and descriptions of a schema's parameters, those of objects and of items included."""
-    while isinstance(schema, dict) and isinstance(schema.get("items"), dict):
-        schema = schema["items"]
-    if depth == 0 or not isinstance(schema, dict):
-        return
-    properties = schema.get("properties")
-    for name, member in properties.items() if isinstance(properties, dict) else ():
-        note = member.get("description") if isinstance(member, dict) else None
-        yield str(name), note if isinstance(note, str) else ""
-        yield from _parameters(member, depth - 1)
+def _shown(relevance: Scores) -> Scores:
+    """Relevance in four digits, below 1: from .9 on it nears .99 without reaching it, so that no two ranks merge."""
+    bent = 0.99 - 0.09**2 / np.maximum(relevance - 0.81, 0.09)
+    return np.where(relevance > 0, np.maximum(np.round(np.where(relevance > 0.9, bent, relevance), 4), 0.0001), 0.0)

@@ -1,31 +1,75 @@
 """`tools search`: the ranking of `tool_discovery`, as rows."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
-from mcpctl.models import Found, Usage
-from mcpctl.search import build
+from mcpctl.models import Found, Row, Tool, Usage
+from mcpctl.search import Explaining, Explanation, Hit, Provider, Ranking, build, nearest
 from mcpctl.toolsets.toolset import searched
 
 
-def found(catalog: Catalog, query: str, wanted: rows.Wanted, used: Usage | None) -> Found:
-    """The tools that match, best first; filters leave out, and never change a relevance.
+def found(
+    catalog: Catalog,
+    queries: Sequence[str],
+    wanted: rows.Wanted,
+    used: Usage | None,
+    *,
+    explained: bool = False,
+    kept: Path | None = None,
+) -> Found:
+    """The tools that match any of the queries, best first; filters leave out, and never change a relevance.
 
-    Without `used` their rows lack the fields of usage.
+    Without `used` their rows lack the fields of usage. `explained`, each says why it has its relevance.
+    `kept` is a file for the index.
     """
     if wanted.server is not None:
         catalog.config.server(wanted.server)
     tools = {tool.key: tool for tool in catalog.visible()}
-    ranking = build(list(tools.values()), searched(tools.values())).search([query], limit=len(tools) or 1)
+    provider = build(list(tools.values()), searched(tools.values()), kept)
+    ranking = provider.search(queries, limit=len(tools) or 1)
+    _say(queries, ranking, tools)
+    hits = [hit for hit in ranking.hits if wanted.met_by(tools[hit.key])]
+
+    def window(limit: int | None, offset: int) -> Iterator[Row]:
+        shown = hits[offset : None if limit is None else offset + limit]
+        reasons = _explained(provider, queries, shown, ranking) if explained else {}
+        for hit in shown:
+            reason = {"explanation": reasons.get(hit.key)} if explained else {}
+            yield {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, used), **reason}
+
+    return Found(lambda: len(hits), window, filtered=catalog.toolset is not None)
+
+
+def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -> None:
     if ranking.unknown_words and tools:
         warn(f"no tool has these words: {', '.join(ranking.unknown_words)}")
-    if ranking.weak and ranking.hits:
-        warn("no good match; these are weak")
-    return Found.of(
-        [
-            {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, used)}
-            for hit in ranking.hits
-            if wanted.met_by(tools[hit.key])
-        ],
-        filtered=catalog.toolset is not None,
-    )
+    if not ranking.weak or not tools:
+        return
+    near = sorted({key for query in queries[:4] for key in nearest(query[:100], tools)})
+    names = f"; nearest names: {', '.join(near)}" if near else ""
+    if ranking.hits:
+        warn(f"no good match, these are weak{names}")
+    elif near:
+        warn(f"no tool matches{names}")
+
+
+def _explained(
+    provider: Provider, queries: Sequence[str], hits: Sequence[Hit], ranking: Ranking
+) -> Mapping[str, Mapping[str, Any]]:
+    found = provider.explain(queries, hits) if isinstance(provider, Explaining) else []
+    return {why.key: _as_row(why, ranking) for why in found}
+
+
+def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
+    parts = [{"word": part.word or None, "field": part.field, "score": part.score} for part in why.parts]
+    return {
+        "query": why.query,
+        "score": why.score,
+        "pinned": why.pinned,
+        "parts": parts,
+        "unknown_words": list(ranking.unknown_words),
+    }

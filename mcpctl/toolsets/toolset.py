@@ -103,12 +103,8 @@ def with_notes(description: str, notes: Iterable[Note]) -> str:
 
 
 def searched(tools: Iterable[Tool]) -> dict[str, str]:
-    """What searches read in place of the descriptions of tools with notes, by key: all but the notes' heading.
-
-    Notes come first: of a text that is very long, searches read the beginning.
-    """
-    return {tool.key: f"{tool.notes[len(_HEADING) :]}\n{tool.description.removesuffix(tool.notes)}"
-            for tool in tools if tool.notes}  # fmt: skip
+    """What searches read besides the descriptions of tools with notes, by key: the notes without their heading."""
+    return {tool.key: tool.notes[len(_HEADING) :] for tool in tools if tool.notes}
 
 
 @dataclass(frozen=True, eq=False)

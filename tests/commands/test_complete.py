@@ -196,6 +196,11 @@ def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mc
     configured.configure(full, {})
     if line == "annotate ls":
         words += ["--toolset", str(configured.toolset(full, "team"))]
+    if line == "tools eval":
+        queries, catalog = full.data / "queries.jsonl", full.data / "catalog.jsonl"
+        queries.write_text('{"query": "a", "expect": [["s:a"]]}\n', encoding="utf-8")
+        catalog.write_text('{"server": "s", "tool": {"name": "a"}}\n', encoding="utf-8")
+        words += ["--queries", str(queries), "--catalog", str(catalog)]
     refused = mcpctl(*words, "--fields", "bogus").err
     assert offered(f"{line} --fields ") == refused.partition("fields: ")[2].strip().split(", ")
 

@@ -232,6 +232,20 @@ def test_the_text_of_a_search_says_all_that_its_structured_content_says(
     assert json.loads(answer.text) == answer.json["result"]["structuredContent"]
 
 
+def test_in_full_each_result_says_why_it_was_found(legacy: Client) -> None:
+    for detail, told in (("full", True), ("auto", False), ("names", False)):
+        answer = legacy.tool("tool_discovery", {"query": ["count the calls"], "detail": detail})
+        results = answer.json["result"]["structuredContent"]["results"]
+        assert results
+        assert [entry.get("explanation", "").startswith("'count' in name") for entry in results[:1]] == [told]
+
+
+def test_when_nothing_is_good_enough_the_notice_says_so_with_the_nearest_names(legacy: Client) -> None:
+    answer = legacy.tool("tool_discovery", {"query": ["zzcountz"]}).json["result"]["structuredContent"]
+    assert answer["results"] == []
+    assert answer["notice"].startswith("No tool matches. Nearest names: ")
+
+
 @pytest.mark.parametrize("arguments", [b"[]", b'"x"', b"null", b"7"])
 def test_arguments_of_a_search_that_are_no_object_are_refused(arguments: bytes, legacy: Client) -> None:
     assert legacy.tool("tool_discovery", arguments).is_error

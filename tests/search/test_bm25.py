@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from rank_bm25 import BM25Okapi
 
 from mcpctl.models import Tool
 from mcpctl.search import Hit, Provider, Ranking, build, nearest
-from mcpctl.search.bm25 import WEAK, Bm25, Okapi
+from mcpctl.search.bm25 import WEAK, Bm25
 
 
 def tool(key: str, description: str = "", **parameters: Any) -> Tool:
@@ -64,10 +63,17 @@ def test_parameters_of_objects_and_of_items_are_searched_three_levels_deep() -> 
     assert keys(provider, "olive") == []
 
 
-def test_the_description_with_notes_is_searched_instead_of_the_declared_one() -> None:
+def test_notes_are_searched_with_what_the_server_declares() -> None:
     provider = build(CATALOG, {"weather:alerts": "Use it before every hike."})
-    assert keys(provider, "hike") == ["weather:alerts"]
-    assert keys(provider, "flood") == []
+    assert keys(provider, "hike") == keys(provider, "flood") == ["weather:alerts"]
+    assert keys(build(CATALOG), "hike") == []
+
+
+def test_enum_values_are_searched() -> None:
+    provider = build(
+        [tool("a:chart", kind={"enum": ["histogram", 3, None]}), tool("b:chart", kind={"enum": "scatter"})]
+    )
+    assert keys(provider, "histogram") == ["a:chart"]
 
 
 @pytest.mark.parametrize(
@@ -109,12 +115,22 @@ def test_words_no_tool_has_are_named_as_they_were_typed() -> None:
     assert ranking == Ranking((), "bm25", None, ("book", "flights", "lisbon", "hotel"), weak=True)
 
 
-def test_several_queries_give_each_tool_its_best_relevance() -> None:
+def test_what_answers_one_of_several_queries_less_well_is_lifted_half_the_way_to_the_best() -> None:
     provider = build(CATALOG)
-    both = {hit.key: hit.relevance for hit in provider.search(["storm warnings", "source text"]).hits}
-    for query in ("storm warnings", "source text"):
-        best = provider.search([query]).hits[0]
-        assert both[best.key] == best.relevance
+    asked = ("storm warnings for a region", "find the source of that cathedral")
+    strong, faint = (provider.search([query]).hits[0] for query in asked)
+    together = {hit.key: hit.relevance for hit in provider.search(asked).hits}
+    assert WEAK < faint.relevance < strong.relevance < 0.9
+    assert together[strong.key] == strong.relevance
+    assert together[faint.key] == pytest.approx((faint.relevance * strong.relevance) ** 0.5, abs=1e-3)
+
+
+def test_a_query_that_is_answered_weakly_stays_weak_beside_others() -> None:
+    provider = build([*(tool(f"s:tool{n}", "reads the shared word" + " filler" * n) for n in range(8)), *CATALOG])
+    faint = "word about cathedral gargoyle masonry scaffolding buttress"
+    alone = provider.search([faint], limit=100)
+    assert alone.weak
+    assert set(alone.hits) <= set(provider.search([faint, "storm warnings"], limit=100).hits)
 
 
 def test_a_query_more_never_lowers_a_relevance() -> None:
@@ -184,17 +200,6 @@ def test_definitions_of_any_shape_are_indexed() -> None:
 
 def test_two_tools_with_one_key_are_found_once() -> None:
     assert keys(build([tool("a:b", "first"), tool("a:b", "second")]), "first second") == ["a:b"]
-
-
-def test_posting_lists_score_as_rank_bm25_does() -> None:
-    documents = [{"red": 4.0, "green": 1.0}, {"green": 2.0, "blue": 1.5}, {}, {"blue": 1.0}]
-    engine = Okapi(documents)
-    for query in (["red"], ["green", "blue"], ["red", "unheard", "blue"]):
-        assert engine.get_scores(query).tolist() == pytest.approx(BM25Okapi.get_scores(engine, query).tolist())
-
-
-def test_an_idf_is_positive_even_for_a_word_that_every_tool_has() -> None:
-    assert all(value > 0 for value in Okapi([{"same": 1.0}, {"same": 1.0, "other": 1.0}]).idf.values())
 
 
 @pytest.mark.process

@@ -2,6 +2,7 @@
 
 from mcpctl.commands import options as opt
 from mcpctl.commands.tools.call import call
+from mcpctl.commands.tools.eval import eval
 from mcpctl.commands.tools.ls import ls
 from mcpctl.commands.tools.refresh import refresh
 from mcpctl.commands.tools.search import search
@@ -10,6 +11,7 @@ from mcpctl.commands.tools.show import show
 app = opt.group("The tools of all servers.")
 app.command()(ls)
 app.command()(search)
+app.command()(eval)
 app.command()(show)
 app.command()(call)
 app.command()(refresh)

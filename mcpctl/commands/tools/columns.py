@@ -6,8 +6,8 @@ from mcpctl import output
 from mcpctl.catalog import hints, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
-from mcpctl.models import REFRESH_FIELDS, Usage
-from mcpctl.output import Columns, Listing
+from mcpctl.models import REFRESH_FIELDS, Found, Usage
+from mcpctl.output import Columns, Listing, text
 from mcpctl.paths import Paths
 
 _SHORT = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
@@ -31,6 +31,23 @@ FOUND = Columns(
     empty="no tool matches",
 )
 REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
+EXPLAINED = dataclasses.replace(FOUND, fields=(*FOUND.fields, "explanation"))
+
+
+def write_found(found: Found, asked: Listing, *, explained: bool) -> None:
+    """Print what a search found; explained, as text, each with lines of its own, unless fields are chosen."""
+    as_text = asked.effective not in ("json", "jsonl") and asked.fields is None and not asked.count
+    if not explained or not as_text:
+        output.write_list(found, EXPLAINED if explained else FOUND, asked)
+        return
+    rows = list(found.rows(EXPLAINED_ROWS if asked.limit is None else asked.limit or None, asked.offset))
+    output.write_lines(line for row in rows for line in text.explained(row))
+    if not rows:
+        output.say(FOUND.empty)
+
+
+EXPLAINED_ROWS = 10
+"""Tools explained where no --limit asks for more."""
 
 
 def ordered(order: rows.Order, asked: Listing) -> Columns:

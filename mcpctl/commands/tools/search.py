@@ -14,6 +14,9 @@ def search(
     destructive: opt.Destructive = None,
     idempotent: opt.Idempotent = None,
     open_world: opt.OpenWorld = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say of each what made it relevant, and how much.")
+    ] = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -29,9 +32,14 @@ def search(
 
     With a toolset in force, only its tools are found, by its notes too. A hint with * is its override.
 
+    --explain shows what each word of the query adds in each field: their sum is the relevance (from .9 on it is bent
+    to stay below 1, which a tool has that the query names). Under "meaning" stands what words add that keep the same
+    company as those of the query.
+
     \b
     Examples:
       mcpctl tools search create an issue
+      mcpctl tools search create an issue --explain --limit 3
       mcpctl tools search calendar --read-only --json
     """
     from mcpctl import output
@@ -44,5 +52,6 @@ def search(
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
     with rows.catalog(paths, toolset) as catalog:
-        output.write_list(ranked.found(catalog, " ".join(query), wanted, used), columns.FOUND, asked)
+        found = ranked.found(catalog, [" ".join(query)], wanted, used, explained=explain, kept=paths.search_index)
+        columns.write_found(found, asked, explained=explain)
         columns.footnote(catalog)

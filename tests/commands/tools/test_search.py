@@ -70,3 +70,45 @@ def test_usage_is_told_of_what_is_found(mcpctl: Mcpctl, paths: Paths) -> None:
     assert (first["key"], first["usage"], first["last_used"]) == ("weather:get_forecast", 1, at(1))
     options = ("--fields", "usage,risk", "--limit", "1")
     assert mcpctl("tools", "search", "get_forecast", *options).out == "1\tread-only\n"
+
+
+def test_explained_each_tool_tells_what_every_word_added_in_every_field(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    for row in mcpctl("tools", "search", "delete a note zebra", "--explain", "--json").json:
+        why = row["explanation"]
+        assert sum(part["score"] for part in why["parts"]) == why["score"]
+        assert abs(why["score"] - row["relevance"]) < 1e-4
+        assert why["unknown_words"] == ["zebra"]
+        assert why["pinned"] is None
+
+
+def test_explained_text_adds_up_line_by_line(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "search", "delete a note", "--explain", "--limit", "1")
+    key, *words, total = ran.out.splitlines()
+    assert key.startswith("notes:delete_note  0.")
+    assert [line.split(":")[0].strip() for line in words] == ["delete", "note"]
+    parts = [float(part.rsplit(" ", 1)[1]) for line in words for part in line.split(",")]
+    assert abs(sum(parts) - float(total.removeprefix("  sum: "))) < 0.001
+
+
+def test_explained_a_named_tool_is_told_to_be_pinned(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    assert "pinned: the query is its name\n" in mcpctl("tools", "search", "set_alert", "--explain").out
+    assert mcpctl("tools", "search", "set_alert", "--explain", "--json").json[0]["explanation"]["pinned"] == "name"
+
+
+def test_explanations_keep_to_the_window_and_to_chosen_fields(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    search = ("tools", "search", "note", "--explain")
+    assert mcpctl(*search, "--count").out == mcpctl("tools", "search", "note", "--count").out
+    assert mcpctl(*search, "--fields", "key", "--limit", "2").out.count("\n") == 2
+    assert mcpctl(*search, "--limit", "2", "--offset", "1", "--jsonl").jsonl[0]["explanation"]["score"] > 0
+    assert mcpctl("tools", "search", "xylophone", "--explain").out == ""
+
+
+def test_what_nothing_matches_is_told_with_the_nearest_names(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "search", "4orecast")
+    assert ran.out == ""
+    assert "nearest names: weather:get_forecast" in ran.err

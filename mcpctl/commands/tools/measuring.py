@@ -1,0 +1,146 @@
+"""What `tools eval` measures, and against what."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mcpctl import output
+from mcpctl.catalog import rows as catalog_rows
+from mcpctl.commands import options as opt
+from mcpctl.errors import NotFound, Problems, Unusable, WrongUsage, warn
+from mcpctl.models import Found, Tool
+from mcpctl.output import Columns
+from mcpctl.paths import Paths
+from mcpctl.search import PROVIDERS, build, evaluate, labels
+from mcpctl.search.evaluate import METRICS, Label, Measured
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def _range(value: Sequence[float]) -> str:
+    return f"{value[0]:.2f}-{value[1]:.2f}"
+
+
+COLUMNS = Columns(
+    fields=evaluate.FIELDS,
+    shown=(
+        "provider", "queries", "recall@1", "recall@5", "recall@5_ci", "recall@10", "ndcg@10", "ndcg@10_ci", "mrr",
+        "latency_p50_ms", "latency_p95_ms",
+    ),
+    render=dict.fromkeys(METRICS, _number) | dict.fromkeys((f"{name}_ci" for name in METRICS), _range),
+    labels={
+        **{name: name.upper().replace("RECALL", "R") for name in METRICS},
+        **{f"{name}_ci": "95 %" for name in METRICS},
+        "latency_p50_ms": "P50 MS", "latency_p95_ms": "P95 MS",
+    },
+    noun="providers",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where queries and tools come from."""
+
+    queries: Path | None
+    from_records: bool
+    catalog: Path | None
+    paths: Paths
+
+    def tools(self) -> list[Tool]:
+        """Those of the file, else those that may be found of the configured servers."""
+        if self.catalog:
+            return labels.tools_from_file(self.catalog)
+        with catalog_rows.catalog(self.paths) as found:
+            return found.visible()
+
+    def labels(self, tools: Sequence[Tool]) -> list[Label]:
+        """Those of the file and those on record; raises `WrongUsage` when neither was asked for."""
+        if not self.queries and not self.from_records:
+            raise WrongUsage("there is nothing to measure with", "give --queries FILE, or --from-records")
+        found = labels.from_file(self.queries) if self.queries else []
+        if self.from_records:
+            found += self._recorded(tools)
+        if missing := labels.strangers(found, tools):
+            more = f" and {len(missing) - 3} more" if len(missing) > 3 else ""
+            warn(f"no tool has these keys, they count as not found: {', '.join(missing[:3])}{more}")
+        if not found:
+            hint = "give --queries FILE" if self.from_records else "write some, one JSON object a line"
+            raise NotFound("no labelled query was found", hint, "no_queries")
+        return found
+
+    def _recorded(self, tools: Sequence[Tool]) -> list[Label]:
+        if not self.paths.sessions.exists():
+            return []  # and asking makes no index
+        from mcpctl.store import index
+
+        with output.progress(opt.READING) as on_progress, index.opened(self.paths, on_progress) as db:
+            return labels.from_records(db, [tool.key for tool in tools])
+
+
+def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
+    """How each provider did, the default one if none is named."""
+    for name in providers:
+        opt.one_of("provider", name, PROVIDERS)
+    tools = source.tools()
+    found = source.labels(tools)
+    results = []
+    for _ in dict.fromkeys(providers or PROVIDERS[:1]):
+        with output.progress("searching", "queries") as on_progress:
+            results.append(evaluate.measure(build(tools), found, on_progress))
+    return results
+
+
+def rows(results: Sequence[Measured]) -> Found:
+    """A row for each provider."""
+    return Found.of([result.row() for result in results])
+
+
+@dataclass(frozen=True)
+class Demands:
+    """What a ranking must reach."""
+
+    least: Mapping[str, float]
+    before: Mapping[str, Mapping[str, Any]]
+    """An earlier run's rows, by provider."""
+
+    @classmethod
+    def read(cls, fail_under: Iterable[str], baseline: Path | None) -> "Demands":
+        """The options' values; raises `WrongUsage` and `Unusable`."""
+        return cls(dict(map(_demand, fail_under)), _baseline(baseline) if baseline else {})
+
+    def check(self, results: Sequence[Measured]) -> None:
+        """Raise `Problems` with everything that was missed."""
+        missed = [said for result in results for said in evaluate.below(result, self.least)]
+        missed += [said for result in results for said in evaluate.worse(result, self.before.get(result.provider, {}))]
+        if missed:
+            raise Problems("; ".join(missed), "see which queries miss: --json has their ranks", "eval_missed")
+
+
+def _demand(text: str) -> tuple[str, float]:
+    name, _, value = text.partition("=")
+    try:
+        number = float(value)
+    except ValueError:
+        number = -1
+    if name not in METRICS or not 0 <= number <= 1:
+        raise WrongUsage(
+            f"--fail-under cannot be '{text}'", f"give METRIC=N, N from 0 to 1, METRIC of: {', '.join(METRICS)}"
+        )
+    return name, number
+
+
+def _baseline(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+        return {row["provider"]: row for row in rows}
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {path}", "make it with: mcpctl tools eval --json", "file_not_found") from None
+    except OSError as error:
+        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", "file_unreadable") from error
+    except (ValueError, TypeError, KeyError, RecursionError):
+        hint = "make it with: mcpctl tools eval --json"
+        raise Unusable(f"{path} is no result of an earlier run", hint, "baseline_wrong") from None

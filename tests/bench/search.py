@@ -1,0 +1,145 @@
+"""What a search costs, and what it finds: `python -m tests.bench.search [--tools N]… [--data DIR]… [--json]`
+
+Cost: the time to build an index of N tools made up for it, what it adds to the memory, and the time of a query, each in
+a process of its own, beside rank_bm25 as it comes. Quality: of each folder with a catalog.jsonl and a queries.jsonl (as
+`mcpctl tools eval` reads them), beside other rankings on the same queries, with the paired bootstrap interval of the
+difference to this one. Times are this machine's.
+"""
+
+import argparse
+import itertools
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+
+from mcpctl.models import Tool
+from mcpctl.search import Provider, build
+from mcpctl.search.evaluate import Measured, interval, mean, measure
+from mcpctl.search.labels import from_file, tools_from_file
+from tests.bench import raw_client
+from tests.bench.rivals import RIVALS, Stock
+
+SIZES = (500, 5_000, 50_000)
+QUERIES = 300
+OURS = "mcpctl"
+SHOWN = ("ndcg@10", "recall@5")
+BUILDERS: dict[str, Callable[[Sequence[Tool]], Provider]] = {OURS: build, **RIVALS}
+
+
+def words(count: int, seed: int) -> list[str]:
+    """Words that nobody speaks, the same at every run."""
+    chance = random.Random(seed)
+    syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+    return ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(count)]
+
+
+def catalog(size: int) -> list[Tool]:
+    """Tools of about the size of real ones, a few words in most of them and most words in a few."""
+    chance = random.Random(1)
+    common, verbs = words(2_000 + size // 2, 2), words(40, 3)
+    # As in languages: the n-th word is n times rarer than the first (Zipf).
+    cumulated = list(itertools.accumulate(1 / (n + 3) for n in range(len(common))))
+    told = iter(chance.choices(common, cum_weights=cumulated, k=60 * size))
+    return [_tool(number, chance.choice(verbs), told) for number in range(size)]
+
+
+def _tool(number: int, verb: str, told: Iterator[str]) -> Tool:
+    def text(count: int) -> str:
+        return " ".join(next(told) for _ in range(count))
+
+    parameters = {next(told): {"type": "string", "description": text(6)} for _ in range(3)}
+    name = f"{verb}_{next(told)}_{next(told)}"
+    description = f"{text(9).capitalize()}. {text(20).capitalize()}."
+    definition = {"name": name, "description": description, "inputSchema": {"properties": parameters}}
+    return Tool(f"server{number // 20}", name, definition, "")
+
+
+def asked(tools: Sequence[Tool]) -> list[str]:
+    """Queries of 3 to 12 words out of what tools say of themselves."""
+    chance = random.Random(4)
+    return [
+        " ".join([*chance.sample(tool.description.split(), chance.randint(2, 11)), tool.name.split("_")[1]])
+        for tool in chance.choices(tools, k=QUERIES)
+    ]
+
+
+def cost(engine: str, size: int) -> dict[str, object]:
+    """Build once, ask every query once for warmth and once for the clock."""
+    tools = catalog(size)
+    queries = asked(tools)
+    process = psutil.Process()
+    before = process.memory_info().rss
+    started = time.perf_counter()
+    provider = BUILDERS[engine](tools)
+    built = time.perf_counter() - started
+    memory = process.memory_info().rss - before
+    # rank_bm25 walks all documents for every word: fewer queries tell as much.
+    queries = queries[: max(20, 1_000_000 // size)] if engine == Stock.name else queries
+    taken = [_seconds(provider, query) for _ in range(2) for query in queries][len(queries) :]
+    return {
+        "tools": size,
+        "engine": engine,
+        "build_ms": built * 1000,
+        "memory_mb": memory / 1e6,
+        "p50_ms": raw_client.median(taken) * 1000,
+        "p95_ms": raw_client.percentile(taken, 0.95) * 1000,
+    }
+
+
+def _seconds(provider: Provider, query: str) -> float:
+    started = time.perf_counter()
+    provider.search([query])
+    return time.perf_counter() - started
+
+
+def costs(sizes: Sequence[int]) -> Iterator[dict[str, object]]:
+    """The cost of each engine at each size, each in a process of its own."""
+    for size in sizes:
+        for engine in (OURS, Stock.name):
+            command = [sys.executable, "-m", __spec__.name, "--cost", engine, "--tools", str(size)]
+            yield json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+
+
+def quality(folder: Path) -> Iterator[dict[str, object]]:
+    """What each ranking finds of a set, this one first."""
+    tools, labels = tools_from_file(folder / "catalog.jsonl"), from_file(folder / "queries.jsonl")
+    ours = measure(BUILDERS[OURS](tools), labels)
+    for engine, builder in BUILDERS.items():
+        measured = ours if engine == OURS else measure(builder(tools), labels)
+        yield {"set": folder.name, "engine": engine, "queries": len(labels), **_beside(measured, ours)}
+
+
+def _beside(measured: Measured, ours: Measured) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for name in SHOWN:
+        values, best = measured.scores()[name], ours.scores()[name]
+        found[name] = mean(values)
+        low, high = interval([mine - theirs for mine, theirs in zip(best, values, strict=True)])
+        found[f"{name} less"] = "" if measured is ours else f"{low:+.3f} to {high:+.3f}"
+    return found
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", type=int, action="append", help="catalog sizes instead of 500, 5000 and 50000")
+    parser.add_argument("--data", type=Path, action="append", default=[], help="a folder with a set; no costs then")
+    parser.add_argument("--cost", choices=BUILDERS, help=argparse.SUPPRESS)
+    parser.add_argument("--json", action="store_true", help="a JSON array instead of a table")
+    options = parser.parse_args()
+    if options.cost:
+        print(json.dumps(cost(options.cost, options.tools[0])))
+        return 0
+    rows = [row for folder in options.data for row in quality(folder)] or list(costs(options.tools or SIZES))
+    print(json.dumps(rows, indent=2) if options.json else raw_client.table(rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
