@@ -71,6 +71,13 @@ class Refused(McpctlError):
     exit_code = ExitCode.REFUSED
 
 
+class ProblemsFound(McpctlError):
+    """A check found problems; what they are is on stdout."""
+
+    code = "problems_found"
+    exit_code = ExitCode.PROBLEMS
+
+
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """A hint with the names nearest to `name`, or `otherwise` when none is near."""
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)

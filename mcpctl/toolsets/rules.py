@@ -64,7 +64,7 @@ _ALL = (
          "Add the tool to the list, or take the entry out."),
     Rule("I301", "A refId no longer matches.", "What the tool takes or promises has changed; notes may be outdated.",
          "Read the notes again, then renew the refId."),
-    Rule("I302", "A repository's file loosens a hint.", "It is shown, but permits nothing: a repository is no authority.",
+    Rule("I302", "A repository's file loosens a hint.", "It is shown, but decides nothing: a repository may not.",
          "To have it count, keep the toolset in your own data directory."),
     Rule("I303", "An override repeats what the server declares.", "It changes nothing, until the server changes.",
          "Keep it as a safeguard, or take it out."),

@@ -11,7 +11,8 @@ _REFERENCE = {
     "description": "How a tool is named. The name, where there is one, decides alone.",
     "properties": {
         "namespacedName": {
-            "type": "string", "pattern": "^[^.]+\\..+$", "description": "server.tool", "examples": ["linear.create_issue"],
+            "type": "string", "pattern": "^[^.]+\\..+$", "description": "server.tool",
+            "examples": ["linear.create_issue"],
         },
         "refId": {"type": "string", "description": "A hash of what the tool takes and promises."},
     },

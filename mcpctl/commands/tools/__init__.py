@@ -2,6 +2,7 @@
 
 from mcpctl.commands import options as opt
 from mcpctl.commands.tools.call import call
+from mcpctl.commands.tools.export import export
 from mcpctl.commands.tools.ls import ls
 from mcpctl.commands.tools.refresh import refresh
 from mcpctl.commands.tools.search import search
@@ -13,3 +14,4 @@ app.command()(search)
 app.command()(show)
 app.command()(call)
 app.command()(refresh)
+app.command()(export)
