@@ -22,7 +22,6 @@ from mcpctl.toolsets.positions import Positions
 from mcpctl.toolsets.rules import RULES
 from mcpctl.toolsets.toolset import Reference, dotted, ref_id
 
-MAX_NOTE_CHARS = 2000
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 _BOM = "\ufeff"
 _SIMILAR = 10
@@ -34,10 +33,10 @@ _SKIPPED = frozenset(("node_modules",))
 class Asked:
     """How files are checked."""
 
-    max_note_chars: int = MAX_NOTE_CHARS
-    fail_on: str = "error"
-    select: Sequence[str] = ()
-    ignore: Sequence[str] = ()
+    max_note_chars: int
+    fail_on: str
+    select: Sequence[str]
+    ignore: Sequence[str]
 
     def wants(self, rule: str) -> bool:
         """Whether what that rule finds is told."""
@@ -320,4 +319,4 @@ def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
             )
             yield Problem(rule, place, f"{told} {what}")
         if shown[name].value != decides[name].value:
-            yield Problem("I302", place, f"{told} loosens it: it is shown, but permits nothing")
+            yield Problem("I302", place, f"{told} loosens it: it is shown, but decides nothing")
