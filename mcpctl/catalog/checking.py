@@ -20,12 +20,13 @@ from mcpctl.toolsets import checking, reading
 from mcpctl.toolsets.checking import Item, Problem
 from mcpctl.toolsets.positions import Positions
 from mcpctl.toolsets.rules import RULES
-from mcpctl.toolsets.toolset import Reference, dotted, ref_id
+from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 _BOM = "\ufeff"
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""
+_OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
 _SKIPPED = frozenset(("node_modules",))
 
 
@@ -311,12 +312,18 @@ def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
     here = replace(tool, overrides=Overrides(said, "", own))
     shown, decides = hints.effective(here), hints.deciding(here)
     for name, value in said.items():
-        place = (*item.place, "annotations", name)
-        declared, told = tool.annotations.get(name), f"{name} {json.dumps(value)} of {tool.key}"
-        if isinstance(declared, bool):
-            rule, what = (
-                ("I303", "is what its server declares") if declared == value else ("W208", "contradicts its server")
-            )
-            yield Problem(rule, place, f"{told} {what}")
+        place, told = (*item.place, "annotations", name), f"{name} {json.dumps(value)} of {tool.key}"
+        yield from _declared(name, value, tool, place, told)
         if shown[name].value != decides[name].value:
             yield Problem("I302", place, f"{told} loosens it: it is shown, but decides nothing")
+
+
+def _declared(name: str, value: bool, tool: Tool, place: Place, told: str) -> Iterator[Problem]:
+    """What the server says of the same hint, or of the one that it rules out."""
+    declared, opposite = tool.annotations.get(name), _OPPOSITE.get(name, "")
+    if isinstance(declared, bool) and declared != value:
+        yield Problem("W208", place, f"{told} contradicts its server")
+    elif declared is value:
+        yield Problem("I303", place, f"{told} is what its server declares")
+    elif value and tool.annotations.get(opposite) is True:
+        yield Problem("W208", place, f"{told} contradicts its server, which declares {opposite} true")

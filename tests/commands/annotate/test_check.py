@@ -192,6 +192,19 @@ def test_a_fault_in_the_json_is_at_its_line_and_column(mcpctl: Mcpctl, text: str
     assert " E101 " in ran.out
 
 
+@pytest.mark.parametrize("written", ["caf\\u00e9", "café", 'a\\"b', "a\\\\b"])
+def test_members_are_found_however_their_names_are_written(mcpctl: Mcpctl, written: str) -> None:
+    ran = mcpctl("annotate", "check", write('{"toolsets": {\n "' + written + '": {"tools": 3}}}'), "--select", "E102")
+    assert ran.out.startswith(f"triage.json:2:{len(written) + 16}: E102 ")
+
+
+def test_what_rules_out_what_the_server_declares_contradicts_it(mcpctl: Mcpctl) -> None:
+    content = GOOD | {"toolOverrides": [override({"destructiveHint": True}, "notes:list_notes")]}
+    (row,) = check(mcpctl, content)
+    assert row["rule"] == "W208"
+    assert "readOnlyHint" in row["message"]
+
+
 def test_what_is_very_deep_is_no_reason_to_crash(mcpctl: Mcpctl) -> None:
     assert " E101 " in mcpctl("annotate", "check", write('{"tools": ' + "[" * 100_000)).out
     assert " E102 " in mcpctl("annotate", "check", write('{"tools": [' + "[" * 600 + "]" * 600 + "]}")).out
