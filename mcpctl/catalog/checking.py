@@ -232,6 +232,7 @@ class _File:
             yield Problem("E104", (), "the file is no toolset: it has neither tools nor toolsets")
             return
         yield from checking.shape(root)
+        yield from checking.twice(self.text)
         for at, content in several:
             yield from checking.alone(content, at, self.known.who, self.asked.max_note_chars)
             if self.known.compares:

@@ -1,5 +1,7 @@
 """What is wrong with a toolset by itself, whatever servers list."""
 
+import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -68,6 +70,35 @@ def shape(root: Any) -> Iterator[Problem]:
             yield Problem("E103", place, f"{_label(place)} has no {missing}")
         elif error.validator == "anyOf":
             yield Problem("E103", place, f"{_label(place)} has neither namespacedName nor refId")
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that knows which of its members it has more than once."""
+
+    twice: tuple[str, ...] = ()
+
+
+def _counted(members: list[tuple[str, Any]]) -> _Object:
+    found = _Object(members)
+    if len(found) < len(members):
+        found.twice = tuple(name for name, count in Counter(name for name, _ in members).items() if count > 1)
+    return found
+
+
+def twice(text: str) -> Iterator[Problem]:
+    """Members that an object of a file's JSON, which has been read already, has more than once."""
+    try:
+        left: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_counted))]
+    except (ValueError, RecursionError):
+        return  # deeper than any toolset is
+    while left:
+        place, value = left.pop()
+        if isinstance(value, _Object):
+            for name in value.twice:
+                yield Problem("E114", (*place, name), f"{_label((*place, name))} is there more than once")
+            left += (((*place, name), member) for name, member in value.items())
+        elif isinstance(value, list):
+            left += (((*place, number), item) for number, item in enumerate(value))
 
 
 @cache

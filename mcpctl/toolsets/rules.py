@@ -45,6 +45,8 @@ _ALL = (
          "Keep the one that is meant."),
     Rule("E113", "A server that is known has no such tool.", "The entry does nothing; the tool was renamed or removed.",
          "Name a tool that the server lists, or take the entry out."),
+    Rule("E114", "An object has a member twice.", "Only the last one counts, as after a merge that kept both sides.",
+         "Make one of them."),
     Rule("W201", "A tool's notes outgrow the budget.", "They are in the context of every model that finds the tool.",
          "Shorten them, or raise --max-note-chars."),
     Rule("W202", "A toolset has no tools.", "With it in force nothing can be found or called.",

@@ -62,6 +62,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         GOOD | {"toolOverrides": [overridden(KEY, openWorldHint=True), overridden(KEY, openWorldHint=True)]},
     ),
     "E113": (GOOD | {"tools": [REF, reference("notes:add_not")]}, GOOD),
+    "E114": (
+        '{"name": "triage", "tools": [{"namespacedName": "notes.add_note"}], "x": [{"y": 1, "y": 2}]}',
+        GOOD | {"x": [{"y": 1}, {"y": 2}]},
+    ),
     "W201": (
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(5)})]},
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(4)})]},
