@@ -30,6 +30,7 @@ TOOLSET_FIELDS = (
     "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",
 )  # fmt: skip
 ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
+FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")

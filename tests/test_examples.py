@@ -1,6 +1,8 @@
 """Every example works as it is."""
 
 import json
+import re
+import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 
 from mcpctl import config
 from mcpctl.clients.known import CLIENTS
+from mcpctl.demo import notes, weather
 from mcpctl.paths import Paths
 from tests.configured import configure
 from tests.conftest import Mcpctl
@@ -70,3 +73,46 @@ def test_the_recipes_for_tools_name_the_slow_and_the_unused(mcpctl: Mcpctl, path
 def test_the_example_of_servers_can_be_imported(mcpctl: Mcpctl, paths: Paths) -> None:
     assert mcpctl("servers", "import", "--from", str(EXAMPLES / "servers.json")).code == 0
     assert list(config.load(paths.config).servers) == ["time", "github", "acme"]
+
+
+CI = {
+    name: [
+        shlex.split(line)
+        for line in re.findall(r"(?:run|entry): mcpctl (.*)", (EXAMPLES / "ci" / name).read_text("utf-8"))
+    ]
+    for name in ("github-workflow.yml", "pre-commit-hooks.yaml")
+}
+
+
+@pytest.mark.parametrize("name", CI)
+def test_a_check_in_ci_passes_for_the_sample_and_fails_for_a_broken_one(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str
+) -> None:
+    shutil.copytree(EXAMPLES / "ci" / "tools", tmp_path / "tools")
+    monkeypatch.chdir(tmp_path)
+    (words,) = CI[name]
+    files = ["tools/triage.json"] if name.startswith("pre-commit") else []
+    assert words[:2] == ["annotate", "check"]
+    passed = mcpctl(*words, *files)
+    assert (passed.code, passed.out, passed.err) == (0, "", "")
+    sample = Path("tools/triage.json")
+    sample.write_text(sample.read_text(encoding="utf-8").replace("add_note", "add_notes"), encoding="utf-8")
+    failed = mcpctl(*words, *files)
+    assert failed.code == 7
+    assert "E113" in failed.out
+
+
+@pytest.mark.parametrize("name", CI)
+def test_a_file_for_ci_has_no_tabs_and_is_indented_by_steps_of_two(name: str) -> None:
+    for line in (EXAMPLES / "ci" / name).read_text(encoding="utf-8").splitlines():
+        assert "\t" not in line
+        assert line.startswith("#") or (len(line) - len(line.lstrip(" "))) % 2 == 0
+
+
+def test_the_sample_catalog_is_what_the_bundled_servers_list() -> None:
+    lines = (EXAMPLES / "ci" / "tools" / "catalog.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == [
+        {"server": name, "tool": definition}
+        for name, server in (("notes", notes.server), ("weather", weather.server))
+        for definition, _ in server.tools.values()
+    ]

@@ -6,6 +6,7 @@ from mcpctl.docgen import roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.errors import EXIT_MEANINGS
 from mcpctl.paths import INDEX_VERSION
+from mcpctl.toolsets.rules import RULES
 
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
 
@@ -41,6 +42,7 @@ def page(node: Node) -> str:
         *roff.section("COMMANDS", _commands(node)),
         *roff.section("ARGUMENTS", _entries(node.arguments)),
         *roff.section("OPTIONS", _entries(node.options)),
+        *(_rules() if node.path == ("mcpctl", "annotate", "check") else ()),
         *(_of_the_program() if len(node.path) == 1 else _exit_status_elsewhere()),
         *roff.section("EXAMPLES", roff.verbatim(node.examples)),
         *roff.section("SEE ALSO", roff.references(_related(node))),
@@ -73,6 +75,13 @@ def _tag(parameter: Parameter) -> str:
     if parameter.secondary:
         names = f"{names}, {', '.join(map(roff.bold, parameter.secondary))}"
     return f"{names} {roff.italic(parameter.takes)}" if parameter.takes else names
+
+
+def _rules() -> Iterator[str]:
+    entries = [
+        line for rule in RULES.values() for line in roff.entry(roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}")
+    ]
+    yield from roff.section("RULES", entries)
 
 
 def _of_the_program() -> Iterator[str]:

@@ -3,6 +3,7 @@
 from mcpctl.commands import options as opt
 from mcpctl.commands.tools.call import call
 from mcpctl.commands.tools.eval import eval
+from mcpctl.commands.tools.export import export
 from mcpctl.commands.tools.ls import ls
 from mcpctl.commands.tools.refresh import refresh
 from mcpctl.commands.tools.search import search
@@ -15,3 +16,4 @@ app.command()(eval)
 app.command()(show)
 app.command()(call)
 app.command()(refresh)
+app.command()(export)

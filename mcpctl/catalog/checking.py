@@ -1,0 +1,330 @@
+"""Toolset files checked: by themselves, and against the tools that servers list."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mcpctl.catalog import hints, rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.errors import NotFound, Unusable, WrongUsage, warn
+from mcpctl.models import Found, Overrides, Row, Tool
+from mcpctl.paths import Paths
+from mcpctl.toolsets import checking, reading
+from mcpctl.toolsets.checking import Item, Problem
+from mcpctl.toolsets.positions import Positions
+from mcpctl.toolsets.rules import RULES
+from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
+
+FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
+_BOM = "\ufeff"
+_SIMILAR = 10
+"""For how many unknown tools similar names are looked up."""
+_OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
+_SKIPPED = frozenset(("node_modules",))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How files are checked."""
+
+    max_note_chars: int
+    fail_on: str
+    select: Sequence[str]
+    ignore: Sequence[str]
+
+    def wants(self, rule: str) -> bool:
+        """Whether what that rule finds is told."""
+        return rule.startswith(tuple(self.select) or "") and not rule.startswith(tuple(self.ignore) or "-")
+
+    def counts(self, rule: str) -> bool:
+        """Whether what that rule finds fails the check."""
+        return RULES[rule].severity in FAIL_ON[self.fail_on]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The tools that entries are compared with; where nothing is known, nothing is compared."""
+
+    tools: Sequence[Tool] = ()
+    servers: frozenset[str] = frozenset()
+    compares: bool = True
+    _hashes: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Tool]:
+        """The tools as files name them."""
+        return {dotted(tool): tool for tool in self.tools}
+
+    @cached_property
+    def by_hash(self) -> Mapping[str, Tool]:
+        """The tools by their hash."""
+        return {self.hash(tool): tool for tool in self.tools}
+
+    def hash(self, tool: Tool) -> str:
+        """The tool's refId, computed once."""
+        name = dotted(tool)
+        if name not in self._hashes:
+            self._hashes[name] = ref_id(tool)
+        return self._hashes[name]
+
+    def tool(self, reference: Reference) -> Tool | None:
+        """The tool that a reference names."""
+        return self.by_name.get(reference.name) if reference.name else self.by_hash.get(reference.index)
+
+    def who(self, reference: Reference) -> str:
+        """A text that is the same for all references to one tool."""
+        tool = None if reference.name else self.by_hash.get(reference.index)
+        return dotted(tool) if tool else reference.index
+
+
+def cached(paths: Paths) -> Known:
+    """What the servers of the configuration last listed."""
+    with rows.catalog(paths, quiet=True) as catalog:
+        known = Known(catalog.permitted(), frozenset(_listed(catalog)))
+    if not known.servers:
+        warn("no server has listed its tools; entries are compared with none: give --catalog FILE or --live")
+        return replace(known, compares=False)
+    return known
+
+
+def _listed(catalog: Catalog) -> Iterator[str]:
+    return (name for name in catalog.config.enabled if catalog.listed(name) is not None)
+
+
+def snapshot(path: Path) -> Known:
+    """What a file says that servers list: JSON lines, as `tools export` prints them."""
+    tools: list[Tool] = []
+    for number, line in enumerate(_text(path).splitlines(), 1):
+        if line.strip():
+            tools.append(_exported(path, number, line))
+    return Known(tools, frozenset(tool.server for tool in tools))
+
+
+def _exported(path: Path, number: int, line: str) -> Tool:
+    try:
+        said = msgspec.json.decode(line)
+    except (msgspec.MsgspecError, RecursionError):
+        said = None
+    server, definition = (said.get("server"), said.get("tool")) if isinstance(said, dict) else (None, None)
+    name = definition.get("name") if isinstance(definition, dict) else None
+    if not (isinstance(server, str) and isinstance(name, str) and isinstance(definition, dict)):
+        hint = "make one with: mcpctl tools export > FILE"
+        raise Unusable(f"{path}, line {number} is no exported tool", hint, "catalog_unusable")
+    return Tool(server, name, definition, "")
+
+
+def export(catalog: Catalog, wanted: rows.Wanted) -> Iterator[bytes]:
+    """The tools that may be found, one JSON line each, as their servers sent them."""
+    if wanted.server is not None:
+        catalog.config.server(wanted.server)
+    for tool in catalog.visible():
+        if wanted.met_by(tool):
+            # Some servers indent what they send, and a line is one tool.
+            compact = msgspec.json.format(tool.text.encode(), indent=-1)
+            yield msgspec.json.encode({"server": tool.server, "tool": msgspec.Raw(compact)})
+
+
+def prefixes(given: Iterable[str]) -> list[str]:
+    """Rule ids and beginnings of them, from options that may name several; raises `WrongUsage`."""
+    found = [name.strip().upper() for text in given for name in text.split(",") if name.strip()]
+    for name in found:
+        if not any(rule.startswith(name) for rule in RULES):
+            raise WrongUsage(f"no rule begins with '{name}'", "see the rules: mcpctl annotate check --rules")
+    return found
+
+
+def rules() -> Found:
+    """Every rule, one row each."""
+    return Found.of([
+        {"id": rule.id, "severity": rule.severity, "what": rule.what, "why": rule.why, "fix": rule.fix}
+        for rule in RULES.values()
+    ])  # fmt: skip
+
+
+def files(paths: Paths, named: Iterable[str]) -> dict[str, tuple[Path, str]]:
+    """The files to be checked and their text, by how they were named; of a folder those that look like toolsets."""
+    found: dict[str, tuple[Path, str]] = {}
+    for name in named:
+        path = Path(name)
+        if path.is_dir():
+            found |= {str(inner): (inner, text) for inner in _within(path) if _is_toolset(text := _text(inner))}
+        elif path.exists() or reading.is_path(name):
+            found[name] = (path, _text(path))
+        else:
+            place = reading.source(paths, name)
+            found[str(place.path)] = (place.path, reading.read_text(place))
+    return found
+
+
+def _within(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*.json")):
+        parts = path.relative_to(folder).parts
+        if not any(part.startswith(".") or part in _SKIPPED for part in parts) and path.is_file():
+            yield path
+
+
+def _is_toolset(text: str) -> bool:
+    """Whether a file in a folder is meant as a toolset; one that cannot be read as JSON is when it mentions tools."""
+    try:
+        root = msgspec.json.decode(text.removeprefix(_BOM))
+    except (msgspec.MsgspecError, RecursionError):
+        return bool(re.search(r'"(namespacedName|toolNotes|toolOverrides|toolsets)"', text))
+    if not isinstance(root, dict):
+        return False
+    several = isinstance(root.get("toolsets"), dict | list)
+    tools = reading.items(root, "tools")
+    named = any(isinstance(item, dict) and {"namespacedName", "refId"} & item.keys() for item in tools)
+    empty = root.get("tools") == [] and isinstance(root.get("name"), str)
+    return several or named or empty or bool({"toolNotes", "toolOverrides"} & root.keys())
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        raise NotFound(f"there is no file {path}", "check the path", "file_not_found") from None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise Unusable(f"cannot read {path}: {reason}", "make it readable, as UTF-8", "file_unreadable") from error
+
+
+def check(paths: Paths, checked: Mapping[str, tuple[Path, str]], known: Known, asked: Asked) -> list[Row]:
+    """What is wrong with files, by file and then by place."""
+    found: list[Row] = []
+    for name, (path, text) in checked.items():
+        own = reading.source(paths, str(path.absolute())).own
+        found += _File(name, own, text.removeprefix(_BOM), known, asked).findings()
+    return found
+
+
+@dataclass(frozen=True)
+class _File:
+    name: str
+    own: bool
+    text: str
+    known: Known
+    asked: Asked
+
+    def findings(self) -> list[Row]:
+        try:
+            root = msgspec.json.decode(self.text)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            line, column, message = _fault(self.text, error)
+            problem = Problem("E101", (), message)
+            return [self._row(problem, line, column, None)] if self.asked.wants("E101") else []
+        wanted = [problem for problem in self._problems(root) if self.asked.wants(problem.rule)]
+        if not wanted:
+            return []
+        positions = Positions(self.text)
+        told = [self._row(problem, *positions.of(problem.place), _name(root, problem)) for problem in wanted]
+        return sorted(told, key=lambda row: (row["line"], row["column"], row["rule"]))
+
+    def _problems(self, root: Any) -> Iterator[Problem]:
+        several = checking.toolsets(root)
+        if not several and not (isinstance(root, dict) and "toolsets" in root):
+            yield Problem("E104", (), "the file is no toolset: it has neither tools nor toolsets")
+            return
+        yield from checking.shape(root)
+        yield from checking.twice(self.text)
+        for at, content in several:
+            yield from checking.alone(content, at, self.known.who, self.asked.max_note_chars)
+            if self.known.compares:
+                yield from _against(content, at, self.known, own=self.own)
+
+    def _row(self, problem: Problem, line: int, column: int, toolset: str | None) -> Row:
+        rule = RULES[problem.rule]
+        return {
+            "path": self.name, "line": line, "column": column, "rule": rule.id, "severity": rule.severity,
+            "message": problem.message, "why": rule.why, "fix": rule.fix, "toolset": toolset,
+            "counts": self.asked.counts(rule.id),
+        }  # fmt: skip
+
+
+def _name(root: Any, problem: Problem) -> str | None:
+    for at, content in checking.toolsets(root):
+        if tuple(problem.place[: len(at)]) == at:
+            name = content.get("name", at[-1] if at else None)
+            return name if isinstance(name, str) else None
+    return None
+
+
+def _fault(text: str, error: Exception) -> tuple[int, int, str]:
+    """Where JSON is not JSON, and why."""
+    try:
+        json.loads(text)
+    except json.JSONDecodeError as fault:
+        return fault.lineno, fault.colno, fault.msg
+    except (ValueError, RecursionError):
+        pass
+    if isinstance(error, RecursionError):
+        return 1, 1, "it is too deep"
+    byte = re.search(r"\(byte (\d+)\)", str(error))
+    before = text.encode()[: int(byte[1])].decode("utf-8", "ignore") if byte else ""
+    return before.count("\n") + 1, len(before) - before.rfind("\n"), f"it is not strict: {error}"
+
+
+def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known, *, own: bool) -> Iterator[Problem]:
+    """What is wrong in view of the tools that there are."""
+    every = [
+        item for member in ("tools", "toolNotes", "toolOverrides") for item in checking.entries(content, at, member)
+    ]
+    missing = [item for item in every if known.tool(item.reference) is None]
+    near = {id(item) for item in islice(missing, _SIMILAR)}
+    for item in missing:
+        yield _missing(item, known, suggests=id(item) in near)
+    for item in every:
+        tool, hash_ = known.tool(item.reference), item.reference.ref_id
+        if tool and item.reference.name and hash_ and hash_ != known.hash(tool):
+            told = f"the refId of {item.reference.label} is not what the tool has now"
+            yield Problem("I301", (*item.at, "refId"), told)
+    for item in checking.entries(content, at, "toolOverrides"):
+        if tool := known.tool(item.reference):
+            yield from _overriding(item, tool, own=own)
+
+
+def _missing(item: Item, known: Known, *, suggests: bool) -> Problem:
+    name = item.reference.name
+    if name is None:
+        return Problem("W205", (*item.at, "refId"), f"{item.reference.label} is of no tool that is known")
+    server, _, tool = name.partition(".")
+    place = (*item.at, "namespacedName")
+    if server not in known.servers:
+        return Problem("W204", place, f"server '{server}' of {name} is not known")
+    told = f"server '{server}' has no tool '{tool}'"
+    return Problem("E113", place, f"{told}{_similar(tool, server, known) if suggests else ''}")
+
+
+def _similar(name: str, server: str, known: Known) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, [tool.name for tool in known.tools if tool.server == server], n=1)
+    return f"; did you mean '{near[0]}'?" if near else ""
+
+
+def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
+    said = checking.hints_of(item.said)
+    here = replace(tool, overrides=Overrides(said, "", own))
+    shown, decides = hints.effective(here), hints.deciding(here)
+    for name, value in said.items():
+        place, told = (*item.place, "annotations", name), f"{name} {json.dumps(value)} of {tool.key}"
+        yield from _declared(name, value, tool, place, told)
+        if shown[name].value != decides[name].value:
+            yield Problem("I302", place, f"{told} loosens it: it is shown, but decides nothing")
+
+
+def _declared(name: str, value: bool, tool: Tool, place: Place, told: str) -> Iterator[Problem]:
+    """What the server says of the same hint, or of the one that it rules out."""
+    declared, opposite = tool.annotations.get(name), _OPPOSITE.get(name, "")
+    if isinstance(declared, bool) and declared != value:
+        yield Problem("W208", place, f"{told} contradicts its server")
+    elif declared is value:
+        yield Problem("I303", place, f"{told} is what its server declares")
+    elif value and tool.annotations.get(opposite) is True:
+        yield Problem("W208", place, f"{told} contradicts its server, which declares {opposite} true")

@@ -1,0 +1,77 @@
+"""How toolset files are checked, and what is found is told."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from mcpctl import __version__, output
+from mcpctl.catalog import checking
+from mcpctl.catalog.checking import Asked, Known
+from mcpctl.errors import Problems, WrongUsage
+from mcpctl.models import FINDING_FIELDS, Found, Row
+from mcpctl.output import Columns, Listing
+from mcpctl.output import findings as formats
+from mcpctl.paths import Paths
+from mcpctl.toolsets.rules import FIELDS
+
+_FOUND = Columns(fields=FINDING_FIELDS, shown=FINDING_FIELDS, noun="findings")
+_RULES = Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("why", "fix")), noun="rules")
+
+
+def asked(max_note_chars: int, fail_on: str, select: Sequence[str], ignore: Sequence[str]) -> Asked:
+    """The options of a check; raises `WrongUsage` for what there is not."""
+    if fail_on not in checking.FAIL_ON:
+        raise WrongUsage(f"--fail-on has no value '{fail_on}'", f"values: {', '.join(checking.FAIL_ON)}")
+    return Asked(max_note_chars, fail_on, checking.prefixes(select), checking.prefixes(ignore))
+
+
+def kind(json: bool, jsonl: bool, format: str) -> str:
+    """The one format that was asked for."""
+    given = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "text")
+    if len(given) > 1:
+        raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
+    if format not in formats.FORMATS:
+        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(formats.FORMATS)}")
+    return given[0] if given else "text"
+
+
+def write_rules(kind: str) -> None:
+    """Print every rule: what it finds, why, and what mends it."""
+    output.write_list(checking.rules(), _RULES, Listing(kind if kind in ("json", "jsonl") else "auto"))
+
+
+def known(paths: Paths, catalog: Path | None, live: bool) -> Known:
+    """The tools that entries are compared with."""
+    if catalog and live:
+        raise WrongUsage("--catalog and --live contradict each other", "give one of them")
+    if catalog:
+        return checking.snapshot(catalog)
+    if live:
+        from mcpctl.proxy import once
+
+        with output.progress("listing tools", "servers") as on_progress:
+            once.refresh(paths, [], on_progress)
+    return checking.cached(paths)
+
+
+def check(paths: Paths, places: Sequence[str], known: Callable[[], Known], asked: Asked, kind: str) -> None:
+    """Check files and print what is found; raises `Problems` when any of it counts."""
+    if not places:
+        raise WrongUsage("nothing to check", "name a file: mcpctl annotate check PATH")
+    files = checking.files(paths, places)
+    found = checking.check(paths, files, known(), asked)
+    if kind in ("json", "jsonl"):
+        output.write_list(Found.of(found), _FOUND, Listing(kind))
+    else:
+        rules = list(checking.rules().rows(None, 0))
+        output.write_lines(formats.lines(kind, found, list(files), rules, __version__))
+    _end(found, len(files))
+
+
+def _end(found: Sequence[Row], files: int) -> None:
+    counted = Counter(row["severity"] for row in found)
+    told = ", ".join(f"{number} {name}{'s' * (number > 1 and name != 'info')}" for name, number in counted.items())
+    told = f"{told or 'nothing found'} in {files} file{'s' * (files != 1)}"
+    if any(row["counts"] for row in found):
+        raise Problems(told, "what each rule means: mcpctl annotate check --rules")
+    output.say(told)

@@ -1,0 +1,16 @@
+"""`mcpctl annotate schema`"""
+
+
+def schema() -> None:
+    """Print the JSON Schema of toolset files, with which editors complete and check them.
+
+    \b
+    Examples:
+      mcpctl annotate schema > toolset.schema.json
+    """
+    import json
+
+    from mcpctl import output
+    from mcpctl.toolsets.schema import SCHEMA
+
+    output.write_lines(iter(json.dumps(SCHEMA, indent=2).splitlines()))

@@ -1,0 +1,37 @@
+"""`mcpctl tools export`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Toolset = Annotated[str, typer.Option(metavar="NAME|PATH", help="Only the tools of this toolset.", show_default=False)]
+
+
+def export(
+    server: opt.ServerFilter = None,
+    read_only: opt.ReadOnly = None,
+    destructive: opt.Destructive = None,
+    idempotent: opt.Idempotent = None,
+    open_world: opt.OpenWorld = None,
+    toolset: Toolset = "none",
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Print the tools of all enabled servers as they were sent: one JSON object a line, {"server", "tool"}.
+
+    It is the snapshot that mcpctl annotate check --catalog reads where there are no servers, as in CI. No toolset
+    counts unless --toolset names one.
+
+    \b
+    Examples:
+      mcpctl tools export > catalog.jsonl
+      mcpctl tools export --server github | jq -r .tool.name
+    """
+    from mcpctl import output
+    from mcpctl.catalog import checking, rows
+
+    wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    with rows.catalog(opt.paths(config, data_dir), toolset) as catalog:
+        output.write_lines(line.decode() for line in checking.export(catalog, wanted))

@@ -1,0 +1,121 @@
+"""What a check found, as a person, an editor, or a CI system reads it."""
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from mcpctl.models import Row
+from mcpctl.output.text import line_of
+
+FORMATS = ("text", "json", "jsonl", "github", "sarif", "junit")
+_GITHUB = {"error": "error", "warning": "warning", "info": "notice"}
+_SARIF = {"error": "error", "warning": "warning", "info": "note"}
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def lines(kind: str, found: Sequence[Row], files: Sequence[str], rules: Sequence[Row], version: str) -> Iterator[str]:
+    """The findings in one of the formats that are no rows."""
+    if kind == "github":
+        yield from map(_github, found)
+    elif kind == "sarif":
+        yield json.dumps(_sarif(found, rules, version), indent=2)
+    elif kind == "junit":
+        yield _junit(found, files)
+    else:
+        yield from map(_text, found)
+
+
+def _text(row: Row) -> str:
+    return line_of(f"{row['path']}:{row['line']}:{row['column']}: {row['rule']} {row['message']}")
+
+
+def _github(row: Row) -> str:
+    """A workflow command; what its parts may not have is escaped as its runner reads it."""
+    place = {"file": row["path"], "line": row["line"], "col": row["column"], "title": row["rule"]}
+    said = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
+    return f"::{_GITHUB[row['severity']]} {said}::{_data(row['message'] + '. ' + row['fix'])}"
+
+
+def _data(text: str) -> str:
+    escaped = text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return line_of(escaped)
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def _sarif(found: Sequence[Row], rules: Sequence[Row], version: str) -> Mapping[str, Any]:
+    driver = {"name": "mcpctl", "version": version, "rules": list(map(_sarif_rule, rules))}
+    numbers = {rule["id"]: number for number, rule in enumerate(rules)}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_sarif_result(row, numbers[row["rule"]]) for row in found],
+    }
+    return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _sarif_rule(rule: Row) -> Mapping[str, Any]:
+    return {
+        "id": rule["id"],
+        "shortDescription": {"text": rule["what"]},
+        "fullDescription": {"text": rule["why"]},
+        "help": {"text": rule["fix"]},
+        "defaultConfiguration": {"level": _SARIF[rule["severity"]]},
+    }
+
+
+def _sarif_result(row: Row, number: int) -> Mapping[str, Any]:
+    region = {"startLine": row["line"], "startColumn": row["column"]}
+    place = {"artifactLocation": {"uri": _uri(row["path"])}, "region": region}
+    return {
+        "ruleId": row["rule"],
+        "ruleIndex": number,
+        "level": _SARIF[row["severity"]],
+        "message": {"text": line_of(f"{row['message']}. {row['fix']}")},
+        "locations": [{"physicalLocation": place}],
+    }
+
+
+def _uri(path: str) -> str:
+    """Relative to where the command runs, which in CI is the repository; else absolute."""
+    full = Path(os.path.abspath(path))  # noqa: PTH100 - a link is named as it was given
+    here = Path.cwd()
+    return quote(full.relative_to(here).as_posix()) if full.is_relative_to(here) else full.as_uri()
+
+
+def _junit(found: Sequence[Row], files: Sequence[str]) -> str:
+    from xml.etree import ElementTree
+
+    suites = ElementTree.Element("testsuites", name="mcpctl annotate check")
+    for file in files:
+        mine = [row for row in found if row["path"] == file]
+        failed = sum(row["counts"] for row in mine)
+        said = {
+            "name": _xml(file),
+            "tests": str(len(mine) or 1),
+            "failures": str(failed),
+            "errors": "0",
+            "skipped": "0",
+        }
+        suite = ElementTree.SubElement(suites, "testsuite", said)
+        for row in mine:
+            label = f"{row['rule']} line {row['line']}, column {row['column']}"
+            case = ElementTree.SubElement(suite, "testcase", name=label, classname=_xml(file))
+            part = "failure" if row["counts"] else "system-out"
+            more = {"type": row["rule"], "message": _xml(row["message"])} if row["counts"] else {}
+            ElementTree.SubElement(case, part, more).text = _xml(f"{_text(row)}\n{row['fix']}")
+        if not mine:
+            ElementTree.SubElement(suite, "testcase", name="no findings", classname=_xml(file))
+    ElementTree.indent(suites)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}'
+
+
+def _xml(text: str) -> str:
+    """Text without what XML cannot hold."""
+    kept = "\n".join(line_of(line) for line in text.split("\n"))
+    return kept.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")

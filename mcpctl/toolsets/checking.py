@@ -1,0 +1,237 @@
+"""What is wrong with a toolset by itself, whatever servers list."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from mcpctl.models import HINTS
+from mcpctl.toolsets.reading import NONE, items, reference_of
+from mcpctl.toolsets.toolset import MAX_NOTE, NAME, Place, Reference
+
+Who = Callable[[Reference], str]
+"""Which tool a reference names: two that name the same tool give the same text."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What a rule found, and where in the file's JSON."""
+
+    rule: str
+    place: Place
+    message: str
+
+
+@dataclass(frozen=True)
+class Item:
+    """One entry of a toolset: where it is, what it says, and the tool it is about."""
+
+    place: tuple[str | int, ...]
+    said: Mapping[str, Any]
+    reference: Reference
+    at: tuple[str | int, ...]
+    """Where the reference is."""
+
+
+def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
+    """The toolsets in a file's decoded JSON, and where each is."""
+    if not isinstance(root, dict):
+        return []
+    several = root.get("toolsets")
+    if "tools" not in root and isinstance(several, dict | list):
+        members = several.items() if isinstance(several, dict) else enumerate(several)
+        return [(("toolsets", key), content) for key, content in members if isinstance(content, dict)]
+    return [((), root)] if any(name in root for name in ("name", "tools", "toolNotes", "toolOverrides")) else []
+
+
+def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item]:
+    """The entries of a list that name a tool."""
+    for number, said in enumerate(items(content, member)):
+        place = (*at, member, number)
+        if isinstance(said, dict):
+            within = () if member == "tools" else ("toolRef",)
+            reference = reference_of(said.get("toolRef") if within else said)
+            if reference.index:
+                yield Item(place, said, reference, (*place, *within))
+
+
+def shape(root: Any) -> Iterator[Problem]:
+    """Wrong types and missing members, as the JSON Schema has them."""
+    for error in _validator().iter_errors(root):
+        place = tuple(error.absolute_path)
+        if error.validator == "type":
+            wanted = error.validator_value
+            kind = wanted if isinstance(wanted, str) else " or ".join(wanted)
+            yield Problem("E102", place, f"{_label(place)} is no {kind}")
+        elif error.validator == "required":
+            missing = next(name for name in error.validator_value if name not in error.instance)
+            yield Problem("E103", place, f"{_label(place)} has no {missing}")
+        elif error.validator == "anyOf":
+            yield Problem("E103", place, f"{_label(place)} has neither namespacedName nor refId")
+
+
+class _Object(dict[str, Any]):
+    """A JSON object that knows which of its members it has more than once."""
+
+    twice: tuple[str, ...] = ()
+
+
+def _counted(members: list[tuple[str, Any]]) -> _Object:
+    found = _Object(members)
+    if len(found) < len(members):
+        found.twice = tuple(name for name, count in Counter(name for name, _ in members).items() if count > 1)
+    return found
+
+
+def twice(text: str) -> Iterator[Problem]:
+    """Members that an object of a file's JSON, which has been read already, has more than once."""
+    try:
+        left: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_counted))]
+    except (ValueError, RecursionError):
+        return  # deeper than any toolset is
+    while left:
+        place, value = left.pop()
+        if isinstance(value, _Object):
+            for name in value.twice:
+                yield Problem("E114", (*place, name), f"{_label((*place, name))} is there more than once")
+            left += (((*place, name), member) for name, member in value.items())
+        elif isinstance(value, list):
+            left += (((*place, number), item) for number, item in enumerate(value))
+
+
+@cache
+def _validator() -> Any:
+    import jsonschema
+
+    from mcpctl.toolsets.schema import SCHEMA
+
+    return jsonschema.Draft202012Validator(SCHEMA)
+
+
+def _label(place: Place) -> str:
+    label = "".join(f"[{name}]" if isinstance(name, int) else f".{name}" for name in place)
+    return label.removeprefix(".") or "the file"
+
+
+def alone(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, max_note_chars: int) -> Iterator[Problem]:
+    """What is wrong whatever tools there are."""
+    yield from _named(content, at)
+    yield from _references(content, at)
+    yield from _tools(content, at, who)
+    yield from _notes(content, at, who, max_note_chars)
+    yield from _overrides(content, at, who)
+    yield from _strays(content, at, who)
+
+
+def _named(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
+    name, place = content.get("name"), (*at, "name")
+    if name is None and at and isinstance(at[-1], str):
+        name, place = at[-1], at
+    if isinstance(name, str) and (not NAME.match(name) or name == NONE):
+        yield Problem("E106", place, f"'{name[:80]}' cannot name a toolset")
+
+
+def _references(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
+    for member in ("tools", "toolNotes", "toolOverrides"):
+        for number, said in enumerate(items(content, member)):
+            within = () if member == "tools" else ("toolRef",)
+            found = said.get("toolRef") if within and isinstance(said, dict) else said
+            name = found.get("namespacedName") if isinstance(found, dict) else None
+            if isinstance(name, str) and not all(name.partition(".")):
+                place = (*at, member, number, *within, "namespacedName")
+                yield Problem("E105", place, f"'{name[:80]}' is no server.tool")
+
+
+def _tools(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
+    if content.get("tools", []) == []:
+        yield Problem("W202", (*at, "tools"), "the toolset has no tools")
+    seen: set[str] = set()
+    for entry in entries(content, at, "tools"):
+        if (tool := who(entry.reference)) in seen:
+            yield Problem("W203", entry.place, f"{entry.reference.label} is in the list already")
+        seen.add(tool)
+
+
+def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budget: int) -> Iterator[Problem]:
+    seen: set[tuple[str, str]] = set()
+    spent: dict[str, int] = {}
+    for entry in entries(content, at, "toolNotes"):
+        tool, before = who(entry.reference), spent.get(who(entry.reference), 0)
+        for number, note in enumerate(items(entry.said, "notes")):
+            name, text = (note.get("name"), note.get("note")) if isinstance(note, dict) else (None, None)
+            place = (*entry.place, "notes", number)
+            if isinstance(name, str):
+                yield from _note_name(name, (*place, "name"), (tool, name) in seen, entry.reference)
+                seen.add((tool, name))
+            if isinstance(text, str):
+                yield from _note_text(name, text, (*place, "note"))
+                spent[tool] = spent.get(tool, 0) + len(text)
+        if before <= budget < spent.get(tool, 0):
+            told = f"the notes of {entry.reference.label} have {spent[tool]} characters; the budget is {budget}"
+            yield Problem("W201", entry.place, told)
+
+
+def _note_name(name: str, place: Place, is_known: bool, reference: Reference) -> Iterator[Problem]:
+    if not NAME.match(name):
+        yield Problem("E107", place, f"'{name[:80]}' cannot name a note")
+    if is_known:
+        yield Problem("E108", place, f"{reference.label} has a note '{name[:80]}' already")
+
+
+def _note_text(name: Any, text: str, place: Place) -> Iterator[Problem]:
+    label = f"note '{name[:80]}'" if isinstance(name, str) else "a note"
+    if not text.strip():
+        yield Problem("E110", place, f"{label} is empty")
+    if len(text) > MAX_NOTE:
+        yield Problem("E109", place, f"{label} has {len(text)} characters; at most {MAX_NOTE} are read")
+
+
+def hints_of(said: Mapping[str, Any]) -> dict[str, bool]:
+    """The hints that an entry of `toolOverrides` sets."""
+    found = said.get("annotations")
+    known = found if isinstance(found, dict) else {}
+    return {name: known[name] for name in HINTS if isinstance(known.get(name), bool)}
+
+
+def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
+    seen: dict[str, dict[str, Any]] = {}
+    for entry in entries(content, at, "toolOverrides"):
+        yield from _override(entry)
+        before = seen.setdefault(who(entry.reference), {})
+        values: dict[str, Any] = dict(hints_of(entry.said))
+        title = entry.said.get("title")
+        values |= {"title": title} if isinstance(title, str) and title.strip() else {}
+        for name, value in values.items():
+            if before.setdefault(name, value) != value:
+                place = (*entry.place, *(("title",) if name == "title" else ("annotations", name)))
+                yield Problem("E112", place, f"{name} of {entry.reference.label} is {before[name]!r} before")
+        yield from _both(entry, before, values)
+
+
+def _both(entry: Item, merged: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """The contradiction within one entry, or with those before it."""
+    wanted = ("readOnlyHint", "destructiveHint")
+    if all(merged.get(name) is True for name in wanted) and any(name in values for name in wanted):
+        told = f"{entry.reference.label} is called read-only and destructive"
+        yield Problem("E111", (*entry.place, "annotations"), told)
+
+
+def _override(entry: Item) -> Iterator[Problem]:
+    said = entry.said.get("annotations")
+    title = entry.said.get("title")
+    for name in said if isinstance(said, dict) else ():
+        if name not in HINTS:
+            yield Problem("W207", (*entry.place, "annotations", name), f"'{name[:80]}' is no hint")
+    if not hints_of(entry.said) and not (isinstance(title, str) and title.strip()):
+        yield Problem("W206", entry.place, f"the override of {entry.reference.label} says nothing")
+
+
+def _strays(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
+    inside = {who(entry.reference) for entry in entries(content, at, "tools")}
+    for member, kind in (("toolNotes", "notes"), ("toolOverrides", "an override")):
+        for entry in entries(content, at, member):
+            if who(entry.reference) not in inside:
+                told = f"{entry.reference.label} has {kind} but is not in the toolset"
+                yield Problem("W209", entry.at, told)

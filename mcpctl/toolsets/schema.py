@@ -1,0 +1,80 @@
+"""The JSON Schema of toolset files, for editors and for `annotate check`."""
+
+from typing import Any
+
+from mcpctl.models import HINTS
+from mcpctl.toolsets.toolset import MAX_NOTE
+
+_NAME = "^[a-z0-9-]{2,50}$"
+_REFERENCE = {
+    "type": "object",
+    "description": "How a tool is named. The name, where there is one, decides alone.",
+    "properties": {
+        "namespacedName": {
+            "type": "string", "pattern": "^[^.]+\\..+$", "description": "server.tool",
+            "examples": ["linear.create_issue"],
+        },
+        "refId": {"type": "string", "description": "A hash of what the tool takes and promises."},
+    },
+    "anyOf": [{"required": ["namespacedName"]}, {"required": ["refId"]}],
+}  # fmt: skip
+_NOTE = {
+    "type": "object",
+    "required": ["name", "note"],
+    "properties": {
+        "name": {"type": "string", "pattern": _NAME},
+        "note": {"type": "string", "minLength": 1, "maxLength": MAX_NOTE, "pattern": "\\S"},
+    },
+}
+_NOTES = {
+    "type": "object",
+    "description": "Guidance that models read in a tool's description.",
+    "required": ["toolRef", "notes"],
+    "properties": {
+        "toolRef": {"$ref": "#/$defs/reference"},
+        "notes": {"type": "array", "items": {"$ref": "#/$defs/note"}},
+    },
+}
+_OVERRIDE = {
+    "type": "object",
+    "description": "Hints and a title in place of the server's.",
+    "required": ["toolRef"],
+    "properties": {
+        "toolRef": {"$ref": "#/$defs/reference"},
+        "title": {"type": "string", "minLength": 1, "maxLength": 200},
+        "annotations": {"type": "object", "properties": {name: {"type": "boolean"} for name in HINTS}},
+    },
+}
+_TOOLSET = {
+    "type": "object",
+    "required": ["tools"],
+    "properties": {
+        "name": {"type": "string", "pattern": _NAME, "not": {"const": "none"}},
+        "description": {"type": "string", "description": "What it is for."},
+        "version": {"type": "string"},
+        "createdAt": {"type": "string"},
+        "lastModified": {"type": "string"},
+        "tools": {"type": "array", "items": {"$ref": "#/$defs/reference"}},
+        "toolNotes": {"type": "array", "items": {"$ref": "#/$defs/notes"}},
+        "toolOverrides": {"type": "array", "items": {"$ref": "#/$defs/override"}},
+    },
+}
+_SEVERAL = {
+    "properties": {
+        "toolsets": {
+            "type": ["object", "array"],
+            "additionalProperties": {"$ref": "#/$defs/toolset"},
+            "items": {"$ref": "#/$defs/toolset"},
+        }
+    }
+}
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "mcpctl toolset",
+    "description": "A toolset, or a configuration with several of them under toolsets.",
+    "type": "object",
+    "if": {"required": ["toolsets"], "not": {"required": ["tools"]}},
+    "then": _SEVERAL,
+    "else": {"$ref": "#/$defs/toolset"},
+    "$defs": {"toolset": _TOOLSET, "reference": _REFERENCE, "notes": _NOTES, "note": _NOTE, "override": _OVERRIDE},
+}
