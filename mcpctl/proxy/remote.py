@@ -81,6 +81,7 @@ class Remote(Connection):
         self._posts: dict[int, asyncio.Task[None]] = {}
         self._opening = self._loop.create_task(self._open(), name="open")
         self._first: asyncio.Task[None] | None = None
+        self._winding_up: asyncio.Task[None] | None = None
 
     @property
     def is_over(self) -> bool:
@@ -111,16 +112,6 @@ class Remote(Connection):
         if b'"notifications/initialized"' in line:
             # What follows must not overtake it.
             self._first = task
-
-    def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
-        """Take a request back: in 2026-07-28 by ending it, in older revisions by saying so."""
-        post = self._posts.get(exchange.id) if self.pending.get(exchange.id) is exchange else None
-        if self.modern:
-            self.pending.pop(exchange.id, None)
-        else:
-            super().cancel(exchange, params)
-        if post and self.modern:
-            post.cancel()
 
     async def stop(self) -> None:
         """End it: the session is deleted at the server, if it answers soon."""
@@ -208,7 +199,8 @@ class Remote(Connection):
         if not self.hung_up:
             self.hung_up = True
             self._on_gone(self)
-            self._loop.create_task(self._wound_up())
+            # Kept, since the loop holds its tasks weakly; not one of those that the end cancels.
+            self._winding_up = self._loop.create_task(self._wound_up())
 
     async def _wound_up(self) -> None:
         while waited_for := [task for id_, task in self._posts.items() if self._is_awaited(id_)]:
@@ -298,6 +290,15 @@ class StreamableHttp(Remote):
     """Streamable HTTP: the answer is in the response; what else the server has to say is in a stream of its own."""
 
     session = ""
+
+    def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
+        """Take a request back: in 2026-07-28 by ending it, in older revisions by saying so."""
+        if not self.modern:
+            super().cancel(exchange, params)
+        elif self.pending.get(exchange.id) is exchange:
+            del self.pending[exchange.id]
+            if post := self._posts.get(exchange.id):
+                post.cancel()
 
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
         headers = {**self._headers(), **await _mirrored(line, exchange, modern=self.modern)}

@@ -104,10 +104,11 @@ def test_progress_comes_with_the_callers_token(clients: dict[str, Client], revis
 @pytest.mark.parametrize("name", ["http", "sse"])
 def test_a_call_that_is_taken_back_is_taken_back_there(clients: dict[str, Client], revision: str, name: str) -> None:
     client = clients[revision]
-    id_ = client.start_call(f"{name}:wait", token="w")
+    mine = {"name": f"{name} {revision}"}
+    id_ = client.start_call(f"{name}:wait", mine, token="w")
     assert b"waiting" in client.line()
     client.notify("notifications/cancelled", {"requestId": id_})
-    assert client.call(f"{name}:was_cancelled").text == "was_cancelled"
+    assert client.call(f"{name}:was_cancelled", mine).text == "was_cancelled"
 
 
 @pytest.mark.parametrize(

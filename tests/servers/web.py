@@ -48,7 +48,8 @@ class Web:
     def __init__(self) -> None:
         self.names = ["echo", "region", "progress", "wait", "was_cancelled", "grow", "crash"]
         self.bus = InMemorySubscriptionBus()
-        self.cancelled = anyio.Event()
+        self.cancelled = anyio.Condition()
+        self.taken_back: list[str] = []
         self.server: Server[Any] = Server(
             "web",
             version="1",
@@ -78,16 +79,21 @@ class Web:
             await ctx.session.report_progress(step, 2, f"step {step}")
 
     async def wait(self, ctx: Any) -> None:
-        """Until it is taken back."""
+        """Until it is taken back; its name is then known."""
         await ctx.session.report_progress(1, 2, "waiting")
         try:
             await anyio.sleep_forever()
         finally:
-            self.cancelled.set()
+            with anyio.CancelScope(shield=True):
+                async with self.cancelled:
+                    self.taken_back.append(ctx.params["arguments"].get("name", ""))
+                    self.cancelled.notify_all()
 
     async def was_cancelled(self, ctx: Any) -> None:
-        """Until a `wait` was."""
-        await self.cancelled.wait()
+        """Until a `wait` of that name was."""
+        async with self.cancelled:
+            while ctx.params["arguments"]["name"] not in self.taken_back:
+                await self.cancelled.wait()
 
     async def grow(self, ctx: Any) -> str:
         """One tool more, told in both eras; its name."""
