@@ -93,6 +93,8 @@ class Upstream:
         self._list_again = False
         self._listed: asyncio.Future[None] | None = None
         """What those wait for who want the next list to be complete."""
+        self._hurry = asyncio.Event()
+        """Set when somebody waits, so that the next list comes without a pause."""
         self._failures = 0
         self._not_before = 0.0
 
@@ -147,6 +149,7 @@ class Upstream:
         """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`."""
         connection = await self.connected(caller)
         self._list_in_background(connection, caller)
+        self._hurry.set()
         if self._listed is None:
             self._listed = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._listed)
@@ -389,29 +392,39 @@ class Upstream:
 
     async def _list_until_settled(self, connection: Connection, caller: Caller | None) -> None:
         wait = _BETWEEN_LISTS_S
-        while True:
-            self._list_again = False
-            await self._list_once(connection, caller or Caller(connection.revision))
-            if not self._list_again or connection is not self._connection:
-                return
-            # A server may say so with every list: then less and less often.
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
+        self._list_again = True
+        try:
+            while self._list_again and connection is self._connection:
+                self._list_again = False
+                self._hurry.clear()
+                await self._list_once(connection, caller or Caller(connection.revision))
+                if self._list_again:
+                    # A server may say so with every list: then less and less often, unless somebody waits.
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(wait):
+                            await self._hurry.wait()
+                    wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
+        finally:
+            self._list_ended(NoAnswer(f"server '{self.name}' ended before it listed its tools"))
 
     async def _list_once(self, connection: Connection, caller: Caller) -> None:
         """List, and tell those who wait for it."""
-        failure: Exception | None = None
         try:
             await self._list(connection, caller)
         except Exception as error:
-            failure = error
+            self._list_ended(error)
+        else:
+            self._list_ended(None)
+
+    def _list_ended(self, failure: Exception | None) -> None:
         waiting, self._listed = self._listed, None
-        if waiting and not waiting.done():
-            if failure:
-                waiting.set_exception(failure)
-                waiting.exception()  # those who waited may have gone
-            else:
-                waiting.set_result(None)
+        if waiting is None or waiting.done():
+            return
+        if failure:
+            waiting.set_exception(failure)
+            waiting.exception()  # those who waited may have gone
+        else:
+            waiting.set_result(None)
 
     async def _list(self, connection: Connection, caller: Caller) -> None:
         seconds = self.server.start_timeout_s or None
