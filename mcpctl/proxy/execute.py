@@ -123,14 +123,16 @@ class Execute:
 
     def _resume(self, call: "Call", handle: bytes) -> None:
         """Go on with a call that has waited for its client's answers."""
-        if not asked_for_object(call.asked.extra.get("inputResponses", b"{}")):
+        try:
+            responses = jsonrpc.members(call.asked.extra.get("inputResponses", b"{}"))
+        except jsonrpc.Malformed:
             call.reject("inputResponses must be an object")
             return
         parked = self.parking.resume(handle, f"{call.server}:{call.name}")
         if parked is None:
             call.reject(_NOT_OPEN)
             return
-        call.adopt(parked, self.catalog.find(call.server, call.name))
+        call.adopt(parked, responses, self.catalog.find(call.server, call.name))
 
     def _is_older(self, server: str) -> bool:
         connection = self.upstreams[server].connection if server in self.upstreams else None
@@ -298,7 +300,7 @@ class Call:
         self.finish("input_required", response=result)
         self._answer(result)
 
-    def adopt(self, parked: Parked, tool: Tool | None) -> None:
+    def adopt(self, parked: Parked, responses: Mapping[str, bytes], tool: Tool | None) -> None:
         """Be the call that goes on with a parked one, with the answers that this request brings."""
         self.tool, self.parent_id = tool, parked.record_id
         self.record_start(tool)
@@ -306,7 +308,7 @@ class Call:
         exchange = self._exchange = parked.exchange
         exchange.on_result, exchange.on_error, exchange.on_failure = self._result, self._error, self.fail
         exchange.on_progress = self._progress if "progressToken" in self.asked.meta else None
-        parked.take(jsonrpc.members(self.asked.extra.get("inputResponses", b"{}")))
+        parked.take(responses)
         if parked.outcome:
             parked.outcome(exchange)
         elif parked.open:
@@ -457,15 +459,6 @@ def _round(key: str, state: bytes, asked: bytes) -> bytes:
     """What an answer that wants input and the request that brings it have in common."""
     names = b"" if state else b",".join(sorted(name.encode() for name in jsonrpc.members(asked or b"{}")))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
-
-
-def asked_for_object(text: bytes) -> bool:
-    """Whether it is a JSON object."""
-    try:
-        jsonrpc.members(text)
-    except jsonrpc.Malformed:
-        return False
-    return True
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:

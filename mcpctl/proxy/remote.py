@@ -547,10 +547,7 @@ async def _body(response: httpx2.Response) -> bytes:
 
 def _error(body: bytes) -> dict[str, bytes]:
     """The members of a JSON-RPC error, none where the body is no such thing."""
-    try:
-        members = jsonrpc.members(body)
-    except jsonrpc.Malformed:
-        return {}
+    members = jsonrpc.members_or_empty(body)
     return members if members.get("error", b"").startswith(b"{") and "jsonrpc" in members else {}
 
 

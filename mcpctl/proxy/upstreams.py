@@ -350,10 +350,7 @@ class Upstream:
             self._events.message(self, connection, message)
 
     def _progress(self, connection: Connection, raw: Raw) -> None:
-        try:
-            params = jsonrpc.members(raw)
-        except jsonrpc.Malformed:
-            return
+        params = jsonrpc.members_or_empty(raw)
         token = params.get("progressToken", b"").strip(b'"')
         exchange = connection.pending.get(int(token)) if token.isdigit() and len(token) < 20 else None
         if exchange and exchange.on_progress:
