@@ -245,8 +245,5 @@ def envelope(caller: Caller) -> dict[str, bytes]:
 
 def askable(caller: Caller) -> bytes:
     """Of the client's capabilities those that are translated for a server of the other era."""
-    try:
-        declared = jsonrpc.members(caller.capabilities)
-    except jsonrpc.Malformed:
-        return b"{}"
+    declared = jsonrpc.members_or_empty(caller.capabilities)
     return jsonrpc.object_of({name: value for name, value in declared.items() if name in ASKABLE.values()})

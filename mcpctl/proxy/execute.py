@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 import msgspec
 
@@ -11,17 +12,13 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc, metatools, refusals, translate
 from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure
-from mcpctl.proxy.questions import HANDLE, Parked, Parking, Question, Questions, can_be_asked
+from mcpctl.proxy.questions import HANDLE, Parked, Parking, Question, Questions
+from mcpctl.proxy.rounds import Parents, Rounds
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
 from mcpctl.store.recorder import Json, OpenCall, Recorder
 
 _INTERRUPTED = "the session is ending before the tool has answered; the call may have taken effect"
-
-_CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
 _NOT_OPEN = "this requestState is not open (a tool's question waits for ten minutes, once); call the tool again"
-_MAX_ROUNDS = 10
-_SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-_MAX_PARENTS = 1000
 
 
 @dataclass(slots=True)
@@ -62,7 +59,7 @@ class Execute:
         self.recorder = recorder
         self.questions = questions
         self.parking = Parking(self._give_up)
-        self._parents: dict[bytes, str] = {}
+        self.parents = Parents()
         self._looking: set[asyncio.Task[None]] = set()
 
     def start(self, asked: Asked, arguments: bytes) -> None:
@@ -87,7 +84,7 @@ class Execute:
             elif state and self._is_older(server):
                 call.reject(_NOT_OPEN)  # no server of its kind has given it
             else:
-                call.parent_id = self._parents.pop(_round(key, state, asked.extra.get("inputResponses", b"")), None)
+                call.parent_id = self.parents.of(key, state, asked.extra.get("inputResponses", b""))
                 self._begin(call)
         except BaseException as error:
             # Whoever called answers that it failed.
@@ -113,24 +110,18 @@ class Execute:
         calls = (call for call in reversed(self.in_flight.values()) if call.is_with(connection))
         return next(calls, None)
 
-    def goes_on_with(self, call: "Call", result: bytes) -> None:
-        """Remember which call asked for input, to link the one that brings it. Kept for the record alone."""
-        found = jsonrpc.members(result)
-        if len(self._parents) >= _MAX_PARENTS:
-            del self._parents[next(iter(self._parents))]
-        key = f"{call.server}:{call.name}"
-        self._parents[_round(key, found.get("requestState", b""), found.get("inputRequests", b""))] = call.record_id
-
     def _resume(self, call: "Call", handle: bytes) -> None:
         """Go on with a call that has waited for its client's answers."""
-        if not asked_for_object(call.asked.extra.get("inputResponses", b"{}")):
+        try:
+            responses = jsonrpc.members(call.asked.extra.get("inputResponses", b"{}"))
+        except jsonrpc.Malformed:
             call.reject("inputResponses must be an object")
             return
         parked = self.parking.resume(handle, f"{call.server}:{call.name}")
         if parked is None:
             call.reject(_NOT_OPEN)
             return
-        call.adopt(parked, self.catalog.find(call.server, call.name))
+        call.adopt(parked, responses, self.catalog.find(call.server, call.name))
 
     def _is_older(self, server: str) -> bool:
         connection = self.upstreams[server].connection if server in self.upstreams else None
@@ -215,8 +206,8 @@ class Call:
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "_exchange", "_execute", "_record", "_rounds", "_waiting", "arguments", "asked", "done", "name", "parent_id",
-        "record_id", "recorded", "server", "tool",
+        "_exchange", "_execute", "_record", "_rounds", "arguments", "asked", "done", "name", "parent_id", "record_id",
+        "recorded", "server", "tool",
     )  # fmt: skip
 
     def __init__(self, execute: Execute, asked: Asked, server: str, name: str, arguments: bytes) -> None:
@@ -229,8 +220,7 @@ class Call:
         self._execute = execute
         self._exchange: Exchange | None = None
         self._record: OpenCall | None = None
-        self._rounds = 0
-        self._waiting: set[bytes] = set()
+        self._rounds: Rounds | None = None
         self.parent_id: str | None = None
         self.record_id = ""
         self.recorded = False
@@ -298,7 +288,7 @@ class Call:
         self.finish("input_required", response=result)
         self._answer(result)
 
-    def adopt(self, parked: Parked, tool: Tool | None) -> None:
+    def adopt(self, parked: Parked, responses: Mapping[str, bytes], tool: Tool | None) -> None:
         """Be the call that goes on with a parked one, with the answers that this request brings."""
         self.tool, self.parent_id = tool, parked.record_id
         self.record_start(tool)
@@ -306,7 +296,7 @@ class Call:
         exchange = self._exchange = parked.exchange
         exchange.on_result, exchange.on_error, exchange.on_failure = self._result, self._error, self.fail
         exchange.on_progress = self._progress if "progressToken" in self.asked.meta else None
-        parked.take(jsonrpc.members(self.asked.extra.get("inputResponses", b"{}")))
+        parked.take(responses)
         if parked.outcome:
             parked.outcome(exchange)
         elif parked.open:
@@ -348,9 +338,8 @@ class Call:
     def end(self) -> None:
         """Nothing more is owed to the client."""
         self.done = True
-        for question in self._waiting:
-            self._execute.questions.withdraw(question, {})
-        self._waiting.clear()
+        if self._rounds:
+            self._rounds.end()
         execute = self._execute
         if execute.in_flight.get(self.asked.id) is self:
             del execute.in_flight[self.asked.id]
@@ -373,61 +362,26 @@ class Call:
         waiting = bytes(top.result_type) == b'"input_required"'
         self.finish("tool_error" if failed else "input_required" if waiting else "ok", response=result)
         if waiting and not self.asked.caller.modern:
-            self._gather(bytes(result))
+            self._next_round(bytes(result))
             return
         if waiting:
-            self._execute.goes_on_with(self, bytes(result))
+            self._execute.parents.asked(f"{self.server}:{self.name}", bytes(result), self.record_id)
         answer = translate.for_client(result, top, self.asked.caller, self.connection)
         if failed:
             self._with_help(lambda text: self._answer(translate.with_block(bytes(answer), text) if text else answer))
         else:
             self._answer(answer)
 
-    def _gather(self, result: bytes) -> None:
-        """Ask an older client what the tool wants to know, then call the tool again with the answers."""
+    def _next_round(self, result: bytes) -> None:
         self._exchange = None
-        self._rounds += 1
-        found = jsonrpc.members(result)
-        requests = jsonrpc.members(found.get("inputRequests", b"{}"))
-        state = {"requestState": found["requestState"]} if "requestState" in found else {}
-        if self._rounds > _MAX_ROUNDS:
-            self.refuse("failed", "too_many_rounds", f"the tool has asked for input {_MAX_ROUNDS} times; it was left")
-            return
-        if not requests:
-            wait = min(_SHORTEST_WAIT_S * 2 ** (self._rounds - 1), _LONGEST_WAIT_S)
-            asyncio.get_running_loop().call_later(wait, self._again, state)
-            return
-        wanted = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: msgspec.json.decode(members.get("method", b'""')) for key, members in wanted.items()}
-        if not all(can_be_asked(self.asked.caller, method) for method in methods.values()):
-            self.refuse("failed", "cannot_ask", _CANNOT_ASK)
-            return
-        responses: dict[str, bytes] = {}
-        for key, members in wanted.items():
-            self._ask(key, methods[key], members.get("params", b"{}"), state, responses, len(wanted))
-
-    def _ask(
-        self, key: str, method: str, params: bytes, state: Mapping[str, bytes], responses: dict[str, bytes], wanted: int
-    ) -> None:
-        def answered(result: bytes, error: bytes) -> None:
-            self._waiting.discard(ours)
-            if self.done:
-                return
-            if error:
-                said = translate.message_of(error)
-                self.refuse("failed", "not_answered", f"the client did not answer what the tool asked: {said}")
-                return
-            responses[key] = result
-            if len(responses) == wanted:
-                self._again({**state, "inputResponses": jsonrpc.object_of(responses)})
-
-        ours = self._execute.questions.ask(method, params, answered)
-        self._waiting.add(ours)
+        if self._rounds is None:
+            refuse = partial(self.refuse, "failed")
+            self._rounds = Rounds(self.asked.caller, self._execute.questions, self._again, refuse)
+        self._rounds.begin(result)
 
     def _again(self, extra: Mapping[str, bytes]) -> None:
-        if not self.done:
-            self.parent_id = self.record_id
-            self.send(self.tool, extra)
+        self.parent_id = self.record_id
+        self.send(self.tool, extra)
 
     def _error(self, error: bytes) -> None:
         self.finish("failed", error=error)
@@ -451,21 +405,6 @@ class Call:
     def _progress(self, params: dict[str, bytes]) -> None:
         if self.asked.progress:
             self.asked.progress(self.asked, {**params, "progressToken": self.asked.meta["progressToken"]})
-
-
-def _round(key: str, state: bytes, asked: bytes) -> bytes:
-    """What an answer that wants input and the request that brings it have in common."""
-    names = b"" if state else b",".join(sorted(name.encode() for name in jsonrpc.members(asked or b"{}")))
-    return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
-
-
-def asked_for_object(text: bytes) -> bool:
-    """Whether it is a JSON object."""
-    try:
-        jsonrpc.members(text)
-    except jsonrpc.Malformed:
-        return False
-    return True
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:

@@ -81,6 +81,14 @@ def members(text: bytes | Raw) -> dict[str, bytes]:
         return {name: data[start:end] for name, (start, end) in spans(data).items()}
 
 
+def members_or_empty(text: bytes | Raw) -> dict[str, bytes]:
+    """The members of a JSON object, each as it came; none where it is no object."""
+    try:
+        return members(text)
+    except Malformed:
+        return {}
+
+
 def items(text: bytes | Raw) -> list[bytes]:
     """The items of a JSON array, each as it came; raises `Malformed` when it is no array."""
     try:

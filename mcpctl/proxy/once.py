@@ -3,8 +3,7 @@
 import asyncio
 import contextlib
 import json
-import sys
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +14,7 @@ from mcpctl import __version__, config
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage, warn
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, warn
 from mcpctl.models import Found, Progress, RawJson, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, translate
@@ -33,6 +32,10 @@ CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION
 """Commands as a client: of the last revision with a handshake, and without capabilities."""
 
 
+Arguments = Callable[[Tool | None], bytes]
+"""Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
+
+
 @dataclass(frozen=True)
 class Result:
     """A tool's result as it came, and its content blocks."""
@@ -42,9 +45,12 @@ class Result:
 
 
 def call(
-    paths: Paths, key: str, words: Sequence[str], timeout_s: float | None = None, toolset: str | None = None
+    paths: Paths, key: str, arguments: Arguments, timeout_s: float | None = None, toolset: str | None = None
 ) -> Result:
-    """Call a tool with the arguments that the words of a command line give; raises what `McpctlError` fits."""
+    """Call a tool; raises what `McpctlError` fits.
+
+    The arguments are asked for when the key is known to name a server, and before anything starts.
+    """
     loaded = _load(paths)
     server, name = rows.split(key)
     with closing(state.opened(paths)) as db:
@@ -52,11 +58,11 @@ def call(
         if not name:
             raise rows.unknown(catalog, key)
         loaded.server(server)
-        arguments = _arguments(words, catalog.find(server, name))
+        passed = arguments(catalog.find(server, name))
     if timeout_s is not None and server in loaded.servers:
         patient = msgspec.structs.replace(loaded.servers[server], call_timeout_s=timeout_s)
         loaded = replace(loaded, servers={**loaded.servers, server: patient})
-    return asyncio.run(_called(loaded, paths, f"{server}:{name}", arguments, toolset))
+    return asyncio.run(_called(loaded, paths, f"{server}:{name}", passed, toolset))
 
 
 def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen) -> Found:
@@ -176,55 +182,3 @@ def _content(raw: bytes) -> Sequence[Any]:
         return []
     content = found.get("content") if isinstance(found, dict) else None
     return content if isinstance(content, list) else [found]
-
-
-def _arguments(words: Sequence[str], tool: Tool | None) -> bytes:
-    """The arguments' JSON: `{…}` as it stands, `-` from stdin, else `key=value` pairs."""
-    if list(words) == ["-"]:
-        return _json(sys.stdin.read(), "stdin")
-    if len(words) == 1 and words[0].lstrip().startswith("{"):
-        return _json(words[0], "the argument")
-    given: dict[str, bytes] = {}
-    properties = tool.input_schema.get("properties") if tool else None
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not name:
-            raise WrongUsage(f"'{word}' is no KEY=VALUE", "give JSON, - for JSON on stdin, or KEY=VALUE pairs")
-        schema = properties.get(name) if isinstance(properties, Mapping) else None
-        given[name] = _value(value, schema)
-    return jsonrpc.object_of(given)
-
-
-def _value(text: str, schema: Any) -> bytes:
-    """What a pair's value is: text where the schema takes nothing else, else JSON if it is some, else text."""
-    kinds = _kinds(schema)
-    if "string" not in kinds or kinds - {"string", "null"}:
-        try:
-            msgspec.json.decode(text)
-            return " ".join(text.splitlines()).encode()
-        except (msgspec.DecodeError, RecursionError):
-            pass
-    return msgspec.json.encode(text)
-
-
-def _kinds(schema: Any) -> set[Any]:
-    """The JSON types that a parameter's schema names, in itself or in its alternatives."""
-    if not isinstance(schema, Mapping):
-        return set()
-    named = schema.get("type")
-    kinds = {kind for kind in (named if isinstance(named, list) else [named]) if isinstance(kind, str)}
-    for alternatives in (schema.get("anyOf"), schema.get("oneOf")):
-        for each in alternatives if isinstance(alternatives, list) else ():
-            kinds |= _kinds(each) or {"any"}
-    return kinds
-
-
-def _json(text: str, where: str) -> bytes:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise WrongUsage(f"{where} is no JSON: {error}", "give one JSON object") from None
-    if not isinstance(found, dict):
-        raise WrongUsage(f"{where} is no JSON object", 'give one, such as {"city": "Oslo"}')
-    # JSON-RPC on stdio is one line a message; line breaks between members carry no meaning.
-    return text.strip().replace("\r", " ").replace("\n", " ").encode()

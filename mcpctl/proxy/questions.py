@@ -26,10 +26,7 @@ Answered = Callable[[bytes, bytes], None]
 
 def can_be_asked(caller: Caller, method: str) -> bool:
     """Whether the client has declared that it can be asked this."""
-    try:
-        declared = jsonrpc.members(caller.capabilities)
-    except jsonrpc.Malformed:
-        return False
+    declared = jsonrpc.members_or_empty(caller.capabilities)
     return declared.get(ASKABLE.get(method, ""), b"null") not in (b"null", b"false")
 
 

@@ -6,60 +6,30 @@ refusal said, and parse what only has to pass. Imported in a thread, by the firs
 """
 
 import asyncio
-import base64
-import json
-import re
-import socket
-import ssl
-import urllib.request
 from abc import abstractmethod
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import httpx2
 import msgspec
 
-from mcpctl import __version__
 from mcpctl.config import Endpoint, Server, credentials
-from mcpctl.proxy import jsonrpc
+from mcpctl.proxy import http, jsonrpc
 from mcpctl.proxy.connection import LISTEN, Connection, Exchange
-from mcpctl.store.redact import mask
+from mcpctl.proxy.headers import mirrored
+from mcpctl.proxy.http import Failed, in_words
 
-_CONNECT_S = 30.0
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
-_BODY_S = 10.0
 _CLOSE_S = 0.3
 _MAX_MESSAGE = 256 << 20
-_MAX_REDIRECTS = 5
 _FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
 _RESUMPTIONS = 2
-_LONGEST_SAID = 200
 _HEADER_SINCE = "2025-06-18"
 """The first revision whose requests carry the MCP-Protocol-Version header."""
 _SESSION = "mcp-session-id"
-_PRINTABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?\Z")
 _JSON, _EVENTS = "application/json", "text/event-stream"
-
-
-@dataclass
-class Failed(Exception):
-    """An HTTP request that brought no message."""
-
-    code: str
-    """`unreachable` and `no_session`: the server has certainly not taken it."""
-    words: str
-
-    def __str__(self) -> str:
-        return self.words
-
-    @property
-    def was_taken(self) -> bool:
-        """Whether the server may have begun with it."""
-        return self.code not in ("unreachable", "no_session")
 
 
 class Remote(Connection):
@@ -138,7 +108,7 @@ class Remote(Connection):
 
     async def _open(self) -> None:
         """Have what the first message needs; raises `Failed`."""
-        self._client = await asyncio.to_thread(_client, self._where)
+        self._client = await asyncio.to_thread(http.client, self._where.url, self._where.headers)
 
     @abstractmethod
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
@@ -234,46 +204,20 @@ class Remote(Connection):
         text = bytes(message.id).strip(b'"')
         return text.isdigit() and int(text) in self.pending
 
-    # ---- HTTP
-
-    @asynccontextmanager
-    async def _response(
-        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
-    ) -> AsyncGenerator[httpx2.Response]:
-        """The response to a request, redirects on the same origin followed; raises `Failed`."""
-        request = self._client.build_request(method, url, headers=dict(headers), content=content)
-        try:
-            response = await self._client.send(request, stream=True)
-            for _ in range(_MAX_REDIRECTS):
-                if (following := _same_origin(response, content)) is None:
-                    break
-                await response.aclose()
-                response = await self._client.send(following, stream=True)
-        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-            raise Failed("unreachable", in_words(error)) from error
-        except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise Failed("server_died", in_words(error)) from error
-        try:
-            if response.has_redirect_location:
-                raise Failed("http_error", f"it redirects to {_place(response)}; write that as its url if it is right")
-            yield response
-        except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise Failed("server_died", in_words(error)) from error
-        finally:
-            await response.aclose()
+    # ---- responses
 
     async def _refusal(self, response: httpx2.Response, asked: Exchange | None, *, had_session: bool) -> None:
         """Take the answer that a response of 400 and above has, or raise `Failed` with what it says."""
-        body = await _body(response)
+        body = await http.body(response)
         status = response.status_code
-        said = f"HTTP {status} {response.reason_phrase}".rstrip() + _detail(response, body)
+        said = http.refusal(response, body)
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise Failed("unauthorized", said + credentials(self._server))
         error = _error(body)
         if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
             self._take(body, asked)
         elif had_session and _is_no_session(status, body):
-            raise Failed("no_session", said)
+            raise Failed("no_session", said, was_taken=False)
         elif not error or asked is None:
             raise Failed("http_error", said + self._other_transport(response))
         else:
@@ -301,9 +245,11 @@ class StreamableHttp(Remote):
                 post.cancel()
 
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
-        headers = {**self._headers(), **await _mirrored(line, exchange, modern=self.modern)}
+        headers = self._headers()
+        if self.modern and exchange:
+            headers |= await mirrored(line, exchange)
         headers |= {"accept": f"{_JSON}, {_EVENTS}", "content-type": _JSON}
-        async with self._response("POST", self._where.url, headers, line) as response:
+        async with http.request(self._client, "POST", self._where.url, headers, line) as response:
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=_SESSION in headers)
             elif exchange is None:
@@ -343,7 +289,7 @@ class StreamableHttp(Remote):
                 break
             await asyncio.sleep(wait)
             headers = {**self._headers(), "accept": _EVENTS, "last-event-id": place}
-            async with self._response("GET", self._where.url, headers) as resumed:
+            async with http.request(self._client, "GET", self._where.url, headers) as resumed:
                 if resumed.status_code >= HTTPStatus.BAD_REQUEST:
                     break
                 await self._events(resumed, take)
@@ -366,7 +312,7 @@ class StreamableHttp(Remote):
         while not self.hung_up:
             headers = {**self._headers(), "accept": _EVENTS, **({"last-event-id": place} if place else {})}
             try:
-                async with self._response("GET", self._where.url, headers) as response:
+                async with http.request(self._client, "GET", self._where.url, headers) as response:
                     if response.status_code == HTTPStatus.NOT_FOUND:
                         self._retire()
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -382,7 +328,7 @@ class StreamableHttp(Remote):
 
     async def _close(self) -> None:
         if self.session and not self._why:
-            async with self._response("DELETE", self._where.url, self._headers()):
+            async with http.request(self._client, "DELETE", self._where.url, self._headers()):
                 pass
         await super()._close()
 
@@ -414,7 +360,7 @@ class Sse(Remote):
 
         failed = Failed("server_died", "the connection broke off")
         try:
-            async with self._response("GET", self._where.url, {"accept": _EVENTS}) as response:
+            async with http.request(self._client, "GET", self._where.url, {"accept": _EVENTS}) as response:
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     await self._refusal(response, None, had_session=False)
                 await self._events(response, take)
@@ -431,14 +377,14 @@ class Sse(Remote):
 
     def _checked(self, address: str) -> str:
         url = httpx2.URL(self._where.url).join(address)
-        if _origin(url) != _origin(httpx2.URL(self._where.url)):
+        if http.origin(url) != http.origin(httpx2.URL(self._where.url)):
             raise Failed("http_error", f"it wants its messages at another place, {url.host}, which is not its url's")
         return str(url)
 
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
-        async with self._response("POST", self._endpoint, {"content-type": _JSON}, line) as response:
+        async with http.request(self._client, "POST", self._endpoint, {"content-type": _JSON}, line) as response:
             if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-                raise Failed("no_session", f"HTTP {response.status_code} {response.reason_phrase}")
+                raise Failed("no_session", http.status(response), was_taken=False)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=False)
 
@@ -446,157 +392,12 @@ class Sse(Remote):
 TRANSPORTS: Mapping[str, type[Remote]] = {"http": StreamableHttp, "sse": Sse}
 
 
-def in_words(error: BaseException) -> str:
-    """What went wrong, for a person. Never an address: it may hold a secret."""
-    if isinstance(error, Failed):
-        return error.words
-    cause: BaseException | None = error
-    while cause:
-        if said := _cause_in_words(cause):
-            return said
-        cause = cause.__cause__ or cause.__context__
-    if isinstance(error, httpx2.TimeoutException):
-        return "it does not answer (connecting timed out)"
-    if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
-        return "the connection broke off"
-    if isinstance(error, httpx2.DecodingError):
-        return "its answer is compressed in a way that it is not"
-    if isinstance(error, httpx2.SSEError | httpx2.StreamError):
-        return "its event stream is none, or a message in it is too long"
-    return f"the HTTP request failed ({type(error).__name__})"
-
-
-def _cause_in_words(error: BaseException) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"TLS: its certificate is not trusted ({error.verify_message.rstrip('.')}); "
-            "if it is the right server, name the file of its certificate authority in SSL_CERT_FILE"
-        )
-    if isinstance(error, ssl.SSLError):
-        return f"TLS: no encrypted connection comes about ({error.reason or 'refused'}); is it an http:// address?"
-    if isinstance(error, socket.gaierror):
-        return "no such host (its name cannot be resolved)"
-    if isinstance(error, ConnectionRefusedError):
-        return "nothing listens there (connection refused)"
-    if isinstance(error, ImportError):
-        return (
-            "the environment names a SOCKS proxy, which is not supported; unset ALL_PROXY or list the host in NO_PROXY"
-        )
-    return ""
-
-
-def _client(where: Endpoint) -> httpx2.AsyncClient:
-    """The HTTP client: made in a thread, since reading the system's certificates takes its time."""
-    try:
-        proxy = _proxy(where.url)
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
-        # Calls may take as long as they take: the client, or call_timeout_s, ends them.
-        timeout = httpx2.Timeout(_CONNECT_S, read=None, pool=None)
-        headers = {"user-agent": f"mcpctl/{__version__}", **where.headers}
-        return httpx2.AsyncClient(headers=headers, timeout=timeout, limits=limits, proxy=proxy, trust_env=True)
-    except Exception as error:
-        raise Failed("unreachable", in_words(error)) from error
-
-
-def _proxy(url: str) -> str | None:
-    """The HTTP proxy that the environment names for this address; one without a scheme is http, as for curl."""
-    address = httpx2.URL(url)
-    if urllib.request.proxy_bypass(address.host):
-        return None
-    proxies = urllib.request.getproxies()
-    proxy = proxies.get(address.scheme) or proxies.get("all")
-    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
-
-
-def _same_origin(response: httpx2.Response, content: bytes | None) -> httpx2.Request | None:
-    """The request that follows a redirect, if it stays on the origin and keeps what was sent."""
-    following = response.next_request
-    if following is None:
-        return None
-    sent = response.request
-    upgraded = (sent.url.scheme, following.url.scheme, sent.url.port, following.url.port) == (
-        "http",
-        "https",
-        None,
-        None,
-    )
-    stays = _origin(sent.url) == _origin(following.url) or (upgraded and sent.url.host == following.url.host)
-    if not stays or following.method != sent.method or following.url.userinfo not in (b"", sent.url.userinfo):
-        return None
-    headers = [(name, value) for name, value in sent.headers.raw if name.lower() not in (b"host", b"content-length")]
-    return httpx2.Request(sent.method, following.url, headers=headers, content=content, extensions=sent.extensions)
-
-
-def _origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    return url.scheme, url.host, url.port
-
-
-def _place(response: httpx2.Response) -> str:
-    """Where a redirect leads, without what may be secret."""
-    url = response.next_request.url if response.next_request else httpx2.URL("")
-    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
-
-
-async def _body(response: httpx2.Response) -> bytes:
-    try:
-        async with asyncio.timeout(_BODY_S):
-            return await response.aread()
-    except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
-        return b""
-
-
 def _error(body: bytes) -> dict[str, bytes]:
     """The members of a JSON-RPC error, none where the body is no such thing."""
-    try:
-        members = jsonrpc.members(body)
-    except jsonrpc.Malformed:
-        return {}
+    members = jsonrpc.members_or_empty(body)
     return members if members.get("error", b"").startswith(b"{") and "jsonrpc" in members else {}
 
 
 def _is_no_session(status: int, body: bytes) -> bool:
     """Whether the server has forgotten the session: 404 by the specification, 400 by the TypeScript SDK's examples."""
     return status == HTTPStatus.NOT_FOUND or (status == HTTPStatus.BAD_REQUEST and b"session" in body.lower())
-
-
-def _detail(response: httpx2.Response, body: bytes) -> str:
-    """What the server says of its refusal, on one line."""
-    described = re.search(r'error_description="([^"]*)"', response.headers.get("www-authenticate", ""))
-    text = described[1] if described else body[: 4 * _LONGEST_SAID].decode("utf-8", "replace")
-    try:
-        found = json.loads(body) if not described else {}
-        error = found.get("error", found)
-        told = error.get("message") if isinstance(error, dict) else None
-        text = told or found.get("error_description") or (error if isinstance(error, str) else text)
-    except (ValueError, AttributeError, RecursionError):
-        pass  # no JSON object: the text itself
-    text = "" if str(text).lstrip().startswith("<") else " ".join(str(text).split())
-    return f": {mask(text)[:_LONGEST_SAID]}" if text and text != response.reason_phrase else ""
-
-
-async def _mirrored(line: bytes, exchange: Exchange | None, *, modern: bool) -> dict[str, str]:
-    """The headers that repeat a request of 2026-07-28: its method, its tool, and what the tool's schema names."""
-    if not modern or exchange is None:
-        return {}
-    headers = {"mcp-method": exchange.method}
-    if (name := exchange.params.get("name", b"")).startswith(b'"'):
-        headers["mcp-name"] = _header(json.loads(name))
-    if exchange.tool and "x-mcp-header" in exchange.tool.text:
-        headers |= await asyncio.to_thread(_named, exchange.tool.input_schema, line)
-    return headers
-
-
-def _header(text: str) -> str:
-    """A header's value, in base64 where HTTP would not carry it as it is."""
-    if _PRINTABLE.match(text) and not text.startswith("=?base64?"):
-        return text
-    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="
-
-
-def _named(schema: Mapping[str, Any], line: bytes) -> dict[str, str]:
-    """The headers that a tool's schema asks for, by the SDK's reading of it; none where it asks wrongly."""
-    from mcp.shared.inbound import find_invalid_x_mcp_header, mcp_param_headers, x_mcp_header_map
-
-    if find_invalid_x_mcp_header(schema) is not None:
-        return {}
-    return mcp_param_headers(x_mcp_header_map(schema), json.loads(line)["params"].get("arguments") or {})

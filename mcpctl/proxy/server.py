@@ -219,7 +219,7 @@ class Server:
             self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
 
     def _notified(self, method: str, raw: Raw) -> None:
-        params = _members(raw)
+        params = jsonrpc.members_or_empty(raw)
         if method == "notifications/cancelled":
             self.gateway.execute.cancel(params.get("requestId", b""), params)
         elif method == "notifications/roots/list_changed":
@@ -290,7 +290,7 @@ class Server:
     def _from_upstream(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Pass on what a server asks of the client in the middle of a call, or says of such a question."""
         if message.method == "notifications/cancelled":
-            self.gateway.questions.withdrawn(connection, _members(message.params))
+            self.gateway.questions.withdrawn(connection, jsonrpc.members_or_empty(message.params))
         elif message.method == "notifications/message":
             self._logged(connection, message.params)
         elif jsonrpc.is_id(message.id):
@@ -304,7 +304,7 @@ class Server:
             wanted = _severity(call.asked.meta.get(jsonrpc.LOG_LEVEL_KEY, b""))
         else:
             wanted = _severity(self.gateway.log_level) or 0 if self._initialized else None
-        level = _severity(_members(raw).get("level", b""))
+        level = _severity(jsonrpc.members_or_empty(raw).get("level", b""))
         if wanted is not None and level is not None and level >= wanted:
             self._tell("notifications/message", bytes(raw))
 
@@ -347,14 +347,6 @@ def _severity(level: bytes) -> int | None:
     """How severe a level is, None where it is none."""
     name = _text(level)
     return _SEVERITIES.index(name) if name in _SEVERITIES else None
-
-
-def _members(raw: Raw) -> dict[str, bytes]:
-    """The params of a notification, none where they are no object."""
-    try:
-        return jsonrpc.members(raw)
-    except jsonrpc.Malformed:
-        return {}
 
 
 def _text(raw: bytes) -> str:

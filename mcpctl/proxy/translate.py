@@ -35,10 +35,7 @@ def head(result: Json) -> Head:
         return _head.decode(result)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         pass
-    try:
-        found = jsonrpc.members(bytes(result))
-    except jsonrpc.Malformed:
-        return Head()
+    found = jsonrpc.members_or_empty(bytes(result))
     names = ("isError", "resultType", "content", "structuredContent", "_meta")
     return Head(*(Raw(found.get(name, _EMPTY)) for name in names))
 

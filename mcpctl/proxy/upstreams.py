@@ -10,6 +10,7 @@ import select
 import sys
 import time
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,16 +21,13 @@ from mcpctl import posix
 from mcpctl.config import CannotLaunch, Server, endpoint, launch
 from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import LISTEN, Caller, Connection, Exchange, NoAnswer, askable
+from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer, askable
+from mcpctl.proxy.listing import Listing
 from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.stdio import Stdio
 
 _PROBE_S = 2.0
 _MAX_BACKOFF_S = 60.0
-_MAX_PAGES = 1000
-_BETWEEN_LISTS_S = 0.2
-_MAX_BETWEEN_LISTS_S = 30.0
-_FIRST_LISTEN_S = 1.0
 _LONGEST_SAID = 500
 _KNOWS_NOT = re.compile(r"HTTP 4(00|04|05|06|15)\b")
 # Whatever else a server says of what it can do, odd types included, is not looked at.
@@ -89,12 +87,7 @@ class Upstream:
         self._live: set[Connection] = set()
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
-        self._listing: asyncio.Task[None] | None = None
-        self._list_again = False
-        self._listed: asyncio.Future[None] | None = None
-        """What those wait for who want the next list to be complete."""
-        self._hurry = asyncio.Event()
-        """Set when somebody waits, so that the next list comes without a pause."""
+        self._listing = Listing(name, server.start_timeout_s, self._is_current, partial(events.listed, self))
         self._failures = 0
         self._not_before = 0.0
 
@@ -102,6 +95,9 @@ class Upstream:
     def connection(self) -> Connection | None:
         """The connection that answers now, if there is one."""
         return self._connection
+
+    def _is_current(self, connection: Connection) -> bool:
+        return connection is self._connection
 
     def send(self, exchange: Exchange) -> None:
         """Forward a request, starting the server first where that is needed. Sent once, whatever happens."""
@@ -147,12 +143,7 @@ class Upstream:
 
     async def refresh(self, caller: Caller) -> None:
         """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`."""
-        connection = await self.connected(caller)
-        self._list_in_background(connection, caller)
-        self._hurry.set()
-        if self._listed is None:
-            self._listed = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._listed)
+        await self._listing.complete(await self.connected(caller), caller)
 
     @property
     def pids(self) -> list[int]:
@@ -219,24 +210,8 @@ class Upstream:
             except Exception as error:
                 exchange.failed("cannot_send", f"this request cannot be sent: {error}")
         if connection.announces:
-            self._listen(connection, caller)
-        self._list_in_background(connection, caller)
-
-    def _listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
-        """Ask to be told of changed tools, and again when that ends: the answer says only that nothing more comes."""
-
-        def ended(_: Any) -> None:
-            asyncio.get_running_loop().call_later(wait, again)
-
-        def again() -> None:
-            if connection is self._connection:
-                self._list_in_background(connection, caller)
-                self._listen(connection, caller, min(2 * wait, _MAX_BACKOFF_S))
-
-        wanted = {"notifications": b'{"toolsListChanged":true}'}
-        connection.send(
-            Exchange(LISTEN, wanted, {}, caller, on_result=ended, on_error=lambda _: None, on_failure=ended)
-        )
+            self._listing.listen(connection, caller)
+        self._listing.begin(connection, caller)
 
     def _heard(self) -> str:
         said = next((c.last_words for c in self._live if c.last_words), "")
@@ -342,18 +317,15 @@ class Upstream:
     def _message(self, connection: Connection, message: jsonrpc.Message) -> None:
         if message.method == "notifications/progress":
             self._progress(connection, message.params)
-        elif message.method == "notifications/tools/list_changed" and connection is self._connection:
-            self._list_in_background(connection, None)
+        elif message.method == "notifications/tools/list_changed" and self._is_current(connection):
+            self._listing.begin(connection, None)
         elif message.method == "ping" and jsonrpc.is_id(message.id):
             connection.write(jsonrpc.result(bytes(message.id), b"{}"))
         else:
             self._events.message(self, connection, message)
 
     def _progress(self, connection: Connection, raw: Raw) -> None:
-        try:
-            params = jsonrpc.members(raw)
-        except jsonrpc.Malformed:
-            return
+        params = jsonrpc.members_or_empty(raw)
         token = params.get("progressToken", b"").strip(b'"')
         exchange = connection.pending.get(int(token)) if token.isdigit() and len(token) < 20 else None
         if exchange and exchange.on_progress:
@@ -363,7 +335,7 @@ class Upstream:
         self._events.gone(connection)
         if connection.is_over:
             self._live.discard(connection)
-        if connection is self._connection:
+        if self._is_current(connection):
             self._connection = None
             self.down_since = time.time()
             lost = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
@@ -382,73 +354,6 @@ class Upstream:
         seconds = self.server.call_timeout_s
         exchange.failed("timed_out", f"no answer within {seconds:g} s (call_timeout_s)")
 
-    def _list_in_background(self, connection: Connection, caller: Caller | None) -> None:
-        if self._listing and not self._listing.done():
-            # A change announced during a listing may have missed it: list once more after it, however often it is said.
-            self._list_again = True
-            return
-        self._listing = asyncio.create_task(self._list_until_settled(connection, caller), name=f"list {self.name}")
-        self._listing.add_done_callback(_ignore_failure)
-
-    async def _list_until_settled(self, connection: Connection, caller: Caller | None) -> None:
-        wait = _BETWEEN_LISTS_S
-        self._list_again = True
-        try:
-            while self._list_again and connection is self._connection:
-                self._list_again = False
-                self._hurry.clear()
-                await self._list_once(connection, caller or Caller(connection.revision))
-                if self._list_again:
-                    # A server may say so with every list: then less and less often, unless somebody waits.
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(wait):
-                            await self._hurry.wait()
-                    wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
-        finally:
-            self._list_ended(NoAnswer(f"server '{self.name}' ended before it listed its tools"))
-
-    async def _list_once(self, connection: Connection, caller: Caller) -> None:
-        """List, and tell those who wait for it."""
-        try:
-            await self._list(connection, caller)
-        except Exception as error:
-            self._list_ended(error)
-        else:
-            self._list_ended(None)
-
-    def _list_ended(self, failure: Exception | None) -> None:
-        waiting, self._listed = self._listed, None
-        if waiting is None or waiting.done():
-            return
-        if failure:
-            waiting.set_exception(failure)
-            waiting.exception()  # those who waited may have gone
-        else:
-            waiting.set_result(None)
-
-    async def _list(self, connection: Connection, caller: Caller) -> None:
-        seconds = self.server.start_timeout_s or None
-        try:
-            async with asyncio.timeout(seconds):
-                definitions = await self._pages(connection, caller)
-        except TimeoutError:
-            raise NoAnswer(f"server '{self.name}' did not list its tools within {seconds:g} s") from None
-        await self._events.listed(self, definitions)
-
-    async def _pages(self, connection: Connection, caller: Caller) -> list[bytes]:
-        definitions: list[bytes] = []
-        cursor = b""
-        for _ in range(_MAX_PAGES):
-            params = {"cursor": cursor} if cursor else {}
-            page = jsonrpc.members(await connection.ask("tools/list", params, caller))
-            tools = page.get("tools", b"null")
-            definitions += jsonrpc.items(tools) if tools != b"null" else []
-            following = page.get("nextCursor", b"null")
-            if following in (b"null", b'""', cursor):
-                break
-            cursor = following
-        return definitions
-
 
 def _no_command(name: str) -> str:
     if os.sep not in name:
@@ -464,9 +369,3 @@ def _no_program(name: str) -> str:
     if Path(name).is_dir():
         return f"its command is a folder: {name!r}"
     return f"its command may not be executed: {name!r}; if it is a program: chmod +x"
-
-
-def _ignore_failure(task: asyncio.Task[None]) -> None:
-    # A list that could not be had leaves the one that was cached.
-    if not task.cancelled():
-        task.exception()

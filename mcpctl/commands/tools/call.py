@@ -37,8 +37,10 @@ def call(
       mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json
     """
     from mcpctl import output
+    from mcpctl.commands.tools.arguments import read
     from mcpctl.output import text
     from mcpctl.proxy import once
 
-    result = once.call(opt.paths(config, data_dir), key, arguments or [], timeout, toolset)
+    words = arguments or []
+    result = once.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset)
     output.write_row(result.raw, json, lambda: text.content(result.content))

@@ -1,0 +1,200 @@
+"""HTTP requests with the SDK's client: where they go, how they fail, and what a refusal says, in words for a person.
+
+Imported in a thread, by whoever first needs it: it takes 0.1 s.
+"""
+
+import asyncio
+import json
+import re
+import socket
+import ssl
+import urllib.request
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import httpx2
+
+from mcpctl import __version__
+from mcpctl.store.redact import mask
+
+_CONNECT_S = 30.0
+_BODY_S = 10.0
+_MAX_REDIRECTS = 5
+_LONGEST_SAID = 200
+
+
+@dataclass
+class Failed(Exception):
+    """An HTTP request that brought no answer that can be used; why, in words for a person."""
+
+    code: str
+    """What kind of failure it is, for programs: `unreachable`, `server_died` and `http_error` here."""
+    words: str
+    was_taken: bool = True
+    """Whether the server may have begun with it."""
+
+    def __str__(self) -> str:
+        return self.words
+
+
+def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """A client for requests to `url`, through the proxy that the environment names for it; raises `Failed`.
+
+    To be made in a thread, since reading the system's certificates takes its time. An answer may take as long as it
+    takes: whoever asks bounds it.
+    """
+    try:
+        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+        return httpx2.AsyncClient(
+            headers={"user-agent": f"mcpctl/{__version__}", **headers},
+            timeout=httpx2.Timeout(_CONNECT_S, read=None, pool=None),
+            limits=limits,
+            proxy=_proxy(url),
+            trust_env=True,
+        )
+    except Exception as error:
+        raise Failed("unreachable", in_words(error), was_taken=False) from error
+
+
+@asynccontextmanager
+async def request(
+    client: httpx2.AsyncClient, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
+) -> AsyncGenerator[httpx2.Response]:
+    """The response to a request, its body yet to be read, redirects on the same origin followed; raises `Failed`.
+
+    Whatever its status is: a refusal is a response too, and `refusal` has it in words.
+    """
+    sent = client.build_request(method, url, headers=dict(headers), content=content)
+    try:
+        response = await client.send(sent, stream=True)
+        for _ in range(_MAX_REDIRECTS):
+            if (following := _same_origin(response, content)) is None:
+                break
+            await response.aclose()
+            response = await client.send(following, stream=True)
+    except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
+        raise Failed("unreachable", in_words(error), was_taken=False) from error
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+        raise Failed("server_died", in_words(error)) from error
+    try:
+        if response.has_redirect_location:
+            raise Failed("http_error", f"it redirects to {_place(response)}; write that as its url if it is right")
+        yield response
+    except (httpx2.HTTPError, httpx2.StreamError) as error:
+        raise Failed("server_died", in_words(error)) from error
+    finally:
+        await response.aclose()
+
+
+async def body(response: httpx2.Response) -> bytes:
+    """The body of a refusal; empty where it does not come soon."""
+    try:
+        async with asyncio.timeout(_BODY_S):
+            return await response.aread()
+    except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
+        return b""
+
+
+def refusal(response: httpx2.Response, body: bytes) -> str:
+    """A response of 400 and above in words: its status, and what the server says of it, on one line."""
+    return f"{status(response)}{_detail(response, body)}"
+
+
+def status(response: httpx2.Response) -> str:
+    """A response's status, such as `HTTP 404 Not Found`."""
+    return f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
+
+
+def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
+    """What two addresses of one server have in common: scheme, host and port."""
+    return url.scheme, url.host, url.port
+
+
+def in_words(error: BaseException) -> str:
+    """What went wrong with a request, for a person. Never an address: it may hold a secret."""
+    if isinstance(error, Failed):
+        return error.words
+    cause: BaseException | None = error
+    while cause:
+        if said := _cause_in_words(cause):
+            return said
+        cause = cause.__cause__ or cause.__context__
+    if isinstance(error, httpx2.TimeoutException):
+        return "it does not answer (connecting timed out)"
+    if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
+        return "the connection broke off"
+    if isinstance(error, httpx2.DecodingError):
+        return "its answer is compressed in a way that it is not"
+    if isinstance(error, httpx2.SSEError | httpx2.StreamError):
+        return "its event stream is none, or a message in it is too long"
+    return f"the HTTP request failed ({type(error).__name__})"
+
+
+def _cause_in_words(error: BaseException) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return (
+            f"TLS: its certificate is not trusted ({error.verify_message.rstrip('.')}); "
+            "if it is the right server, name the file of its certificate authority in SSL_CERT_FILE"
+        )
+    if isinstance(error, ssl.SSLError):
+        return f"TLS: no encrypted connection comes about ({error.reason or 'refused'}); is it an http:// address?"
+    if isinstance(error, socket.gaierror):
+        return "no such host (its name cannot be resolved)"
+    if isinstance(error, ConnectionRefusedError):
+        return "nothing listens there (connection refused)"
+    if isinstance(error, ImportError):
+        return (
+            "the environment names a SOCKS proxy, which is not supported; unset ALL_PROXY or list the host in NO_PROXY"
+        )
+    return ""
+
+
+def _proxy(url: str) -> str | None:
+    """The HTTP proxy that the environment names for this address; one without a scheme is http, as for curl."""
+    address = httpx2.URL(url)
+    if urllib.request.proxy_bypass(address.host):
+        return None
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get(address.scheme) or proxies.get("all")
+    return proxy if not proxy or "://" in proxy else f"http://{proxy}"
+
+
+def _same_origin(response: httpx2.Response, content: bytes | None) -> httpx2.Request | None:
+    """The request that follows a redirect, if it stays on the origin and keeps what was sent."""
+    following = response.next_request
+    if following is None:
+        return None
+    sent = response.request
+    upgraded = (sent.url.scheme, following.url.scheme, sent.url.port, following.url.port) == (
+        "http",
+        "https",
+        None,
+        None,
+    )
+    stays = origin(sent.url) == origin(following.url) or (upgraded and sent.url.host == following.url.host)
+    if not stays or following.method != sent.method or following.url.userinfo not in (b"", sent.url.userinfo):
+        return None
+    headers = [(name, value) for name, value in sent.headers.raw if name.lower() not in (b"host", b"content-length")]
+    return httpx2.Request(sent.method, following.url, headers=headers, content=content, extensions=sent.extensions)
+
+
+def _place(response: httpx2.Response) -> str:
+    """Where a redirect leads, without what may be secret."""
+    url = response.next_request.url if response.next_request else httpx2.URL("")
+    return str(url.copy_with(userinfo=b"", query=None, fragment=None))
+
+
+def _detail(response: httpx2.Response, body: bytes) -> str:
+    """What the server says of its refusal, on one line."""
+    described = re.search(r'error_description="([^"]*)"', response.headers.get("www-authenticate", ""))
+    text = described[1] if described else body[: 4 * _LONGEST_SAID].decode("utf-8", "replace")
+    try:
+        found = json.loads(body) if not described else {}
+        error = found.get("error", found)
+        told = error.get("message") if isinstance(error, dict) else None
+        text = told or found.get("error_description") or (error if isinstance(error, str) else text)
+    except (ValueError, AttributeError, RecursionError):
+        pass  # no JSON object: the text itself
+    text = "" if str(text).lstrip().startswith("<") else " ".join(str(text).split())
+    return f": {mask(text)[:_LONGEST_SAID]}" if text and text != response.reason_phrase else ""

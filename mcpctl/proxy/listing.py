@@ -1,0 +1,139 @@
+"""The tools of one server as it lists them: when it is connected, when somebody asks, and when it says they changed."""
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import LISTEN, Caller, Connection, Exchange, NoAnswer
+
+_MAX_PAGES = 1000
+_BETWEEN_LISTS_S = 0.2
+_MAX_BETWEEN_LISTS_S = 30.0
+_FIRST_LISTEN_S = 1.0
+_MAX_BETWEEN_LISTENS_S = 60.0
+
+
+class Listing:
+    """Lists a server's tools, one list at a time, for as long as `is_current` says that its connection is used.
+
+    What it lists goes to `listed`, each definition as JSON. A list that takes longer than `timeout_s` has failed; 0:
+    none does.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        timeout_s: float,
+        is_current: Callable[[Connection], bool],
+        listed: Callable[[list[bytes]], Awaitable[None]],
+    ) -> None:
+        self._name = name
+        self._timeout_s = timeout_s or None
+        self._is_current = is_current
+        self._listed = listed
+        self._task: asyncio.Task[None] | None = None
+        self._again = False
+        self._waiting: asyncio.Future[None] | None = None
+        """What those wait for who want the next list to be complete."""
+        self._hurry = asyncio.Event()
+        """Set when somebody waits, so that the next list comes without a pause."""
+
+    def begin(self, connection: Connection, caller: Caller | None) -> None:
+        """List in the background; what comes of it is nobody's business."""
+        if self._task and not self._task.done():
+            # A change announced during a listing may have missed it: list once more after it, however often it is said.
+            self._again = True
+            return
+        self._task = asyncio.create_task(self._until_settled(connection, caller), name=f"list {self._name}")
+        self._task.add_done_callback(_ignore_failure)
+
+    async def complete(self, connection: Connection, caller: Caller) -> None:
+        """List, once for all who ask meanwhile, and return when that is done; raises why it failed."""
+        self.begin(connection, caller)
+        self._hurry.set()
+        if self._waiting is None:
+            self._waiting = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._waiting)
+
+    def listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
+        """Ask to be told of changed tools, and again when that ends: the answer says only that nothing more comes."""
+
+        def ended(_: Any) -> None:
+            asyncio.get_running_loop().call_later(wait, again)
+
+        def again() -> None:
+            if self._is_current(connection):
+                self.begin(connection, caller)
+                self.listen(connection, caller, min(2 * wait, _MAX_BETWEEN_LISTENS_S))
+
+        wanted = {"notifications": b'{"toolsListChanged":true}'}
+        connection.send(
+            Exchange(LISTEN, wanted, {}, caller, on_result=ended, on_error=lambda _: None, on_failure=ended)
+        )
+
+    async def _until_settled(self, connection: Connection, caller: Caller | None) -> None:
+        wait = _BETWEEN_LISTS_S
+        self._again = True
+        try:
+            while self._again and self._is_current(connection):
+                self._again = False
+                self._hurry.clear()
+                await self._once(connection, caller or Caller(connection.revision))
+                if self._again:
+                    # A server may say so with every list: then less and less often, unless somebody waits.
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(wait):
+                            await self._hurry.wait()
+                    wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
+        finally:
+            self._ended(NoAnswer(f"server '{self._name}' ended before it listed its tools"))
+
+    async def _once(self, connection: Connection, caller: Caller) -> None:
+        """List, and tell those who wait for it."""
+        try:
+            await self._list(connection, caller)
+        except Exception as error:
+            self._ended(error)
+        else:
+            self._ended(None)
+
+    def _ended(self, failure: Exception | None) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is None or waiting.done():
+            return
+        if failure:
+            waiting.set_exception(failure)
+            waiting.exception()  # those who waited may have gone
+        else:
+            waiting.set_result(None)
+
+    async def _list(self, connection: Connection, caller: Caller) -> None:
+        try:
+            async with asyncio.timeout(self._timeout_s):
+                definitions = await _pages(connection, caller)
+        except TimeoutError:
+            raise NoAnswer(f"server '{self._name}' did not list its tools within {self._timeout_s:g} s") from None
+        await self._listed(definitions)
+
+
+async def _pages(connection: Connection, caller: Caller) -> list[bytes]:
+    definitions: list[bytes] = []
+    cursor = b""
+    for _ in range(_MAX_PAGES):
+        params = {"cursor": cursor} if cursor else {}
+        page = jsonrpc.members(await connection.ask("tools/list", params, caller))
+        tools = page.get("tools", b"null")
+        definitions += jsonrpc.items(tools) if tools != b"null" else []
+        following = page.get("nextCursor", b"null")
+        if following in (b"null", b'""', cursor):
+            break
+        cursor = following
+    return definitions
+
+
+def _ignore_failure(task: asyncio.Task[None]) -> None:
+    # A list that could not be had leaves the one that was cached.
+    if not task.cancelled():
+        task.exception()
