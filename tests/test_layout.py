@@ -19,6 +19,7 @@ LAYERS = (
     ("paths",),
     ("config", "files"),
     ("store",),
+    ("http",),
     ("toolsets",),
     ("catalog",),
     ("search",),

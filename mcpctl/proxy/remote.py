@@ -14,11 +14,12 @@ from typing import Any
 import httpx2
 import msgspec
 
+from mcpctl import http
 from mcpctl.config import Endpoint, Server, credentials
-from mcpctl.proxy import http, jsonrpc
+from mcpctl.http import Failed, in_words
+from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import LISTEN, Connection, Exchange
 from mcpctl.proxy.headers import mirrored
-from mcpctl.proxy.http import Failed, in_words
 
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
