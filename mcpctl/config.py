@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,8 +21,11 @@ _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
 _LATER = {"projects"}
 TRANSPORTS = ("http", "sse")
+OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
+"""How searches may rank tools, the first where nothing is said."""
 _REMOTE_ONLY = ("transport", "headers")
 _LOCAL_ONLY = ("args", "cwd")
+_LOOPBACK = re.compile(r"http://(?:localhost|127\.[0-9.]+|\[::1\])(?:[:/]|\Z)", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1 and 5.5; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
@@ -62,7 +65,14 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[search]`."""
 
+    optimization: str = OPTIMIZATIONS[0]
     answer_tokens: int = 2000
+    semantic_model: str = ""
+    """A folder with a model; with a `semantic_url`, the model's name there."""
+    semantic_url: str = ""
+    semantic_timeout_s: float = 5
+    cloud_url: str = ""
+    cloud_timeout_s: float = 5
 
 
 class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,6 +94,17 @@ class Config:
     problems: Mapping[str, str] = field(default_factory=dict)
     search: Search = field(default_factory=Search)
     records: RecordSettings = field(default_factory=RecordSettings)
+
+    @property
+    def optimization(self) -> str:
+        """The provider that ranks tools."""
+        return self.search.optimization
+
+    project: str | None = None
+
+    def beside(self, path: str) -> Path:
+        """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""
+        return self.path.parent / Path(expand(path, os.environ)).expanduser()
 
     @property
     def enabled(self) -> dict[str, Server]:
@@ -230,7 +251,7 @@ def _checked(path: Path, document: dict[str, Any]) -> Config:
         except ValueError as error:
             problems[name] = f"{path}: servers.{name}{error}"
     return Config(
-        path, servers, problems, _section(path, "search", document, Search),
+        path, servers, problems, _section(path, "search", document, Search, _check_search),
         _section(path, "records", document, RecordSettings),
     )  # fmt: skip
 
@@ -278,12 +299,33 @@ def _check_remote(server: Server) -> None:
             raise ValueError(f".headers: {name!r} is no name of a header")
 
 
-def _section(path: Path, name: str, document: dict[str, Any], kind: type[_Struct]) -> _Struct:
+def _check_search(search: Search) -> None:
+    if search.optimization not in OPTIMIZATIONS:
+        raise ValueError(f".optimization: must be {', '.join(OPTIMIZATIONS[:-1])} or {OPTIMIZATIONS[-1]}")
+    for key in ("semantic_url", "cloud_url"):
+        url = getattr(search, key)
+        if url and not (_URL.match(url) and (url.lower().startswith("https:") or _LOOPBACK.match(url))):
+            # What is sent tells what a person works on, and a token goes with it.
+            raise ValueError(f".{key}: must be an https:// address, or an http:// one of this machine")
+    if search.semantic_url and not search.semantic_model:
+        raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
+
+
+def _section(
+    path: Path,
+    name: str,
+    document: dict[str, Any],
+    kind: type[_Struct],
+    check: Callable[[_Struct], None] = lambda _: None,
+) -> _Struct:
     try:
         section = _converted(document.get(name, {}), kind)
+        check(section)
         for key, value in msgspec.structs.asdict(section).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 raise ValueError(f".{key}: must be 1 or more")
+            if isinstance(value, float) and not 0 < value < _MAX_S:
+                raise ValueError(f".{key}: must be a number of seconds, more than 0")
     except ValueError as error:
         raise Unusable(f"{path}: {name}{error}", f"mend [{name}] there", code="config_key") from error
     return section

@@ -60,8 +60,8 @@ def overridden(key: str, title: str | None = None, **hints: bool) -> dict[str, A
     return {"toolRef": reference(key), "annotations": hints, **({"title": title} if title else {})}
 
 
-def demo_tools(paths: Paths, servers: Mapping[str, Any] = DEMO) -> None:
+def demo_tools(paths: Paths, servers: Mapping[str, Any] = DEMO, **sections: Any) -> None:
     """The two bundled servers, configured and listed."""
-    configure(paths, servers)
+    configure(paths, servers, **sections)
     for name, server in (("notes", notes.server), ("weather", weather.server)):
         listed(paths, name, [definition for definition, _ in server.tools.values()])

@@ -94,6 +94,9 @@ def test_a_section_that_is_not_enforced_yet_is_refused(file: Path, section: str)
     assert section in failure(file, f"[{section}.a]\n").message
 
 
+SECRET = "must be an https:// address, or an http:// one of this machine"
+
+
 @pytest.mark.parametrize("text", ["servers = 5", "servers = []", "[[servers]]"])
 def test_servers_must_be_tables(file: Path, text: str) -> None:
     assert "servers must be tables" in failure(file, text).message
@@ -107,6 +110,18 @@ def test_servers_must_be_tables(file: Path, text: str) -> None:
         ("[search]\nanswer_tokens = 0", "search.answer_tokens: must be 1 or more"),
         ("[search]\nanswer_token = 5", "search.answer_token: unknown key; did you mean 'answer_tokens'?"),
         ("search = 5", "search: must be a table"),
+        ('search.optimization = "fast"', "search.optimization: must be bm25, semantic, cloud or off"),
+        ('search.cloud_url = "search.example"', f"search.cloud_url: {SECRET}"),
+        ('search.cloud_url = "http://search.example/"', f"search.cloud_url: {SECRET}"),
+        ('search.cloud_url = "http://localhost.example/"', f"search.cloud_url: {SECRET}"),
+        ('search.semantic_url = "http://10.0.0.1/v1"', f"search.semantic_url: {SECRET}"),
+        (
+            'search.semantic_url = "https://ai.example/v1"',
+            "search.semantic_model: is missing: the model's name at semantic_url",
+        ),
+        ("search.cloud_timeout_s = 0", "search.cloud_timeout_s: must be a number of seconds, more than 0"),
+        ("search.semantic_timeout_s = nan", "search.semantic_timeout_s: must be a number of seconds, more than 0"),
+        ('search.cloud_timeout_s = "5"', "search.cloud_timeout_s: must be a number"),
         ("[records]\nkeep_sessions = -1", "records.keep_sessions: must be 1 or more"),
         ("[records]\nmax_mb = true", "records.max_mb: must be a whole number"),
         ('[records]\nredact_keys = "x"', "records.redact_keys: must be a list"),
@@ -122,6 +137,14 @@ def test_a_setting_that_is_wrong_is_named_with_what_it_must_be(file: Path, text:
 def test_settings_are_taken(file: Path) -> None:
     loaded = load(file, '[search]\nanswer_tokens = 5\n[records]\nredact_keys = ["pin"]\nfsync = true\n')
     assert (loaded.search.answer_tokens, loaded.records.redact_keys, loaded.records.fsync) == (5, ["pin"], True)
+
+
+@pytest.mark.parametrize(
+    "url", ["https://a.example/x", "http://localhost:8765/", "http://127.0.0.1:9", "http://[::1]/"]
+)
+def test_a_search_service_is_asked_in_secret_or_on_this_machine(file: Path, url: str) -> None:
+    loaded = load(file, f"[search]\ncloud_url = '{url}'\nsemantic_url = '{url}'\nsemantic_model = 'm'")
+    assert (loaded.search.cloud_url, loaded.search.semantic_url) == (url, url)
 
 
 # ---- one server

@@ -28,7 +28,19 @@ SERVER = {
     "tools": "Permissions by tool name. A tool set false is neither found nor callable.",
 }
 SEARCH = {
+    "optimization": "How searches rank tools. bm25: by their words, on this machine alone. semantic: by their words and"
+    " by what a sentence-embedding model finds near. cloud: as the service at cloud_url does. off: nothing is found."
+    " Where semantic or cloud cannot be had, words rank, and the answer and the record say why.",
     "answer_tokens": "What an answer of tool_discovery may take, in tokens, estimated.",
+    "semantic_model": "The folder of a model as sentence-transformers publishes them, with model.onnx or"
+    " onnx/model.onnx and tokenizer.json; it needs pip install 'mcpctl[semantic]'. A relative path begins beside"
+    " config.toml. With a semantic_url, the name of the model there.",
+    "semantic_url": "An embeddings endpoint of OpenAI's form, such as https://api.openai.com/v1: tools and queries are"
+    " sent to it. Its token is read from the variable MCPCTL_SEMANTIC_TOKEN.",
+    "semantic_timeout_s": "Seconds that a search may wait for embeddings.",
+    "cloud_url": "A search service: queries and the keys, names and descriptions of the tools are POSTed to it. Its"
+    " token is read from the variable MCPCTL_CLOUD_TOKEN.",
+    "cloud_timeout_s": "Seconds that it may take to answer.",
 }
 RECORDS = {
     "keep_sessions": "How many closed sessions are kept. Those last active longest ago go first; one that is going on"
@@ -59,6 +71,8 @@ headers = { Authorization = "Bearer ${ACME_TOKEN}" }
 
 [search]
 answer_tokens = 2000
+optimization = "semantic"
+semantic_model = "~/models/all-MiniLM-L6-v2"
 
 [records]
 keep_sessions = 100

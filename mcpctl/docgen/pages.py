@@ -15,6 +15,8 @@ ENVIRONMENT = {
     "MCPCTL_CONFIG": "The configuration file, where --config is not given.",
     "MCPCTL_DATA_DIR": "The data directory, where --data-dir is not given.",
     "MCPCTL_TOOLSET": "The toolset in force where --toolset is not given: a name, a path, or none.",
+    "MCPCTL_SEMANTIC_TOKEN": "The bearer token of the embeddings endpoint, semantic_url in the configuration.",
+    "MCPCTL_CLOUD_TOKEN": "The bearer token of the search service, cloud_url in the configuration.",
     "MCPCTL_DEBUG": "Set to anything: an internal error shows its traceback.",
     "NO_COLOR": "Set to anything: nothing is printed in colour. So does --no-color, or TERM=dumb.",
     "FORCE_COLOR": "Set to anything: tables are in colour even where stdout is no terminal.",
@@ -27,8 +29,8 @@ FILES = {
     "sessions/*.jsonl": "In the data directory: the journals, the truth of what is on record. See mcpctl-records(5).",
     f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, made anew when it is"
     " deleted.",
-    "state.db": "In the data directory: what the servers last listed, which toolset is equipped, and the key of the"
-    " hashes in redacted values.",
+    "state.db": "In the data directory: what the servers last listed, which toolset is equipped, the key of the"
+    " hashes in redacted values, and the embeddings of tools.",
     "toolsets/*.json": "In the data directory: toolsets that are in no repository.",
 }
 

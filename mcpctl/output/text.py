@@ -93,17 +93,17 @@ def explained(row: Row) -> Iterator[str]:
     """One tool that was found: its relevance, and what each word of the query added to it in which field."""
     yield f"{line_of(row['key'])}  {row['relevance']:.4f}"
     why = row["explanation"]
-    if why is None:
-        yield "  the provider does not say why"
-        return
     if why["pinned"]:
         yield f"  pinned: the query is its {why['pinned']}"
+    if why["said"]:
+        yield line_of(f"  said of it: {why['said']}")
     by_word: dict[str, list[str]] = {}
     for part in why["parts"]:
         by_word.setdefault(part["word"] or "", []).append(f"{part['field']} {part['score']:.4f}")
     for word, parts in by_word.items():
         yield line_of(f"  {word or '(all words)'}: {', '.join(parts)}")
-    yield f"  sum: {why['score']:.4f}"
+    if by_word:
+        yield f"  sum: {why['score']:.4f}"
     if why["unknown_words"]:
         yield line_of(f"  no tool has: {', '.join(why['unknown_words'])}")
 

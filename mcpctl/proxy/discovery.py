@@ -12,7 +12,7 @@ from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools
 from mcpctl.proxy.jsonrpc import Malformed
-from mcpctl.search import Explaining, Hit, Provider, Ranking, build, nearest
+from mcpctl.search import Build, Hit, Off, Provider, Ranking, nearest
 from mcpctl.store.recorder import tokens
 from mcpctl.toolsets.toolset import Toolset, searched
 
@@ -31,6 +31,10 @@ class Wanted:
     context: str | None = None
     limit: int = 10
     detail: str = "auto"
+
+    def ranked_by(self, provider: Provider) -> Ranking:
+        """What that provider finds."""
+        return provider.search(self.queries, context=self.context, limit=self.limit)
 
 
 @dataclass(frozen=True)
@@ -73,51 +77,59 @@ def wanted(arguments: Mapping[str, bytes]) -> Wanted:
 class Discovery:
     """Answers searches over a catalog, its index built once per change of the catalog."""
 
-    def __init__(self, catalog: Catalog, *, split: bool = False) -> None:
+    def __init__(self, catalog: Catalog, build: Build, *, split: bool = False) -> None:
         self._catalog = catalog
+        self._build = build
         self._split = split
         self._built_for: tuple[dict[str, int], Toolset | None] | None = None
         self._provider: Provider | None = None
         self._tools: dict[str, Tool] = {}
 
-    def answer(self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None = None) -> Answer:
-        """The whole answer, of the tools of `toolset` where there is one.
+    def provider(self, toolset: Toolset | None = None) -> Provider:
+        """What ranks the tools that there are now, those of `toolset` where there is one."""
+        self._catalog.toolset = toolset
+        state = (self._catalog.generations(), toolset)
+        if self._provider is None or state != self._built_for:
+            visible = self._catalog.visible()
+            self._tools = {tool.key: tool for tool in visible}
+            self._provider = self._build(visible, searched(visible), None)
+            self._built_for = state
+        return self._provider
+
+    def answer(
+        self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], toolset: Toolset | None = None
+    ) -> Answer:
+        """The whole answer of a search that was ranked so, of the tools of `toolset` where there is one.
 
         `missing` says, per server without any known tools, why it has none.
         """
-        self._catalog.toolset = toolset
-        provider = self._up_to_date()
-        ranking = provider.search(asked.queries, context=asked.context, limit=asked.limit)
-        tools = [self._tools[hit.key] for hit in ranking.hits]
-        entries = [_entry(tool, hit, self._split) for tool, hit in zip(tools, ranking.hits, strict=True)]
+        self.provider(toolset)
+        hits = [hit for hit in ranking.hits if hit.key in self._tools]  # a tool may have gone meanwhile
+        tools = [self._tools[hit.key] for hit in hits]
+        entries = [_entry(tool, hit, self._split) for tool, hit in zip(tools, hits, strict=True)]
         # What the notice takes is not there for results, the sentence that some did not fit included.
         longest = {"results": [], "notice": self._notice(asked, ranking, missing, left_out=len(entries))}
         budget = self._catalog.config.search.answer_tokens - _size(longest)
         if asked.detail == "full":
             results = [_in_full(entry, tool) for entry, tool in zip(entries, tools, strict=True)]
-            _add_explanations(results, provider, asked, ranking.hits)
+            _add_explanations(results, ranking, hits)
         elif asked.detail == "names":
             results = _names(entries, tools, budget)
         else:
             results = _within(entries, tools, budget)
         notice = self._notice(asked, ranking, missing, left_out=len(entries) - len(results))
         content = {"results": results} | ({"notice": notice} if notice else {})
-        return Answer(msgspec.json.encode(content), ranking.hits[: len(results)], ranking.provider, ranking.fallback)
-
-    def _up_to_date(self) -> Provider:
-        state = (self._catalog.generations(), self._catalog.toolset)
-        if self._provider is None or state != self._built_for:
-            visible = self._catalog.visible()
-            self._tools = {tool.key: tool for tool in visible}
-            self._provider = build(visible, searched(visible))
-            self._built_for = state
-        return self._provider
+        return Answer(msgspec.json.encode(content), tuple(hits[: len(results)]), ranking.provider, ranking.fallback)
 
     def _notice(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], left_out: int) -> str:
-        said = []
+        said = [ranking.notice] if ranking.notice else []
+        if ranking.fallback:
+            said.append(f"Ranked by {ranking.provider}, since another search could not be had: {ranking.fallback}.")
         servers = ", ".join(list(self._catalog.config.enabled)[:50])
         if not self._catalog.config.enabled:
             said.append("No server is configured. The user can add one with: mcpctl servers add NAME -- COMMAND.")
+        elif not ranking.hits and ranking.provider == Off.name:
+            return " ".join(said)  # what else could be said is of searching
         elif not ranking.hits and self._tools:
             said.append(f"No tool matches.{self._nearest(asked)}")
             said.append(f"Servers: {servers}. Say what the tool should do, in other words.")
@@ -198,12 +210,11 @@ def _in_full(entry: dict[str, Any], tool: Tool) -> dict[str, Any]:
     return {**entry, **schemas}
 
 
-def _add_explanations(
-    results: Sequence[dict[str, Any]], provider: Provider, asked: Wanted, hits: Sequence[Hit]
-) -> None:
-    if isinstance(provider, Explaining):
-        for entry, why in zip(results, provider.explain(asked.queries, hits, asked.context), strict=True):
-            entry["explanation"] = why.short
+def _add_explanations(results: Sequence[dict[str, Any]], ranking: Ranking, hits: Sequence[Hit]) -> None:
+    reasons = {why.key: why.short for why in ranking.explain(hits)}
+    for entry in results:
+        if why := reasons.get(entry["toolKey"]):
+            entry["explanation"] = why
 
 
 def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:

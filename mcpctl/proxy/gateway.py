@@ -19,6 +19,7 @@ from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.upstreams import Upstream
+from mcpctl.search import Provider, Ranking, builder
 from mcpctl.store import index, retention, state
 from mcpctl.store.recorder import Recorder
 from mcpctl.toolsets.in_force import InForce
@@ -63,6 +64,7 @@ class Gateway:
         """Sends a line to the client, where there is one."""
         self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions, self.look_at_toolset)
         self._searching = ThreadPoolExecutor(1, "search")
+        self._asking = ThreadPoolExecutor(8, "ask")
         self._indexing = ThreadPoolExecutor(1, "index")
         self._discovery: Discovery | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -89,7 +91,18 @@ class Gateway:
         missing = {name: self._why_unlisted(name) for name in self._catalog.unlisted()}
         problems = dict.fromkeys(self.config.problems, "cannot be used: its configuration is wrong")
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._searching, self._search, asked, missing | problems, toolset)
+
+        async def searched(ranking: Ranking | None) -> Answer | Provider:
+            return await loop.run_in_executor(
+                self._searching, self._search, asked, missing | problems, toolset, ranking
+            )
+
+        found = await searched(None)
+        if not isinstance(found, Answer):
+            # Whom it has to ask must not hold up those who search besides, or list their tools.
+            found = await searched(await loop.run_in_executor(self._asking, asked.ranked_by, found))
+        assert isinstance(found, Answer)
+        return found
 
     async def annotate(self, arguments: bytes) -> bytes:
         """The answer to a model that adds notes; raises `McpctlError` where it may not."""
@@ -103,10 +116,19 @@ class Gateway:
         # Aside: the lock of the file may be held.
         return await asyncio.to_thread(annotate.add, place, subject, notes, toolset.name)
 
-    def _search(self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None) -> Answer:
+    def _search(
+        self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None, ranking: Ranking | None
+    ) -> Answer | Provider:
+        """The answer; without a ranking, of a provider that waits for others, that provider."""
         if self._discovery is None:
-            self._discovery = Discovery(Catalog(self.config, state.opened(self._paths, create=True)), split=self._split)
-        return self._discovery.answer(asked, missing, toolset)
+            catalog = Catalog(self.config, state.opened(self._paths, create=True))
+            self._discovery = Discovery(catalog, builder(self.config, self._paths), split=self._split)
+        if ranking is None:
+            provider = self._discovery.provider(toolset)
+            if provider.waits:
+                return provider
+            ranking = asked.ranked_by(provider)
+        return self._discovery.answer(asked, ranking, missing, toolset)
 
     def _why_unlisted(self, name: str) -> str:
         upstream = self.upstreams[name]
@@ -145,7 +167,7 @@ class Gateway:
 
     def _make_search_ready(self, toolset: Toolset | None) -> None:
         try:
-            self._search(Wanted(("",)), {}, toolset)
+            self._search(Wanted(("",)), {}, toolset, None)
         except (Unusable, sqlite3.Error) as error:
             warn(f"the catalog cannot be read: {error}")
 

@@ -1,12 +1,14 @@
-"""Ranking tools for a query: the answer's types and the default provider."""
+"""Ranking tools for a query: the answer's types, and the providers."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 from mcpctl.catalog.near import nearest as nearest
-from mcpctl.models import Tool
+from mcpctl.config import Config
+from mcpctl.models import Progress, Tool
+from mcpctl.paths import Paths
 
 
 @dataclass(frozen=True)
@@ -18,23 +20,9 @@ class Hit:
     """0 to 1 in four digits, comparable between queries; 1.0 is a tool that the query names."""
 
 
-@dataclass(frozen=True)
-class Ranking:
-    """The tools found, best first, and what to say about them."""
-
-    hits: tuple[Hit, ...]
-    provider: str
-    """The provider that ranked them."""
-    fallback: str | None
-    """Why another provider than the configured one ranked them."""
-    unknown_words: tuple[str, ...]
-    """Query words that no tool has, nor any word like them."""
-    weak: bool
-    """No hit is a good match."""
-
-
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
+EMBEDDING_PART = "embedding"
 
 
 @dataclass(frozen=True)
@@ -44,7 +32,8 @@ class Part:
     word: str
     """As the query has it; empty for what no single word adds."""
     field: str
-    """A field's name, `meaning` (words that keep the same company) or `context`."""
+    """A field's name, `meaning` (words that keep the same company), `embedding` (what a language model finds near) or
+    `context`."""
     score: float
 
 
@@ -59,6 +48,8 @@ class Explanation:
     parts: tuple[Part, ...]
     pinned: str | None
     """How the query names the tool, in words; its relevance is then 1.0, whatever the parts add up to."""
+    said: str = ""
+    """What a search service says of it, in place of parts."""
 
     @property
     def score(self) -> float:
@@ -76,12 +67,37 @@ class Explanation:
     @property
     def short(self) -> str:
         """The explanation in one line: the words that counted, each with the fields that have it, and what else did."""
+        if self.said:
+            return self.said
         said = [f"the query is its {self.pinned}"] if self.pinned else []
         words = self.by_word()
         rest = words.pop("", {})
         said += [f"'{word}' in {', '.join(fields)}: {sum(fields.values()):.2f}" for word, fields in words.items()][:8]
         said += [f"{field}: {score:.2f}" for field, score in rest.items()]
         return "; ".join(said)
+
+
+def _unexplained(_: Sequence[Hit]) -> list[Explanation]:
+    return []
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The tools found, best first, and what to say about them."""
+
+    hits: tuple[Hit, ...]
+    provider: str
+    """The provider that ranked them."""
+    fallback: str | None
+    """Why another provider than the configured one ranked them."""
+    unknown_words: tuple[str, ...]
+    """Query words that no tool has, nor any word like them."""
+    weak: bool
+    """No hit is a good match."""
+    notice: str = ""
+    """What else there is to say, in sentences."""
+    explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
+    """Why each of the hits has its relevance."""
 
 
 class Provider(Protocol):
@@ -91,27 +107,59 @@ class Provider(Protocol):
     def name(self) -> str:
         """What records and answers call it."""
 
+    @property
+    def waits(self) -> bool:
+        """Whether a search asks others, which may take seconds; many may then be made at once."""
+
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""
 
 
-@runtime_checkable
-class Explaining(Protocol):
-    """A provider that can tell why."""
-
-    def explain(self, queries: Sequence[str], hits: Sequence[Hit], context: str | None = None) -> list[Explanation]:
-        """The explanation of each of the hits of that search."""
+class Unavailable(Exception):
+    """A provider cannot rank now; why, in words that follow its name and a colon."""
 
 
-PROVIDERS = ("bm25",)
-"""The names of those that `build` makes."""
+Build = Callable[[Sequence[Tool], Mapping[str, str] | None, Path | None], Provider]
+"""Makes a provider over these tools. Notes, by key, are searched with what they are about; a path is a file for the
+index of words, so that a process that searches once need not build it."""
 
 
 def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> Provider:
-    """The default provider over these tools; `notes`, by key, are searched with what they are about.
-
-    `kept` is a file for the index, so that a process that searches once need not build it.
-    """
+    """The default provider over these tools."""
     from mcpctl.search.bm25 import Bm25
 
     return Bm25(tools, notes, kept)
+
+
+def builder(config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None) -> Build:
+    """What makes the provider of that name, or else the one that is configured, again for each catalog.
+
+    With `on_progress` a search waits until everything that it needs is made; without, it is ranked by words meanwhile.
+    """
+    name = provider or config.optimization
+    if name == "semantic":
+        from mcpctl.search.semantic import semantic_builder
+
+        return semantic_builder(config, paths, on_progress)
+    if name == "cloud":
+        from mcpctl.search.cloud import cloud_builder
+
+        return cloud_builder(config)
+    if name == "off":
+        return lambda tools, notes, kept: Off(config.project)
+    return build
+
+
+@dataclass(frozen=True)
+class Off:
+    """The provider that finds nothing."""
+
+    project: str | None
+    name = "off"
+    waits = False
+
+    def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
+        """No tool, and a notice that says why."""
+        where = f"[projects.{self.project}]" if self.project else "[search]"
+        notice = f'Search is turned off by the user\'s configuration ({where} optimization = "off").'
+        return Ranking((), self.name, None, (), weak=False, notice=notice)

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.models import Tool
-from mcpctl.search import CONTEXT_PART, MEANING_PART, Explanation, Hit, Part, Ranking
+from mcpctl.search import CONTEXT_PART, EMBEDDING_PART, MEANING_PART, Explanation, Hit, Part, Ranking
 from mcpctl.search import kept as on_disk
 from mcpctl.search.engine import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.fields import FIELDS, texts
@@ -27,8 +27,14 @@ WORTH_KEEPING = 100
 """Tools of which an index is kept on disk: fewer are indexed in the time that reading takes."""
 MEANING = 0.5
 """What the latent score counts beside BM25, each by its largest."""
+NEAR = 0.8
+"""What it counts that a language model finds a tool near, beside all of the above. Both are on one scale, which makes
+their sum one too; .5 to 1 did about as well."""
 CONTEXT = 0.2
 """What a context adds at most. It helped where it was of the task, and did not hurt where it was of another."""
+
+Near = Callable[[str], Scores]
+"""How near each tool is to a text, from 0 to 1, in the order of their keys."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,8 @@ class _Answer:
     relevance: Scores
     scale: float
     """What a unit of BM25 is in it."""
-    meaning: Scores
-    """What the latent score adds, of it."""
+    added: Mapping[str, Scores]
+    """What is added to BM25, of it, each under the name of its part."""
 
     @property
     def best(self) -> float:
@@ -52,6 +58,7 @@ class Bm25:
     threads."""
 
     name = "bm25"
+    waits = False
 
     def __init__(self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> None:
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
@@ -64,39 +71,47 @@ class Bm25:
         self._engine, self._latent = self._built() if kept is None else self._kept(kept)
         self._reader = Reader(self._engine)
 
-    def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """The best `limit` tools for any of the queries; the context only reorders them."""
-        queries = queries[:MAX_QUERIES]
-        answers = [self._answer(self._reader.read(query)) for query in queries]
-        relevance = self._fused(answers)
-        if context:
-            relevance = relevance * (1 + CONTEXT * self._nearness(context))
-        pinned = self._pins.find(queries)
-        return Ranking(
-            hits=tuple(self._best(relevance, list(pinned), limit)),
-            provider=self.name,
-            fallback=None,
-            unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
-            weak=not pinned and bool(np.max(relevance, initial=0.0) < WEAK),
-        )
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What is ranked, in the order of the keys."""
+        return self._tools
 
-    def explain(self, queries: Sequence[str], hits: Sequence[Hit], context: str | None = None) -> list[Explanation]:
-        """Why each hit has its relevance: every part of it, by word and field."""
+    def search(
+        self, queries: Sequence[str], *, context: str | None = None, limit: int = 10, near: Near | None = None
+    ) -> Ranking:
+        """The best `limit` tools for any of the queries; the context only reorders them. `near` counts too."""
         queries = queries[:MAX_QUERIES]
-        answers = [self._answer(self._reader.read(query)) for query in queries]
+        answers = [self._answer(query, near) for query in queries]
         lifts = _lifts(answers)
-        nearness = self._nearness(context) if context else np.zeros(len(self._keys))
-        pinned = self._pins.find(queries)
-        explained = []
-        for hit in hits:
+        relevance = np.zeros(len(self._keys))
+        for lift, answer in zip(lifts, answers, strict=True):
+            np.maximum(relevance, lift * answer.relevance, out=relevance)
+        nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else np.zeros(len(self._keys))
+        relevance *= 1 + CONTEXT * nearness
+        pinned = self.named(queries)
+
+        def explained(hit: Hit) -> Explanation:
             number = self._numbers[hit.key]
             lifted = [lift * float(answer.relevance[number]) for lift, answer in zip(lifts, answers, strict=True)]
             best = max(range(len(answers)), key=lifted.__getitem__)
             parts = list(self._parts(number, answers[best], lifts[best]))
-            if near := float(nearness[number]):
-                parts.append(Part("", CONTEXT_PART, CONTEXT * near * sum(part.score for part in parts)))
-            explained.append(Explanation(hit.key, hit.relevance, queries[best], tuple(parts), pinned.get(number)))
-        return explained
+            if nearness[number]:
+                share = CONTEXT * float(nearness[number])
+                parts.append(Part("", CONTEXT_PART, share * sum(part.score for part in parts)))
+            return Explanation(hit.key, hit.relevance, queries[best], tuple(parts), pinned.get(hit.key))
+
+        return Ranking(
+            hits=tuple(self._best(relevance, [self._numbers[key] for key in pinned], limit)),
+            provider=self.name,
+            fallback=None,
+            unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
+            weak=not pinned and bool(np.max(relevance, initial=0.0) < WEAK),
+            explain=lambda hits: list(map(explained, hits)),
+        )
+
+    def named(self, queries: Sequence[str]) -> dict[str, str]:
+        """The keys of the tools that any of the queries names, each with how, in words."""
+        return {self._keys[number]: how for number, how in self._pins.find(queries).items()}
 
     def _kept(self, path: Path) -> on_disk.Index:
         """The index kept there, if it is that of these tools; else a new one, which is then kept."""
@@ -117,16 +132,21 @@ class Bm25:
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
 
-    def _answer(self, query: Query) -> _Answer:
+    def _answer(self, text: str, near: Near | None) -> _Answer:
+        query = self._reader.read(text)
         words_score = self._engine.get_scores(query.terms)
         most = float(np.max(words_score, initial=0.0))
         # A score on one scale for all queries: over (k1 + 1) · sqrt(what the rarest word counts · what the query's do).
         # The share of right first hits was found to rise evenly with it: a third at .3, two of three at .5, nine of
         # ten from .7.
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        scale = 1 / (ceiling or 1.0) / (1 + MEANING if self._latent else 1.0)
+        scale = 1 / (ceiling or 1.0) / (1 + MEANING if self._latent else 1.0) / (1 + NEAR if near else 1.0)
         meaning = self._meaning(query, words_score) * (MEANING * most * scale)
-        return _Answer(query, words_score * scale + meaning, scale, meaning)
+        relevance = words_score * scale + meaning
+        if near is None:
+            return _Answer(query, relevance, scale, {MEANING_PART: meaning})
+        embedding = near(text) * (NEAR / (1 + NEAR))
+        return _Answer(query, relevance + embedding, scale, {MEANING_PART: meaning, EMBEDDING_PART: embedding})
 
     def _meaning(self, query: Query, words_score: Scores) -> Scores:
         """The latent score by its largest, of tools that share a word with the query: of others it is mostly noise."""
@@ -140,17 +160,6 @@ class Bm25:
         found = self._latent.scores(numbers, [self._engine.idf[term] for term in stems])
         most = float(np.max(found, initial=0.0))
         return np.where(words_score > 0, found / (most or 1.0), 0.0)
-
-    def _fused(self, answers: Sequence[_Answer]) -> Scores:
-        """Each tool's best relevance in any of the queries."""
-        relevance = np.zeros(len(self._keys))
-        for lift, answer in zip(_lifts(answers), answers, strict=True):
-            np.maximum(relevance, lift * answer.relevance, out=relevance)
-        return relevance
-
-    def _nearness(self, context: str) -> Scores:
-        """From 0 to 1, how relevant each tool would be to the context."""
-        return np.minimum(self._answer(self._reader.read(context)).relevance, 1.0)
 
     def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
         if limit <= 0:
@@ -178,8 +187,9 @@ class Bm25:
             for field, share in zip(FIELDS, shares, strict=True):
                 added[word, field.name] += share * saturated * unit
         yield from (Part(word, field, score) for (word, field), score in added.items() if score)
-        if meaning := float(answer.meaning[number]):
-            yield Part("", MEANING_PART, meaning * lift)
+        yield from (
+            Part("", name, lift * float(scores[number])) for name, scores in answer.added.items() if scores[number]
+        )
 
     def _counts(self, number: int) -> Mapping[str, list[int]]:
         """How often each term is in each field of a tool."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+from mcpctl.errors import UpstreamFailed
 from mcpctl.models import Progress, unseen
 from mcpctl.search import Provider
 
@@ -65,13 +66,17 @@ class Measured:
 
 
 def measure(provider: Provider, labels: Sequence[Label], on_progress: Progress = unseen) -> Measured:
-    """Ask a provider every query."""
+    """Ask a provider every query; raises `UpstreamFailed` where another has to answer in its place."""
     ranks, seconds = [], []
     for done, label in enumerate(labels):
         on_progress(done, len(labels))
         started = time.perf_counter()
         ranking = provider.search(label.queries, context=label.context, limit=DEPTH)
         seconds.append(time.perf_counter() - started)
+        if ranking.fallback:
+            raise UpstreamFailed(
+                f"cannot measure {ranking.fallback}", "see [search] in mcpctl-config(5)", "provider_unavailable"
+            )
         ranks.append(places([hit.key for hit in ranking.hits], label))
     on_progress(len(labels), len(labels))
     return Measured(provider.name, labels, ranks, seconds)

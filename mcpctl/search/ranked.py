@@ -8,7 +8,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
 from mcpctl.models import Found, Row, Tool, Usage
-from mcpctl.search import Explaining, Explanation, Hit, Provider, Ranking, build, nearest
+from mcpctl.search import Build, Explanation, Ranking, nearest
 from mcpctl.toolsets.toolset import searched
 
 
@@ -17,34 +17,38 @@ def found(
     queries: Sequence[str],
     wanted: rows.Wanted,
     used: Usage | None,
+    build: Build,
     *,
     explained: bool = False,
     kept: Path | None = None,
 ) -> Found:
     """The tools that match any of the queries, best first; filters leave out, and never change a relevance.
 
-    Without `used` their rows lack the fields of usage. `explained`, each says why it has its relevance.
-    `kept` is a file for the index.
+    `build` makes the provider, and `kept` is a file for its index. Without `used` their rows lack the fields of usage.
+    `explained`, each says why it has its relevance.
     """
     if wanted.server is not None:
         catalog.config.server(wanted.server)
     tools = {tool.key: tool for tool in catalog.visible()}
-    provider = build(list(tools.values()), searched(tools.values()), kept)
-    ranking = provider.search(queries, limit=len(tools) or 1)
+    ranking = build(list(tools.values()), searched(tools.values()), kept).search(queries, limit=len(tools) or 1)
     _say(queries, ranking, tools)
     hits = [hit for hit in ranking.hits if wanted.met_by(tools[hit.key])]
 
     def window(limit: int | None, offset: int) -> Iterator[Row]:
         shown = hits[offset : None if limit is None else offset + limit]
-        reasons = _explained(provider, queries, shown, ranking) if explained else {}
+        reasons = {why.key: _as_row(why, ranking) for why in ranking.explain(shown)} if explained else {}
         for hit in shown:
-            reason = {"explanation": reasons.get(hit.key)} if explained else {}
+            reason = {"explanation": reasons[hit.key]} if explained else {}
             yield {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, used), **reason}
 
     return Found(lambda: len(hits), window, filtered=catalog.toolset is not None)
 
 
 def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -> None:
+    if ranking.notice:
+        warn(ranking.notice.rstrip("."))
+    if ranking.fallback:
+        warn(f"ranked by {ranking.provider}; {ranking.fallback}")
     if ranking.unknown_words and tools:
         warn(f"no tool has these words: {', '.join(ranking.unknown_words)}")
     if not ranking.weak or not tools:
@@ -57,13 +61,6 @@ def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) ->
         warn(f"no tool matches{names}")
 
 
-def _explained(
-    provider: Provider, queries: Sequence[str], hits: Sequence[Hit], ranking: Ranking
-) -> Mapping[str, Mapping[str, Any]]:
-    found = provider.explain(queries, hits) if isinstance(provider, Explaining) else []
-    return {why.key: _as_row(why, ranking) for why in found}
-
-
 def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
     parts = [{"word": part.word or None, "field": part.field, "score": part.score} for part in why.parts]
     return {
@@ -71,5 +68,6 @@ def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
         "score": why.score,
         "pinned": why.pinned,
         "parts": parts,
+        "said": why.said or None,
         "unknown_words": list(ranking.unknown_words),
     }

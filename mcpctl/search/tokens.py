@@ -101,3 +101,8 @@ def _mended(base: str) -> str:
     if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
         return base[:-1]
     return base + "e" if re.fullmatch("[^aeiou][aeiouy][^aeiouwxy]", base) else base
+
+
+def sendable(text: str) -> str:
+    """The beginning of a text, as much as is searched of one, with `?` for halves of characters."""
+    return text[:MAX_TEXT].encode("utf-8", "replace").decode()

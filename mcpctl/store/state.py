@@ -26,6 +26,10 @@ STEPS = (
         "CREATE TABLE eras (server TEXT NOT NULL, fingerprint TEXT NOT NULL, modern INTEGER NOT NULL,"
         " PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
     ),
+    (
+        "vectors",
+        "CREATE TABLE vectors (model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (model, text))",
+    ),
 )
 """Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
 

@@ -19,6 +19,7 @@ class _Ranked:
     """Documents by score, those above 0."""
 
     name = ""
+    waits = False
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         self.tools = tools

@@ -14,8 +14,8 @@ LARGE = [*CATALOG, *(tool(f"s{n}:do_{word}", f"Does {word} with care", how={}) f
 
 
 def explained(tools: list[Tool], *queries: str, context: str | None = None) -> list[Explanation]:
-    provider = Bm25(tools)
-    return provider.explain(queries, provider.search(queries, context=context).hits, context)
+    ranking = Bm25(tools).search(queries, context=context)
+    return ranking.explain(ranking.hits)
 
 
 @given(catalogs, st.lists(prose, min_size=1, max_size=3), prose)

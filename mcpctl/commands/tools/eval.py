@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
 Queries = Annotated[
@@ -16,8 +17,13 @@ CatalogFile = Annotated[
     typer.Option("--catalog", metavar="FILE", help="Search these tools, one JSON object a line.", show_default=False),
 ]
 Providers = Annotated[
-    list[str] | None, typer.Option("--provider", metavar="P", help="Measure this one: bm25.", show_default=False)
-]
+    list[str] | None,
+    typer.Option(
+        "--provider", metavar="P", show_default=False,
+        help="Measure this one: bm25, semantic, cloud or off. May be repeated.",
+        autocompletion=complete.choices("bm25", "semantic", "cloud", "off"),
+    ),
+]  # fmt: skip
 Baseline = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Fail when worse than what --json printed there.", show_default=False),
@@ -50,6 +56,8 @@ def eval(
     --from-records takes the searches on record that were followed, in their session, by a call of a tool they found;
     what a search missed is not on record, so that these measure the order alone.
 
+    What is measured is what the configuration names, or each --provider. One that falls back is an error here.
+
     Measured are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first right
     tool, and how long a search takes. The _ci columns are 95 % bootstrap intervals.
 
@@ -61,6 +69,7 @@ def eval(
       mcpctl tools eval --queries queries.jsonl
       mcpctl tools eval --queries queries.jsonl --json > baseline.json
       mcpctl tools eval --queries queries.jsonl --baseline baseline.json --fail-under recall@5=0.8
+      mcpctl tools eval --queries queries.jsonl --provider bm25 --provider semantic
       mcpctl tools eval --from-records
     """
     from mcpctl import output

@@ -9,11 +9,12 @@ from typing import Any
 from mcpctl import output
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
+from mcpctl.config import OPTIMIZATIONS, load
 from mcpctl.errors import NotFound, Problems, Unusable, WrongUsage, warn
 from mcpctl.models import Found, Tool
 from mcpctl.output import Columns
 from mcpctl.paths import Paths
-from mcpctl.search import PROVIDERS, build, evaluate, labels
+from mcpctl.search import builder, evaluate, labels
 from mcpctl.search.evaluate import METRICS, Label, Measured
 
 
@@ -82,15 +83,19 @@ class Source:
 
 
 def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
-    """How each provider did, the default one if none is named."""
+    """How each provider did, the configured one if none is named."""
     for name in providers:
-        opt.one_of("provider", name, PROVIDERS)
+        opt.one_of("provider", name, OPTIMIZATIONS)
     tools = source.tools()
     found = source.labels(tools)
+    config = load(source.paths.config)
     results = []
-    for _ in dict.fromkeys(providers or PROVIDERS[:1]):
+    for name in dict.fromkeys(providers or [config.optimization]):
+        with output.progress("embedding", "tools") as on_progress:
+            provider = builder(config, source.paths, name, on_progress)(tools, None, None)
+            provider.search([""])  # so that the first query does not wait for what all need
         with output.progress("searching", "queries") as on_progress:
-            results.append(evaluate.measure(build(tools), found, on_progress))
+            results.append(evaluate.measure(provider, found, on_progress))
     return results
 
 

@@ -30,11 +30,13 @@ def search(
 ) -> None:
     """Rank the tools against a few words, in the order that tool_discovery gives.
 
+    What ranks them is what the configuration says: see optimization in mcpctl-config(5).
+
     With a toolset in force, only its tools are found, by its notes too. A hint with * is its override.
 
     --explain shows what each word of the query adds in each field: their sum is the relevance (from .9 on it is bent
     to stay below 1, which a tool has that the query names). Under "meaning" stands what words add that keep the same
-    company as those of the query.
+    company as those of the query, under "embedding" what a language model finds near.
 
     \b
     Examples:
@@ -45,13 +47,17 @@ def search(
     from mcpctl import output
     from mcpctl.catalog import rows
     from mcpctl.commands.tools import columns
-    from mcpctl.search import ranked
+    from mcpctl.search import builder, ranked
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
     with rows.catalog(paths, toolset) as catalog:
-        found = ranked.found(catalog, [" ".join(query)], wanted, used, explained=explain, kept=paths.search_index)
+        with output.progress("embedding", "tools") as on_progress:
+            build = builder(catalog.config, paths, on_progress=on_progress)
+            found = ranked.found(
+                catalog, [" ".join(query)], wanted, used, build, explained=explain, kept=paths.search_index
+            )
         columns.write_found(found, asked, explained=explain)
         columns.footnote(catalog)

@@ -11,6 +11,7 @@ from mcpctl.paths import Paths
 from tests.configured import demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call, raw, searched, session
+from tests.servers import service
 
 GOOD = {"query": "weather forecast for a city", "expect": [["weather:get_forecast"]]}
 LOST = {"query": "delete a note", "expect": [["weather:no_such_tool"]], "mode": "all"}
@@ -146,3 +147,24 @@ def test_options_that_cannot_be_used_are_refused(
     mcpctl: Mcpctl, good: str, options: tuple[str, ...], code: int
 ) -> None:
     assert mcpctl("tools", "eval", *(good if option == "Q" else option for option in options)).code == code
+
+
+def test_providers_are_measured_side_by_side_and_the_configured_one_if_none_is_named(
+    mcpctl: Mcpctl, tmp_path: Path, paths: Paths, good: str
+) -> None:
+    hurricane = {"query": "hurricane", "expect": [["weather:get_forecast", "weather:set_alert"]]}
+    queries = lines(tmp_path, "meant.jsonl", [hurricane])
+    with service.running(service.embeddings) as endpoint:
+        settings = {"optimization": "semantic", "semantic_url": endpoint.url, "semantic_model": "m"}
+        demo_tools(paths, search=settings)
+        alone = mcpctl("tools", "eval", "--queries", queries, "--json").json
+        named = ("--provider", "bm25", "--provider", "semantic", "--provider", "off", "--provider", "bm25")
+        rows = mcpctl("tools", "eval", "--queries", queries, *named, "--json").json
+    assert [(row["provider"], row["recall@1"]) for row in alone] == [("semantic", 1)]
+    assert [(row["provider"], row["recall@1"]) for row in rows] == [("bm25", 0), ("semantic", 1), ("off", 0)]
+
+
+def test_one_that_falls_back_is_not_measured(mcpctl: Mcpctl, good: str) -> None:
+    ran = mcpctl("tools", "eval", "--queries", good, "--provider", "cloud", "--json")
+    assert (ran.code, ran.out, ran.error["code"]) == (4, "", "provider_unavailable")
+    assert "cannot measure cloud: [search] has no cloud_url" in ran.error["message"]

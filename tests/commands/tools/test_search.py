@@ -4,6 +4,7 @@ from mcpctl.paths import Paths
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import at, call, session
+from tests.servers import service
 
 
 def test_the_best_match_is_first_and_relevance_never_rises(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -112,3 +113,34 @@ def test_what_nothing_matches_is_told_with_the_nearest_names(mcpctl: Mcpctl, pat
     ran = mcpctl("tools", "search", "4orecast")
     assert ran.out == ""
     assert "nearest names: weather:get_forecast" in ran.err
+
+
+def test_a_search_service_ranks_where_it_is_configured_and_words_where_it_fails(mcpctl: Mcpctl, paths: Paths) -> None:
+    found = {"toolKey": "notes:add_note", "relevance": 0.5, "explanation": "it \x1b[31mwrites"}
+    search = ("tools", "search", "delete a note", "--explain")
+    with service.running(lambda asked: {"results": [found]}) as cloud:
+        demo_tools(paths, search={"optimization": "cloud", "cloud_url": cloud.url})
+        ran = mcpctl(*search)
+        row = mcpctl(*search, "--json").json[0]
+        cloud.answer = lambda asked: (500, {}, b"")
+        failed = mcpctl(*search, "--json")
+    assert ran.out == "notes:add_note  0.5000\n  said of it: it \ufffd[31mwrites\n"
+    assert (row["explanation"]["said"], row["explanation"]["parts"]) == ("it \x1b[31mwrites", [])
+    assert failed.json[0]["key"] == "notes:delete_note"
+    assert "ranked by bm25; cloud: HTTP 500 Internal Server Error" in failed.err
+
+
+def test_a_model_ranks_where_it_is_configured(mcpctl: Mcpctl, paths: Paths) -> None:
+    with service.running(service.embeddings) as endpoint:
+        settings = {"optimization": "semantic", "semantic_url": endpoint.url, "semantic_model": "m"}
+        demo_tools(paths, search=settings)
+        ran = mcpctl("tools", "search", "hurricane", "--explain", "--json")
+    assert ran.json[0]["key"].startswith("weather:")
+    assert {part["field"] for part in ran.json[0]["explanation"]["parts"]} == {"embedding"}
+
+
+def test_search_that_is_off_finds_nothing_and_says_why(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, search={"optimization": "off"})
+    ran = mcpctl("tools", "search", "set_alert", "--json")
+    assert (ran.code, ran.json) == (0, [])
+    assert "Search is turned off by the user's configuration" in ran.err

@@ -3,3 +3,4 @@ CREATE TABLE eras (server TEXT NOT NULL, fingerprint TEXT NOT NULL, modern INTEG
 CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE steps (name TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE tools (server TEXT NOT NULL, fingerprint TEXT NOT NULL, position INTEGER NOT NULL, name TEXT NOT NULL, definition TEXT NOT NULL, PRIMARY KEY (server, fingerprint, position)) WITHOUT ROWID;
+CREATE TABLE vectors (model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (model, text));

@@ -1,0 +1,203 @@
+"""Vectors of texts: made once by a model, kept in `state.db` by the hash of their text."""
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import sha256
+from threading import Event, Lock, Thread
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mcpctl.errors import McpctlError
+from mcpctl.models import Progress
+from mcpctl.paths import Paths
+from mcpctl.search import Unavailable
+from mcpctl.search.tokens import sendable
+from mcpctl.store import state
+
+Matrix = NDArray[np.float32]
+"""A row for each text, of length 1, or 0 for an empty text."""
+
+_AT_ONCE = 64
+_KEPT = 20_000
+"""Vectors kept, or twice those of a catalog that has more; the oldest go."""
+_KEPT_QUERIES = 256
+_BATCH_S = 60.0
+
+
+class Model(Protocol):
+    """What makes vectors."""
+
+    @property
+    def name(self) -> str:
+        """What tells its vectors from those of other models."""
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
+        """The vectors of texts, none of them empty; raises `Unavailable`."""
+
+
+class Embeddings:
+    """The vectors of tools and of queries, for all catalogs of a process. Safe to share between threads."""
+
+    def __init__(
+        self, model: Callable[[], Model], paths: Paths, seconds: float, on_progress: Progress | None = None
+    ) -> None:
+        self._load = model
+        self._loaded: Model | None = None
+        self._loading = Lock()
+        self._paths = paths
+        self._seconds = seconds
+        self._on_progress = on_progress
+        self._starting = Lock()
+        self._making: _Making | None = None
+        self._remembering = Lock()
+        self._queries: dict[str, NDArray[np.float32]] = {}
+
+    def begin(self, texts: Sequence[str]) -> "_Making":
+        """See to it that the vectors of these tools are made, in a thread of its own."""
+        with self._starting:
+            making = self._making
+            if making is None or making.failure or making.texts != texts:
+                self._making = making = _Making(texts, self._model, self._paths, after=making)
+                making.start()
+            return making
+
+    def of_tools(self, texts: Sequence[str]) -> Matrix:
+        """The vectors of tools; raises `Unavailable` where they cannot be made, or not soon."""
+        making = self.begin(texts)
+        if self._on_progress is None:
+            making.ended.wait(self._seconds)
+        else:
+            while not making.ended.wait(0.1):
+                self._on_progress(making.done, len(texts))
+            self._on_progress(len(texts), len(texts))
+        if making.failure:
+            raise Unavailable(making.failure)
+        if making.vectors is None:
+            raise Unavailable(f"the tools are still being read, {making.done} of {len(texts)} so far")
+        return making.vectors
+
+    def of_queries(self, texts: Sequence[str]) -> Matrix:
+        """The vectors of queries; raises `Unavailable`."""
+        texts = [sendable(text) for text in texts]
+        found = {text: vector for text in texts if (vector := self._queries.get(text)) is not None}
+        if missing := [text for text in dict.fromkeys(texts) if text not in found]:
+            made = _made(self._model(), missing, are_queries=True, seconds=self._seconds)
+            found.update(zip(missing, made, strict=True))
+            with self._remembering:
+                self._queries |= found
+                while len(self._queries) > _KEPT_QUERIES:
+                    del self._queries[next(iter(self._queries))]
+        return np.stack([found[text] for text in texts])
+
+    def forget(self) -> None:
+        """Make all vectors of tools anew when they are next asked for: the model is not what it was."""
+        with self._starting:
+            self._making = None
+            with contextlib.closing(_opened(self._paths)) as db:
+                _forget(db, self._model().name)
+
+    def _model(self) -> Model:
+        with self._loading:
+            if self._loaded is None:
+                self._loaded = self._load()
+            return self._loaded
+
+
+class _Making(Thread):
+    """The work of making the vectors of a catalog."""
+
+    def __init__(self, texts: Sequence[str], model: Callable[[], Model], paths: Paths, after: "_Making | None") -> None:
+        # A daemon, so that a process need not wait for a model to end.
+        super().__init__(name="embeddings", daemon=True)
+        self.texts = texts
+        self.done = 0
+        """Texts whose vectors there are."""
+        self.ended = Event()
+        self.vectors: Matrix | None = None
+        self.failure = ""
+        self._model = model
+        self._paths = paths
+        self._after = after
+
+    def run(self) -> None:
+        if self._after:
+            self._after.ended.wait()  # it may make the same ones
+            self._after = None
+        try:
+            self.vectors = self._all()
+        except Unavailable as error:
+            self.failure = str(error)
+        except Exception as error:
+            self.failure = f"{type(error).__name__}: {error}"
+        finally:
+            del self._model  # which holds on to whoever holds on to this
+            self.ended.set()
+
+    def _all(self) -> Matrix:
+        model = self._model()
+        texts = [sendable(text) for text in self.texts]
+        keys = [sha256(text.encode()).digest() for text in texts]
+        with contextlib.closing(_opened(self._paths)) as db:
+            found = dict(_kept(db, model.name, keys))
+            self.done = len(found)
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+            # Those of a length together: what is short is not padded to what is long.
+            ordered = sorted(missing, key=lambda key: len(missing[key]))
+            for start in range(0, len(ordered), _AT_ONCE):
+                batch = ordered[start : start + _AT_ONCE]
+                made = _made(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S)
+                new = dict(zip(batch, made, strict=True))
+                _keep(db, model.name, new, at_most=max(_KEPT, 2 * len(texts)))
+                found |= new
+                self.done += len(batch)
+            if len({vector.size for vector in found.values()}) > 1:
+                _forget(db, model.name)
+                raise Unavailable("the model gave vectors of different lengths")
+        return np.stack([found[key] for key in keys])
+
+
+def _made(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
+    """The vectors of texts, in their order; no model is asked about an empty one."""
+    told = [text for text in texts if text.strip()]
+    vectors = model.embed(told or ["nothing"], are_queries=are_queries, seconds=seconds)
+    if not np.isfinite(vectors).all():
+        raise Unavailable("the model gave vectors with numbers that are none")
+    each = iter(vectors)
+    return np.stack([next(each) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
+
+
+def _opened(paths: Paths) -> sqlite3.Connection:
+    try:
+        return state.opened(paths, create=True)
+    except McpctlError:
+        return state.in_memory()
+
+
+def _kept(db: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
+    try:
+        for key in dict.fromkeys(keys):
+            row = db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, key)).fetchone()
+            if row:
+                yield key, np.frombuffer(row[0], np.float32)
+    except (sqlite3.Error, ValueError):
+        return  # a cache: what cannot be read is made
+
+
+def _forget(db: sqlite3.Connection, model: str) -> None:
+    with contextlib.suppress(sqlite3.Error):
+        db.execute("DELETE FROM vectors WHERE model = ?", (model,))
+
+
+def _keep(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> None:
+    rows = [(model, key, vector.tobytes()) for key, vector in vectors.items()]
+    try:
+        db.execute("BEGIN IMMEDIATE")
+        db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
+        db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
+        db.execute("COMMIT")
+    except sqlite3.Error:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("ROLLBACK")  # a cache: they will be made again

@@ -1,0 +1,53 @@
+"""A sentence-embedding model behind an HTTP endpoint of OpenAI's form, which many servers of models have.
+
+https://platform.openai.com/docs/api-reference/embeddings/create
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from mcpctl.search import Unavailable
+from mcpctl.search.embeddings import Matrix
+from mcpctl.search.service import Service
+
+TOKEN = "MCPCTL_SEMANTIC_TOKEN"
+"""The variable that has its bearer token, if it wants one."""
+
+_MAX_TEXT = 6_000
+"""Where a character is a token, it is what endpoints take."""
+
+
+class _One(msgspec.Struct):
+    index: int
+    embedding: list[float]
+
+
+class _Answer(msgspec.Struct):
+    data: list[_One]
+
+
+class HostedModel:
+    """The model of that name at an address, such as https://api.openai.com/v1 with or without /embeddings."""
+
+    def __init__(self, url: str, model: str) -> None:
+        url = url.rstrip("/")
+        self._service = Service(url if url.endswith("/embeddings") else f"{url}/embeddings", TOKEN)
+        self._model = model
+        self.name = f"{url} {model}"
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
+        """The vectors of texts, a row of length 1 for each; raises `Unavailable`."""
+        told = [text[:_MAX_TEXT] for text in texts]
+        asked = {"model": self._model, "input": told, "encoding_format": "float"}
+        answer = self._service.post(msgspec.json.encode(asked), seconds)
+        try:
+            found = sorted(msgspec.json.decode(answer, type=_Answer).data, key=lambda one: one.index)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise Unavailable(f"its answer is not that of an embeddings endpoint ({error})") from None
+        if [one.index for one in found] != list(range(len(texts))) or len({len(one.embedding) for one in found}) != 1:
+            raise Unavailable("its answer has not one embedding for each text, all of one length")
+        vectors = np.array([one.embedding for one in found], np.float32)
+        rows: Matrix = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)
+        return rows

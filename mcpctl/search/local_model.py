@@ -1,0 +1,87 @@
+"""A sentence-embedding model in a folder, as models of sentence-transformers are published, run by ONNX Runtime."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+from mcpctl.search import Unavailable
+from mcpctl.search.embeddings import Matrix
+
+_MOST_TOKENS = 512
+
+
+class LocalModel:
+    """The model in a folder with `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`.
+
+    Read as sentence-transformers does (https://sbert.net): how many tokens it takes is in `sentence_bert_config.json`,
+    whether a sentence is its first token or the mean of all in `1_Pooling/config.json`, what is put before a query and
+    before what is searched in `config_sentence_transformers.json`.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        """Raises `Unavailable` where there is no such model, or nothing to run it with."""
+        try:
+            import onnxruntime
+            import tokenizers
+        except ImportError as error:
+            raise Unavailable(
+                f"{error.name} is not installed; install it with: pip install 'mcpctl[semantic]'"
+            ) from None
+        files = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
+        if not files:
+            raise Unavailable(f"there is no model.onnx in {folder}")
+        stat = files[0].stat()
+        self.name = f"{files[0].resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
+        options = onnxruntime.SessionOptions()
+        # A server that waits for queries must not spin.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        try:
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._session = onnxruntime.InferenceSession(str(files[0]), options)
+        except Exception as error:  # what these raise has no common name
+            raise Unavailable(f"the model in {folder} cannot be read: {str(error).splitlines()[0]}") from error
+        most = _read(folder / "sentence_bert_config.json").get("max_seq_length")
+        self._tokenizer.enable_truncation(min(most, _MOST_TOKENS) if isinstance(most, int) else _MOST_TOKENS)
+        self._tokenizer.enable_padding(**_padding(self._tokenizer.padding))
+        self._by_first = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
+        prompts = _read(folder / "config_sentence_transformers.json").get("prompts")
+        self._prompts = prompts if isinstance(prompts, dict) else {}
+        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._one_at_a_time = Lock()
+
+    def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
+        """The vectors of texts, a row of length 1 for each."""
+        kinds = ("query",) if are_queries else ("document", "passage")
+        prompt = next((str(self._prompts[kind]) for kind in kinds if self._prompts.get(kind)), "")
+        with self._one_at_a_time:
+            tokens = self._tokenizer.encode_batch([prompt + text for text in texts])
+        mask = np.array([each.attention_mask for each in tokens], np.int64)
+        ids = np.array([each.ids for each in tokens], np.int64)
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        found = self._session.run(None, {name: value for name, value in given.items() if name in self._inputs})
+        vectors = next((each for each in found if each.ndim == 2), None)
+        if vectors is None:
+            vectors = found[0][:, 0] if self._by_first else _mean(found[0], mask)
+        return np.ascontiguousarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9), np.float32)
+
+
+def _mean(tokens: Any, mask: Any) -> Any:
+    """The mean of the vectors of a sentence's tokens, those that fill it up to the longest left out."""
+    return (tokens * mask[..., None]).sum(1) / mask.sum(1, keepdims=True).clip(1)
+
+
+def _padding(found: Mapping[str, Any] | None) -> dict[str, Any]:
+    """How a tokenizer fills up, but up to the longest of a batch instead of a fixed length."""
+    return {name: value for name, value in (found or {}).items() if name not in ("length", "strategy")}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

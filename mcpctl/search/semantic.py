@@ -1,0 +1,109 @@
+"""Ranking by words and by sentence embeddings: what a language model finds near counts beside the words."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from mcpctl.config import Config
+from mcpctl.models import Progress, Tool
+from mcpctl.paths import Paths
+from mcpctl.search import Build, Ranking, Unavailable
+from mcpctl.search.bm25 import MAX_QUERIES, Bm25
+from mcpctl.search.embeddings import Embeddings, Matrix, Model
+from mcpctl.search.engine import Scores
+
+SERVER = 0.5
+"""What the mean of its server's tools counts beside a tool: it tells what a terse tool is for."""
+STRANGERS = (
+    "Send an e-mail to a person",
+    "The weather of the next days in a city",
+    "Convert an amount of money between currencies",
+    "Read the contents of a file",
+    "Resize and crop a picture",
+    "Book a table at a restaurant",
+    "Play a song of an artist",
+    "Delete a row of a database table",
+    "Translate a text into another language",
+    "Count the words of a document",
+)
+"""Tools that have nothing to do with each other. Models differ in what they give such (.1 to .8): it is what 0 is."""
+
+
+class Semantic:
+    """Ranks tools by BM25 and by the cosine of their embedding to the query's; by BM25 alone while there is none."""
+
+    name = "semantic"
+    waits = True
+
+    def __init__(self, words: Bm25, embeddings: Embeddings) -> None:
+        self._words = words
+        self._embeddings = embeddings
+        self._texts = [*map(_text, words.tools), *STRANGERS]
+        self._space: tuple[Matrix, float] | None = None
+        embeddings.begin(self._texts)
+
+    def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
+        """The best `limit` tools for any of the queries; the context only reorders them."""
+        queries = queries[:MAX_QUERIES]
+        asked = [*queries, context] if context else queries
+        try:
+            near = dict(zip(asked, self._near(asked), strict=True))
+        except Unavailable as why:
+            by_words = self._words.search(queries, context=context, limit=limit)
+            return replace(by_words, fallback=f"{self.name}: {why}")
+        found = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
+        return replace(found, provider=self.name)
+
+    def _near(self, texts: Sequence[str]) -> Iterable[Scores]:
+        """How near each tool is to each text: 0 is what strangers are, 1 is the same."""
+        if self._space is None:
+            self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
+        tools, strange = self._space
+        asked = self._embeddings.of_queries(texts)
+        if asked.shape[1] != tools.shape[1]:
+            self._space = None
+            self._embeddings.forget()
+            raise Unavailable(f"the model gave {tools.shape[1]} numbers for a tool, and {asked.shape[1]} for a query")
+        # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
+        return [np.clip((np.einsum("ij,j->i", tools, one) - strange) / (1 - strange), 0, 1) for one in asked]
+
+
+def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:
+    """What makes the provider for each catalog, all with one model, loaded when it is first needed."""
+    embeddings = Embeddings(lambda: _model(config), paths, config.search.semantic_timeout_s, on_progress)
+    return lambda tools, notes, kept: Semantic(Bm25(tools, notes, kept), embeddings)
+
+
+def _model(config: Config) -> Model:
+    """The model that the configuration names; raises `Unavailable`."""
+    settings = config.search
+    if settings.semantic_url:
+        from mcpctl.search.hosted_model import HostedModel
+
+        return HostedModel(settings.semantic_url, settings.semantic_model)
+    if settings.semantic_model:
+        from mcpctl.search.local_model import LocalModel
+
+        return LocalModel(config.beside(settings.semantic_model))
+    raise Unavailable("[search] has no semantic_model")
+
+
+def _text(tool: Tool) -> str:
+    """What of a tool is embedded; its parameters were found to blur it, and notes have words enough."""
+    return f"{tool.server} {tool.name}: {tool.description.removesuffix(tool.notes)}"
+
+
+def _space(tools: Sequence[Tool], vectors: Matrix) -> tuple[Matrix, float]:
+    """A row for each tool, drawn towards its server; and the mean cosine of those that are strangers."""
+    own, strangers = vectors[: len(tools)], vectors[len(tools) :]
+    numbers: dict[str, int] = {}
+    server = [numbers.setdefault(tool.server, len(numbers)) for tool in tools]
+    sums = np.zeros((len(numbers), own.shape[1]), np.float32)
+    np.add.at(sums, server, own)
+    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
+    cosines = strangers @ strangers.T
+    count = len(strangers)
+    strange = float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
+    drawn = ((own + SERVER * sums[server]) / (1 + SERVER)).astype(np.float32)
+    return drawn, min(strange, 0.99)

@@ -1,0 +1,83 @@
+"""A service at a URL that answers JSON with JSON, and is to do so soon."""
+
+import asyncio
+import os
+import threading
+import weakref
+from typing import TYPE_CHECKING
+
+from mcpctl.search import Unavailable
+
+if TYPE_CHECKING:
+    import httpx2
+
+_MAX_ANSWER = 64 << 20
+
+
+class Service:
+    """One address. May be asked from any thread, and keeps its connections."""
+
+    def __init__(self, url: str, variable: str) -> None:
+        """`variable` names what of the environment has the bearer token (RFC 6750), if one is needed."""
+        self._url = url
+        self._variable = variable
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._clients: list[httpx2.AsyncClient] = []
+        """The client, once there is one."""
+
+    def post(self, body: bytes, seconds: float) -> bytes:
+        """What it answers to JSON within so many seconds, sending and reading included; raises `Unavailable`."""
+        try:
+            return asyncio.run_coroutine_threadsafe(self._posted(body, seconds), self._running()).result()
+        except TimeoutError:
+            raise Unavailable(f"no answer within {seconds:g} s") from None
+        except Unavailable:
+            raise
+        except Exception as error:
+            from mcpctl.http import in_words
+
+            raise Unavailable(in_words(error)) from error
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        # A loop of its own: a time limit on the whole of a request is there for asynchronous clients alone.
+        with self._starting:
+            if self._loop is None:
+                loop = self._loop = asyncio.new_event_loop()
+                threading.Thread(target=_run, args=(loop, self._clients), name="search service", daemon=True).start()
+                weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
+            return self._loop
+
+    async def _posted(self, body: bytes, seconds: float) -> bytes:
+        from mcpctl import http
+
+        token = os.environ.get(self._variable, "").strip()
+        headers = {"content-type": "application/json", "accept": "application/json"}
+        if token:
+            headers["authorization"] = f"Bearer {token}"
+        async with asyncio.timeout(seconds):
+            if not self._clients:
+                self._clients.append(http.client(self._url, {}))
+            async with http.request(self._clients[0], "POST", self._url, headers, body) as response:
+                if response.status_code >= 400:
+                    said = http.refusal(response, await http.body(response))
+                    unset = "" if token else f"; {self._variable} is not set"
+                    raise Unavailable(said + (unset if response.status_code in (401, 403) else ""))
+                return await _whole(response)
+
+
+def _run(loop: asyncio.AbstractEventLoop, clients: "list[httpx2.AsyncClient]") -> None:
+    """Run the loop until its service is gone, then close what it has opened."""
+    loop.run_forever()
+    for client in clients:
+        loop.run_until_complete(client.aclose())
+    loop.close()
+
+
+async def _whole(response: "httpx2.Response") -> bytes:
+    found = bytearray()
+    async for part in response.aiter_bytes():
+        found += part
+        if len(found) > _MAX_ANSWER:
+            raise Unavailable(f"its answer is longer than {_MAX_ANSWER >> 20} MB")
+    return bytes(found)

@@ -1,0 +1,241 @@
+"""Words and embeddings together: what neither finds alone, and words alone where there are no embeddings."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from mcpctl import config
+from mcpctl.models import Tool, unseen
+from mcpctl.paths import Paths
+from mcpctl.search import Ranking, build, builder
+from mcpctl.search import embeddings as module
+from mcpctl.search.semantic import STRANGERS
+from mcpctl.store import state
+from tests.search.conftest import Made
+from tests.search.test_bm25 import CATALOG, tool
+from tests.servers.service import Asked, Service, embeddings
+
+TOOLS = [*CATALOG, tool("rental:book", "Reserve a car"), tool("garage:wash", "Clean what you drive")]
+
+
+@pytest.fixture
+def semantic(made: Made, endpoint: Service) -> Callable[..., Any]:
+    """The provider over the endpoint."""
+    return lambda tools=TOOLS, **more: made(
+        tools, "semantic", **{"semantic_url": f"{endpoint.url}/v1", "semantic_model": "m", **more}
+    )
+
+
+def keys(ranking: Ranking) -> list[str]:
+    return [hit.key for hit in ranking.hits]
+
+
+def test_what_has_no_word_in_common_is_found_by_what_it_means(semantic: Callable[..., Any]) -> None:
+    assert keys(build(TOOLS).search(["automobile"])) == []
+    found = semantic().search(["automobile"])
+    assert keys(found) == ["rental:book", "garage:wash"]
+    assert (found.provider, found.fallback) == ("semantic", None)
+
+
+def test_words_still_count(semantic: Callable[..., Any]) -> None:
+    assert keys(semantic().search(["storm warnings"]))[:2] == ["weather:alerts", "weather:forecast"]
+    assert semantic().search(["slack:send_message"]).hits[0].relevance == 1
+
+
+def test_the_parts_of_an_explanation_add_up_with_the_embedding_as_one(semantic: Callable[..., Any]) -> None:
+    ranking = semantic().search(["wash an automobile", "report a bug in the repository"], context="a photo")
+    found = ranking.explain(ranking.hits)
+    assert [why.key for why in found] == keys(ranking)
+    assert all(why.score == pytest.approx(why.relevance, abs=1e-4) for why in found)
+    assert {part.field for why in found for part in why.parts} >= {"embedding", "name", "summary"}
+
+
+def test_a_context_is_embedded_with_the_queries_in_one_request(semantic: Callable[..., Any], endpoint: Service) -> None:
+    provider = semantic()
+    provider.search(["warm"])
+    before = len(endpoint.asked)
+    provider.search(["automobile", "ticket"], context="storm")
+    assert [asked.body["input"] for asked in endpoint.asked[before:]] == [["automobile", "ticket", "storm"]]
+
+
+def test_a_query_is_embedded_once_and_an_empty_one_never(semantic: Callable[..., Any], endpoint: Service) -> None:
+    provider = semantic()
+    provider.search(["automobile"])
+    before = len(endpoint.asked)
+    assert provider.search(["automobile"]) == provider.search(["automobile"])
+    assert len(endpoint.asked) == before
+    assert keys(provider.search(["", "  ", "automobile"])) == ["rental:book", "garage:wash"]
+    assert provider.search([""]).fallback is None
+    assert all(text.strip() for asked in endpoint.asked for text in asked.body["input"])
+
+
+def test_what_is_asked_is_as_openai_has_it(
+    semantic: Callable[..., Any], endpoint: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCPCTL_SEMANTIC_TOKEN", "s3cret")
+    semantic(semantic_model="text-embedding-3-small").search(["automobile"])
+    assert {asked.path for asked in endpoint.asked} == {"/v1/embeddings"}
+    assert {asked.headers["authorization"] for asked in endpoint.asked} == {"Bearer s3cret"}
+    told = [asked.body | {"input": None} for asked in endpoint.asked]
+    assert told == [{"model": "text-embedding-3-small", "input": None, "encoding_format": "float"}] * 2
+    texts = [text for asked in endpoint.asked for text in asked.body["input"]]
+    assert sorted(texts) == sorted(
+        ["automobile", *STRANGERS, *(f"{t.server} {t.name}: {t.description}" for t in TOOLS)]
+    )
+
+
+def test_the_whole_address_of_an_endpoint_will_do(semantic: Callable[..., Any], endpoint: Service) -> None:
+    semantic(semantic_url=f"{endpoint.url}/v1/embeddings/").search(["automobile"])
+    assert {asked.path for asked in endpoint.asked} == {"/v1/embeddings"}
+
+
+def test_vectors_of_tools_are_made_once_for_all_processes(semantic: Callable[..., Any], endpoint: Service) -> None:
+    first = semantic().search(["automobile"])
+    before = len(endpoint.asked)
+    assert semantic([*TOOLS, tool("new:tool", "A photo")]).search(["automobile"]) == first
+    assert [asked.body["input"] for asked in endpoint.asked[before:]] == [["new tool: A photo"], ["automobile"]]
+
+
+def test_vectors_of_another_model_are_others(semantic: Callable[..., Any], endpoint: Service) -> None:
+    semantic().search(["automobile"])
+    before = len(endpoint.asked)
+    semantic(semantic_model="other").search(["automobile"])
+    assert len(endpoint.asked) == before + 2
+
+
+def test_the_oldest_vectors_go(semantic: Callable[..., Any], paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_KEPT", 5)
+    semantic().search(["automobile"])
+    for name in "abcdef":
+        semantic([tool(f"a:{name}")]).search(["automobile"])
+    with closing(state.connect(paths)) as db:
+        assert db.execute("SELECT count(*) FROM vectors").fetchone()[0] == 2 * (1 + len(STRANGERS))
+
+
+def test_a_cache_that_cannot_be_had_costs_nothing_but_time(semantic: Callable[..., Any], paths: Paths) -> None:
+    first = semantic().search(["automobile"])
+    for broken in (b"\0", b"\0" * 4):
+        with closing(state.connect(paths)) as db:
+            db.execute("UPDATE vectors SET vector = ? WHERE rowid > 3", (broken,))
+        provider = semantic()
+        while (found := provider.search(["automobile"])).fallback:
+            assert found.fallback.startswith("semantic: the model gave ")
+        assert found == first
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(module, "_opened", lambda paths: closed(state.connect(paths)))
+        assert semantic().search(["automobile"]) == first
+
+
+def closed(db: Any) -> Any:
+    db.close()
+    return db
+
+
+def test_notes_are_searched_by_their_words_and_not_embedded(
+    made: Made, endpoint: Service, home: Any, paths: Paths
+) -> None:
+    made(TOOLS, "semantic", semantic_url=endpoint.url, semantic_model="m")
+    loaded = config.load(home / "config.toml")
+    provider = builder(loaded, paths, on_progress=unseen)(TOOLS, {"bing:image_search": "Ask the caretaker."}, None)
+    assert keys(provider.search(["caretaker"])) == ["bing:image_search"]
+    assert not any("caretaker." in text for asked in endpoint.asked for text in asked.body["input"])
+
+
+def test_many_may_search_at_once(semantic: Callable[..., Any]) -> None:
+    provider = semantic()
+    queries = ["automobile", "storm", "defect", "photo", "telegram"] * 8
+    alone = {query: provider.search([query]) for query in set(queries)}
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(lambda query: provider.search([query]), queries)) == [alone[query] for query in queries]
+
+
+@pytest.mark.parametrize("tools", [[], [tool("a:b")], [tool("a:b", "A car"), tool("a:c", "A car")]])
+def test_small_catalogs(semantic: Callable[..., Any], tools: list[Tool]) -> None:
+    found = semantic(tools).search(["automobile"])
+    assert found.fallback is None
+    assert keys(found) == [each.key for each in tools if each.description]
+
+
+def test_while_tools_are_read_words_rank_and_then_no_more(semantic: Callable[..., Any], endpoint: Service) -> None:
+    readable = threading.Event()
+
+    def slow(asked: Asked) -> Any:
+        if len(asked.body["input"]) > 2:
+            readable.wait(30)
+        return embeddings(asked)
+
+    endpoint.answer = slow
+    provider = semantic(on_progress=None, semantic_timeout_s=0.05)
+    first = provider.search(["storm"])
+    assert (first.provider, keys(first)) == ("bm25", keys(build(TOOLS).search(["storm"])))
+    assert first.fallback == f"semantic: the tools are still being read, 0 of {len(TOOLS) + len(STRANGERS)} so far"
+    whys = first.explain(first.hits)
+    assert all(why.score == pytest.approx(why.relevance, abs=1e-4) for why in whys)
+    readable.set()
+    while (found := provider.search(["automobile"])).fallback:
+        assert "still being read" in found.fallback or "no answer" in found.fallback
+    assert keys(found) == ["rental:book", "garage:wash"]
+
+
+def json_of(value: bytes) -> Callable[[Asked], Any]:
+    return lambda asked: (200, {}, value)
+
+
+FAILURES = {
+    "HTTP 500 Internal Server Error: no more": lambda asked: (500, {}, b'{"error": {"message": "no more"}}'),
+    "HTTP 401 Unauthorized; MCPCTL_SEMANTIC_TOKEN is not set": lambda asked: (401, {}, b""),
+    "its answer is not that of an embeddings endpoint": json_of(b"hello"),
+    "(Object missing required field `data`)": json_of(b"{}"),
+    "(Expected `float`, got `null`": json_of(b'{"data": [{"index": 0, "embedding": [null]}]}'),
+    "not one embedding for each text": json_of(b'{"data": []}'),
+    "it redirects to http://192.0.2.1/": lambda asked: (307, {"location": "http://192.0.2.1/"}, b""),
+}
+
+
+@pytest.mark.parametrize("why", FAILURES)
+def test_an_endpoint_that_fails_leaves_the_words(semantic: Callable[..., Any], endpoint: Service, why: str) -> None:
+    endpoint.answer = FAILURES[why]
+    provider = semantic()
+    found = provider.search(["storm"])
+    assert (found.provider, keys(found)) == ("bm25", keys(build(TOOLS).search(["storm"])))
+    assert found.fallback is not None
+    assert found.fallback.startswith("semantic: ")
+    assert why in found.fallback
+    endpoint.answer = embeddings
+    assert provider.search(["storm"]).fallback is None
+
+
+def test_a_model_that_changes_the_length_of_its_vectors_is_asked_about_all_tools_again(
+    semantic: Callable[..., Any], endpoint: Service
+) -> None:
+    provider = semantic()
+    provider.search(["storm"])
+    endpoint.answer = lambda asked: {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}
+    told = "the model gave 262 numbers for a tool, and 2 for a query"
+    assert provider.search(["telegram"]).fallback == f"semantic: {told}"
+    endpoint.answer = lambda asked: {
+        "data": [{"index": n, "embedding": [1.0, float(len(text))]} for n, text in enumerate(asked.body["input"])]
+    }
+    found = provider.search(["post"])
+    assert (found.provider, found.fallback) == ("semantic", None)
+
+
+def test_a_service_that_is_slow_or_not_there_leaves_the_words(semantic: Callable[..., Any], endpoint: Service) -> None:
+    provider = semantic(semantic_timeout_s=0.2)
+    provider.search(["storm"])
+    ended = threading.Event()
+    endpoint.answer = lambda asked: ended.wait(30)
+    try:
+        assert provider.search(["telegram"]).fallback == "semantic: no answer within 0.2 s"
+    finally:
+        ended.set()
+    gone = semantic(semantic_url="http://127.0.0.1:9/v1").search(["storm"])
+    assert gone.fallback == "semantic: nothing listens there (connection refused)"
+
+
+def test_without_a_model_words_rank(made: Made) -> None:
+    assert made(TOOLS, "semantic").search(["storm"]).fallback == "semantic: [search] has no semantic_model"
