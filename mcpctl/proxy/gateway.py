@@ -57,7 +57,7 @@ class Gateway:
         self._state = state.opened(paths, create=True)
         self._catalog = Catalog(config, self._state)
         self._split = split
-        self._in_force = InForce(paths, toolset, self._state)
+        self._in_force = InForce(paths, config, toolset, self._state)
         self.questions = Questions(lambda line: self.to_client(line))
         self.to_client: Callable[[bytes], None] = lambda _: None
         """Sends a line to the client, where there is one."""

@@ -24,6 +24,7 @@ def call(
     timeout: Timeout = None,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -40,5 +41,5 @@ def call(
     from mcpctl.output import text
     from mcpctl.proxy import once
 
-    result = once.call(opt.paths(config, data_dir), key, arguments or [], timeout, toolset)
+    result = once.call(opt.paths(config, data_dir), key, arguments or [], timeout, toolset, project)
     output.write_row(result.raw, json, lambda: text.content(result.content))

@@ -25,6 +25,7 @@ def search(
     offset: opt.Offset = 0,
     count: opt.Count = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -51,7 +52,7 @@ def search(
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
-    with rows.catalog(paths, toolset) as catalog:
+    with rows.catalog(paths, toolset, project) as catalog:
         found = ranked.found(catalog, [" ".join(query)], wanted, used, explained=explain, kept=paths.search_index)
         columns.write_found(found, asked, explained=explain)
         columns.footnote(catalog)
