@@ -110,6 +110,13 @@ ServerFilter = Annotated[
         "--server", metavar="NAME", help="Only of this server.", show_default=False, autocompletion=complete.servers
     ),
 ]
+ProjectFilter = Annotated[
+    str | None,
+    typer.Option(
+        "--project", metavar="NAME", help="Only while this project was in force.", show_default=False,
+        autocompletion=complete.projects,
+    ),
+]  # fmt: skip
 SessionFilter = Annotated[
     str | None,
     typer.Option(

@@ -43,7 +43,7 @@ class Gateway:
         verbose: bool = False,
     ) -> None:
         self.config = config
-        self.recorder = Recorder(paths, config.records, via=via)
+        self.recorder = Recorder(paths, config.records, via=via, project=config.project)
         self.turn = Turn(self.recorder.flush)
         self.upstreams = {
             name: Upstream(name, server, config.path, self.turn, self, verbose=verbose)

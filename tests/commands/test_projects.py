@@ -118,6 +118,7 @@ def test_a_call_outside_the_project_is_on_record_as_denied(mcpctl: Mcpctl) -> No
     assert mcpctl("tools", "call", "weather:get_forecast", "city=Oslo", "--project", "acme").code == 6
     (call,) = mcpctl("calls", "ls", "--json").json
     assert (call["server"], call["status"], call["error"]["code"]) == ("weather", "denied", "not_in_project")
+    assert call["project"] == "acme"
 
 
 @process

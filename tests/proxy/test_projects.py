@@ -121,6 +121,28 @@ def test_a_project_whose_servers_are_all_elsewhere_finds_nothing(paths: Paths, s
     assert client.discover("count")["results"] == []
 
 
+@pytest.mark.parametrize(("options", "project"), [(["--project", "acme"], "acme"), ([], None)])
+def test_the_project_in_force_is_on_every_record(
+    home: Path, mcpctl: Mcpctl, served: Any, options: list[str], project: str | None
+) -> None:
+    client = served(*options)
+    client.open()
+    client.discover("count")
+    client.call("mine:count")
+    client.call("other:nothing")
+    client.close()
+    told = [(line["type"], line["project"]) for line in journal_lines(home) if "project" in line]
+    assert told == [("sessions.created", project), ("discoveries.finished", project), *[("calls.started", project)] * 2]
+    shown = mcpctl("sessions", "show", "last", "--json").json
+    assert [shown["project"], *(call["project"] for call in shown["calls"])] == [project] * 3
+    assert mcpctl("calls", "show", "last", "--json").json["project"] == project
+    (search,) = mcpctl("calls", "ls", "--kind", "discovery", "--json").json
+    assert search["project"] == project
+    assert mcpctl("calls", "show", search["id"], "--json").json == search
+    counts = [mcpctl(*words, "--project", "acme", "--count").out for words in (["sessions", "ls"], ["calls", "ls"])]
+    assert counts == (["1\n", "2\n"] if project else ["0\n", "0\n"])
+
+
 # ---- its toolset
 
 
