@@ -18,7 +18,7 @@ SEES = {
 }
 """Commands that list what the project sees, and the field that names the server."""
 TAKERS = [
-    "serve", "tools ls", "tools search x", "tools show notes:add_note", "tools call notes:list_notes", "tools export",
+    "tools ls", "tools search x", "tools show notes:add_note", "tools call notes:list_notes", "tools export",
     "tools refresh", "servers ls", "servers check", "toolsets show", "annotate ls", "annotate add notes:add_note ci x",
     "annotate set notes:add_note --destructive",
 ]  # fmt: skip

@@ -109,6 +109,7 @@ def test_a_project_that_nothing_names_stops_serve_before_it_begins(
     served: Any, options: list[str], variable: str
 ) -> None:
     client = served(*options, MCPCTL_PROJECT=variable)
+    client.end_input()
     assert client.rest() == []
     assert client.wait() == 3
     assert client.stderr == "mcpctl: no project 'acne'\nhint: did you mean 'acme'?\n"
@@ -232,12 +233,15 @@ def test_a_running_serve_follows_the_file_of_its_project_s_toolset(
     ],
 )
 def test_a_project_s_toolset_that_is_not_there_stops_serve_and_is_told_where_it_is_named(
-    mcpctl: Mcpctl, home: Path, paths: Paths, named: str, code: int, told: str, hint: str
+    mcpctl: Mcpctl, home: Path, paths: Paths, served: Any, named: str, code: int, told: str, hint: str
 ) -> None:
     configure(paths, {}, projects={"acme": {"toolset": named}})
     toolset(paths, "acme", "mine:count")
-    for words in (["serve"], ["tools", "ls"], ["toolsets", "show"]):
+    said = f"{paths.config}: projects.acme.toolset: {told.format(home=home)}\nhint: {hint}"
+    client = served("--project", "acme")
+    client.end_input()
+    assert (client.wait(), said in client.stderr) == (code, True)
+    for words in (["tools", "ls"], ["toolsets", "show"]):
         ran = mcpctl(*words, "--project", "acme")
-        assert ran.code == code
-        assert f"{paths.config}: projects.acme.toolset: {told.format(home=home)}\nhint: {hint}" in ran.err
+        assert (ran.code, said in ran.err) == (code, True)
     assert mcpctl("tools", "ls", "--project", "acme", "--toolset", "none").code == 0
