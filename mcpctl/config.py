@@ -1,4 +1,4 @@
-"""`config.toml`: servers and settings, read, checked entry by entry, and expanded only when a server starts.
+"""`config.toml`: servers, projects and settings, read, checked entry by entry, and expanded only when a server starts.
 
 Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
 """
@@ -9,17 +9,19 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
-from mcpctl.errors import McpctlError, NotFound, Unusable, did_you_mean
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, did_you_mean
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
+"""How servers and projects may be named."""
+_NAMES = "names have only letters, digits, '_' and '-'"
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
-_LATER = {"projects"}
 TRANSPORTS = ("http", "sse")
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
@@ -48,6 +50,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     enabled: bool = True
     start_timeout_s: float = 30
     call_timeout_s: float = 0
+    projects: list[str] = []
     tools: dict[str, bool] = {}
 
     @property
@@ -60,6 +63,13 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     def permits(self, tool: str) -> bool:
         """Whether the tool may be found and called."""
         return self.tools.get(tool, True)
+
+
+class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[projects.NAME]`, as written."""
+
+    optimization: str | None = None
+    toolset: str | None = None
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,37 +97,64 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Config:
-    """What the file says. An entry that cannot be used is in `problems`, by server name, and not in `servers`."""
+    """What the file says, and of which project it is read.
+
+    A server's entry that cannot be used is in `problems`, by its name, and not in `servers`.
+    """
 
     path: Path
     servers: Mapping[str, Server] = field(default_factory=dict)
     problems: Mapping[str, str] = field(default_factory=dict)
+    projects: Mapping[str, Project] = field(default_factory=dict)
+    project: str | None = None
+    """The project in force; without one, all servers are seen."""
+    elsewhere: frozenset[str] = frozenset()
+    """The servers that only other projects see: neither listed, nor searched, nor started. They have no `problems`."""
     search: Search = field(default_factory=Search)
     records: RecordSettings = field(default_factory=RecordSettings)
 
-    @property
-    def optimization(self) -> str:
-        """The provider that ranks tools."""
-        return self.search.optimization
-
-    project: str | None = None
-
     def beside(self, path: str) -> Path:
         """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""
-        return self.path.parent / Path(expand(path, os.environ)).expanduser()
+        return self.path.parent / Path(path).expanduser()
 
     @property
     def enabled(self) -> dict[str, Server]:
-        """The servers in use, by name, sorted."""
-        return {name: server for name, server in sorted(self.servers.items()) if server.enabled}
+        """The servers in use, of the project in force where there is one, by name, sorted."""
+        seen = sorted(self.servers.keys() - self.elsewhere)
+        return {name: self.servers[name] for name in seen if self.servers[name].enabled}
+
+    @property
+    def optimization(self) -> str:
+        """How searches rank tools, one of `OPTIMIZATIONS`: as the project in force says, else as [search] does."""
+        return self._in_force.optimization or self.search.optimization
+
+    @property
+    def toolset(self) -> str | None:
+        """The toolset that the project in force names, as written: a path is relative to this file's folder."""
+        return self._in_force.toolset
+
+    @property
+    def _in_force(self) -> Project:
+        # A project that only servers name says nothing itself.
+        return self.projects.get(self.project or "", Project())
 
     def server(self, name: str) -> Server:
-        """The server of that name; raises `NotFound` or, for an entry that cannot be used, `Unusable`."""
+        """The server of that name.
+
+        Raises `NotFound`, for an entry that cannot be used `Unusable`, and outside the project in force `Refused`.
+        """
+        if name in self.elsewhere:
+            raise self.not_in_project(name)
         if name in self.problems:
             raise Unusable(self.problems[name], f"mend [servers.{name}] in {self.path}", code="server_unusable")
         if name not in self.servers:
-            raise no_server(name, self.servers)
+            raise no_server(name, self.servers.keys() - self.elsewhere)
         return self.servers[name]
+
+    def not_in_project(self, name: str) -> Refused:
+        """The failure for a server that the project in force does not see."""
+        hint = f"name another with --project, or add '{self.project}' to projects of [servers.{name}] in {self.path}"
+        return Refused(f"server '{name}' is not in the project in force, '{self.project}'", hint, "not_in_project")
 
 
 def is_sse(url: str) -> bool:
@@ -155,15 +192,16 @@ class CannotLaunch(McpctlError):
     code = "cannot_launch"
 
 
-def load(path: Path) -> Config:
-    """The configuration in `path`, empty when there is no such file.
+def load(path: Path, project: str | None = None) -> Config:
+    """The configuration in `path` with this project in force, empty when there is no such file.
 
-    Raises `Unusable` when the file is no TOML or a section other than one server's is wrong.
+    Raises `Unusable` when the file is no TOML or a section other than one server's is wrong, `NotFound` when nothing
+    in it names the project.
     """
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        return Config(path)
+        text = ""
     except (OSError, UnicodeDecodeError) as error:
         raise Unusable(f"cannot read {path}: {error}", "make it a readable UTF-8 file", "config_unreadable") from error
     try:
@@ -171,7 +209,7 @@ def load(path: Path) -> Config:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise Unusable(f"{path}: {what}", "mend the TOML there", code="config_syntax") from error
-    return _checked(path, document)
+    return _checked(path, document, project)
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
@@ -235,40 +273,70 @@ def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> d
     return merged
 
 
-def _checked(path: Path, document: dict[str, Any]) -> Config:
-    known = {"servers", "search", "records"}
+def _checked(path: Path, document: dict[str, Any], project: str | None) -> Config:
+    known = {"servers", "projects", "search", "records"}
     for section in document.keys() - known:
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
-    tables = document.get("servers", {})
-    if not isinstance(tables, dict):
-        raise Unusable(f"{path}: servers must be tables, [servers.NAME]", "mend it there", code="config_key")
+    tables = _tables(path, "servers", document)
+    projects = {
+        name: _section(path, f"projects.{name}", table, Project, partial(_check_project, name))
+        for name, table in _tables(path, "projects", document).items()
+    }
+    elsewhere = _elsewhere(path, tables, projects, project)
     servers: dict[str, Server] = {}
     problems: dict[str, str] = {}
     for name, table in tables.items():
         try:
             servers[name] = check_server(name, table)
         except ValueError as error:
-            problems[name] = f"{path}: servers.{name}{error}"
+            if name not in elsewhere:
+                problems[name] = f"{path}: servers.{name}{error}"
     return Config(
-        path, servers, problems, _section(path, "search", document, Search, _check_search),
-        _section(path, "records", document, RecordSettings),
+        path, servers, problems, projects, project, elsewhere,
+        _section(path, "search", document.get("search", {}), Search, _check_search),
+        _section(path, "records", document.get("records", {}), RecordSettings),
     )  # fmt: skip
+
+
+def _tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
+    tables = document.get(section, {})
+    if not isinstance(tables, dict):
+        raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "mend it there", code="config_key")
+    return tables
+
+
+def _elsewhere(path: Path, servers: Mapping[str, Any], projects: Iterable[str], project: str | None) -> frozenset[str]:
+    """The servers that do not belong to this project; raises `NotFound` for one that nothing names."""
+    if project is None:
+        return frozenset()
+    # As written: an entry that cannot be used belongs to its projects, too.
+    members = {name: table.get("projects") for name, table in servers.items() if isinstance(table, dict)}
+    named = {name: given for name, given in members.items() if given and isinstance(given, list)}
+    known = {*projects, *(each for names in named.values() for each in names if isinstance(each, str))}
+    if project not in known:
+        there_are = (
+            f"{path} has {', '.join(sorted(known))}" if known else f"{path} has none; write [projects.NAME] there"
+        )
+        hint = did_you_mean(project, known, there_are)
+        raise NotFound(f"no project '{project}'", hint, "project_not_found")
+    return frozenset(name for name, names in named.items() if project not in names)
 
 
 def check_server(name: str, table: Any) -> Server:
     """The entry that a table is; raises ValueError with the key and what is wrong with it, such as `.args: …`."""
     if not NAME.match(name):
-        raise ValueError(": a server's name has only letters, digits, '_' and '-'")
+        raise ValueError(f": cannot name a server: {_NAMES}")
     if isinstance(table, dict):
-        for key in sorted(_LATER & table.keys()):
-            raise ValueError(f".{key}: this version of mcpctl does not use it")
         tools = table.get("tools")
         for tool, allowed in tools.items() if isinstance(tools, dict) else ():
             if not isinstance(allowed, bool):
                 raise ValueError(f".tools.{tool}: must be true or false")
     server = _converted(table, Server)
     _check_kind(server, table)
+    for project in server.projects:
+        if not NAME.match(project):
+            raise ValueError(f".projects: {project!r} cannot name a project: {_NAMES}")
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < _MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
@@ -299,9 +367,16 @@ def _check_remote(server: Server) -> None:
             raise ValueError(f".headers: {name!r} is no name of a header")
 
 
+def _check_project(name: str, project: Project) -> None:
+    if not NAME.match(name):
+        raise ValueError(f": cannot name a project: {_NAMES}")
+    _check_optimization(project.optimization)
+    if project.toolset == "":
+        raise ValueError(".toolset: must be a name, a path or none")
+
+
 def _check_search(search: Search) -> None:
-    if search.optimization not in OPTIMIZATIONS:
-        raise ValueError(f".optimization: must be {', '.join(OPTIMIZATIONS[:-1])} or {OPTIMIZATIONS[-1]}")
+    _check_optimization(search.optimization)
     for key in ("semantic_url", "cloud_url"):
         url = getattr(search, key)
         if url and not (_URL.match(url) and (url.lower().startswith("https:") or _LOOPBACK.match(url))):
@@ -311,15 +386,16 @@ def _check_search(search: Search) -> None:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
 
 
+def _check_optimization(name: str | None) -> None:
+    if name not in (None, *OPTIMIZATIONS):
+        raise ValueError(f".optimization: must be {', '.join(OPTIMIZATIONS[:-1])} or {OPTIMIZATIONS[-1]}")
+
+
 def _section(
-    path: Path,
-    name: str,
-    document: dict[str, Any],
-    kind: type[_Struct],
-    check: Callable[[_Struct], None] = lambda _: None,
+    path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None
 ) -> _Struct:
     try:
-        section = _converted(document.get(name, {}), kind)
+        section = _converted(table, kind)
         check(section)
         for key, value in msgspec.structs.asdict(section).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:

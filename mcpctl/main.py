@@ -29,7 +29,8 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     """The command tree; with a noun that branch alone, with a verb too that command: others only cost start-up."""
     app = typer.Typer(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
-        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_TOOLSET, MCPCTL_DEBUG, NO_COLOR.",
+        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_DEBUG,"
+        " NO_COLOR.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,

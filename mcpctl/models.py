@@ -22,6 +22,7 @@ CALL_FIELDS = (
 )  # fmt: skip
 DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
+    "project",
 )  # fmt: skip
 CHECK_FIELDS = (
     "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",

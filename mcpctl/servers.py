@@ -17,7 +17,7 @@ from mcpctl.store.redact import MASK, is_secret_name, mask
 
 FIELDS = (
     "name", "enabled", "transport", "command", "args", "url", "headers", "env", "env_file", "cwd", "start_timeout_s",
-    "call_timeout_s", "permissions", "tools", "listed_at", "problem",
+    "call_timeout_s", "projects", "permissions", "tools", "listed_at", "problem",
 )  # fmt: skip
 _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
@@ -25,12 +25,13 @@ _SCHEMES = ("Bearer", "Basic", "Token")
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 
-def ls(paths: Paths) -> list[Row]:
-    """Every entry of the file, usable or not, by name."""
+def ls(paths: Paths, project: str | None = None) -> list[Row]:
+    """Every entry of the file, or those that `project` sees, usable or not, by name."""
     with closing(state.opened(paths)) as db:
-        loaded = config.load(paths.config)
+        loaded = config.load(paths.config, project)
         catalog = Catalog(loaded, db)
-        return [row(loaded, name, catalog) for name in sorted({*loaded.servers, *loaded.problems})]
+        seen = {*loaded.servers, *loaded.problems} - loaded.elsewhere
+        return [row(loaded, name, catalog) for name in sorted(seen)]
 
 
 def show(paths: Paths, name: str) -> Row:
@@ -60,6 +61,7 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             cwd=server.cwd,
             start_timeout_s=server.start_timeout_s,
             call_timeout_s=server.call_timeout_s,
+            projects=server.projects,
             permissions=server.tools,
             tools=len(listed.tools) if listed else None,
             listed_at=clock.iso(listed.fetched_at) if listed else None,

@@ -8,7 +8,7 @@ import pytest
 
 from mcpctl import config
 from mcpctl.config import CannotLaunch, Server
-from mcpctl.errors import NotFound, Unusable
+from mcpctl.errors import NotFound, Refused, Unusable
 
 GOOD = '[servers.good]\ncommand = "run"\n'
 
@@ -18,9 +18,9 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "config.toml"
 
 
-def load(file: Path, text: str) -> config.Config:
+def load(file: Path, text: str, project: str | None = None) -> config.Config:
     file.write_text(text, encoding="utf-8")
-    return config.load(file)
+    return config.load(file, project)
 
 
 def problem(file: Path, entry: str) -> str:
@@ -89,17 +89,17 @@ def test_an_unknown_section_is_refused_and_the_near_one_named(file: Path, key: s
     assert f"'{near}'" in error.hint
 
 
-@pytest.mark.parametrize("section", ["projects", "policy"])
-def test_a_section_that_is_not_enforced_yet_is_refused(file: Path, section: str) -> None:
-    assert section in failure(file, f"[{section}.a]\n").message
+def test_a_section_that_is_not_enforced_yet_is_refused(file: Path) -> None:
+    assert "policy" in failure(file, "[policy.a]\n").message
 
 
 SECRET = "must be an https:// address, or an http:// one of this machine"
 
 
-@pytest.mark.parametrize("text", ["servers = 5", "servers = []", "[[servers]]"])
-def test_servers_must_be_tables(file: Path, text: str) -> None:
-    assert "servers must be tables" in failure(file, text).message
+@pytest.mark.parametrize("section", ["servers", "projects"])
+@pytest.mark.parametrize("text", ["{} = 5", "{} = []", "[[{}]]"])
+def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str) -> None:
+    assert f"{section} must be tables" in failure(file, text.format(section)).message
 
 
 @pytest.mark.parametrize(
@@ -127,11 +127,20 @@ def test_servers_must_be_tables(file: Path, text: str) -> None:
         ('[records]\nredact_keys = "x"', "records.redact_keys: must be a list"),
         ("[records]\nredact_keys = [1]", "records.redact_keys[0]: must be text"),
         ("[records]\nfsync = 1", "records.fsync: must be true or false"),
+        ("[projects.a]\noptimisation = 'off'", "projects.a.optimisation: unknown key; did you mean 'optimization'?"),
+        ("[projects.a]\nx = 1", "projects.a.x: unknown key; known are optimization, toolset"),
+        ("[projects.a]\noptimization = 'fast'", "projects.a.optimization: must be bm25, semantic, cloud or off"),
+        ("[projects.a]\noptimization = false", "projects.a.optimization: must be text"),
+        ("[projects.a]\ntoolset = ['x']", "projects.a.toolset: must be text"),
+        ("[projects.a]\ntoolset = ''", "projects.a.toolset: must be a name, a path or none"),
+        ("[projects]\na = 'triage'", "projects.a: must be a table"),
+        ("[projects.'a b']", "projects.a b: cannot name a project: names have only letters, digits, '_' and '-'"),
     ],
 )
 def test_a_setting_that_is_wrong_is_named_with_what_it_must_be(file: Path, text: str, where: str) -> None:
     error = failure(file, text)
     assert (error.message, error.code) == (f"{file}: {where}", "config_key")
+    assert error.hint.startswith(f"mend [{where.partition('.')[0].partition(':')[0]}")
 
 
 def test_settings_are_taken(file: Path) -> None:
@@ -178,6 +187,13 @@ def test_a_search_service_is_asked_in_secret_or_on_this_machine(file: Path, url:
         ('command = "x"\ncall_timeout_s = inf', ".call_timeout_s: must be a number of seconds, 0 or more"),
         ('command = "x"\ntools = {rm = "no"}', ".tools.rm: must be true or false"),
         ('command = "x"\ntools = ["rm"]', ".tools: must be a table"),
+        ('command = "x"\nprojects = "a"', ".projects: must be a list"),
+        ('command = "x"\nprojects = ["a", 1]', ".projects[1]: must be text"),
+        (
+            'command = "x"\nprojects = ["a b"]',
+            ".projects: 'a b' cannot name a project: names have only letters, digits, '_' and '-'",
+        ),
+        ('command = "x"\nproject = "a"', ".project: unknown key; did you mean 'projects'?"),
         ('command = "x"\ncomand = "y"', ".comand: unknown key; did you mean 'command'?"),
         ('command = "x"\ntool = {rm = false}', ".tool: unknown key; did you mean 'tools'?"),
     ],
@@ -186,8 +202,8 @@ def test_a_key_that_is_wrong_is_named_with_what_it_must_be(file: Path, entry: st
     assert problem(file, entry) == what
 
 
-@pytest.mark.parametrize("key", ['url = "https://x"', 'transport = "http"', 'projects = ["a"]', "headers = {}"])
-def test_a_key_that_is_not_enforced_yet_is_refused(file: Path, key: str) -> None:
+@pytest.mark.parametrize("key", ['url = "https://x"', 'transport = "http"', "headers = {}"])
+def test_a_key_of_the_other_kind_is_refused(file: Path, key: str) -> None:
     assert problem(file, f'command = "x"\n{key}').startswith(f".{key.split()[0]}: ")
 
 
@@ -236,6 +252,99 @@ def test_the_fingerprint_goes_by_what_chooses_the_program_and_holds_no_secret() 
         Server(command="x", args=["y"], env={"B": "1"}),
     ):
         assert other.fingerprint != base.fingerprint
+
+
+# ---- projects
+
+PROJECTS = """\
+[servers.both]
+command = "x"
+projects = ["acme", "zoo"]
+[servers.every]
+command = "x"
+projects = []
+[servers.off]
+command = "x"
+projects = ["acme"]
+enabled = false
+[servers.one]
+command = "x"
+projects = ["acme"]
+[servers.other]
+command = "x"
+projects = ["zoo"]
+[projects.acme]
+optimization = "off"
+toolset = "triage"
+[projects.idle]
+"""
+
+
+@pytest.mark.parametrize(
+    ("project", "seen", "optimization", "toolset"),
+    [
+        (None, ["both", "every", "one", "other"], "bm25", None),
+        ("acme", ["both", "every", "one"], "off", "triage"),
+        ("zoo", ["both", "every", "other"], "bm25", None),
+        ("idle", ["every"], "bm25", None),
+    ],
+)
+def test_a_project_sees_its_servers_and_those_that_name_none(
+    file: Path, project: str | None, seen: list[str], optimization: str, toolset: str | None
+) -> None:
+    loaded = load(file, PROJECTS, project)
+    assert (loaded.project, list(loaded.enabled)) == (project, seen)
+    assert (loaded.optimization, loaded.toolset) == (optimization, toolset)
+    assert len(loaded.servers) == 5
+
+
+@pytest.mark.parametrize("optimization", config.OPTIMIZATIONS)
+def test_every_optimization_is_taken(file: Path, optimization: str) -> None:
+    assert load(file, f'[projects.a]\noptimization = "{optimization}"', "a").optimization == optimization
+
+
+@pytest.mark.parametrize(
+    ("project", "hint"),
+    [
+        ("acne", "did you mean 'acme'?"),
+        ("Zoo", "did you mean 'zoo'?"),
+        ("", "{file} has acme, idle, zoo"),
+        ("nothing", "{file} has acme, idle, zoo"),
+    ],
+)
+def test_a_project_that_nothing_names_is_not_found(file: Path, project: str, hint: str) -> None:
+    with pytest.raises(NotFound, match=f"no project '{project}'") as raised:
+        load(file, PROJECTS, project)
+    assert (raised.value.hint, raised.value.code) == (hint.format(file=file), "project_not_found")
+    file.unlink()
+    with pytest.raises(NotFound) as none:
+        config.load(file, "acme")
+    assert none.value.hint == f"{file} has none; write [projects.NAME] there"
+
+
+def test_a_server_of_another_project_is_refused_by_name(file: Path) -> None:
+    loaded = load(file, PROJECTS, "acme")
+    assert loaded.server("both").command == "x"
+    with pytest.raises(Refused, match="server 'other' is not in the project in force, 'acme'") as raised:
+        loaded.server("other")
+    assert raised.value.hint.endswith(f"add 'acme' to projects of [servers.other] in {file}")
+    with pytest.raises(NotFound) as missing:
+        loaded.server("othe")
+    assert "other" not in missing.value.hint
+
+
+def test_an_entry_that_cannot_be_used_is_told_of_in_its_own_projects(file: Path) -> None:
+    text = f"{PROJECTS}[servers.bad]\ncomand = 1\nprojects = ['farm']\n[servers.odd]\nprojects = 'farm'\n"
+    assert list(load(file, text, "farm").problems) == ["bad", "odd"]
+    assert list(load(file, text).problems) == ["bad", "odd"]
+    loaded = load(file, text, "acme")
+    assert list(loaded.problems) == ["odd"]
+    with pytest.raises(Refused):
+        loaded.server("bad")
+
+
+def test_a_project_makes_no_other_server_of_one() -> None:
+    assert Server(command="x", projects=["a"]).fingerprint == Server(command="x").fingerprint
 
 
 # ---- variables

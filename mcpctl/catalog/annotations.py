@@ -11,7 +11,7 @@ from mcpctl.models import HINTS, Found, Row
 from mcpctl.paths import Paths
 from mcpctl.toolsets import changing, in_force
 from mcpctl.toolsets.changing import Added, Draft, Subject
-from mcpctl.toolsets.reading import Source, read
+from mcpctl.toolsets.reading import Source
 from mcpctl.toolsets.toolset import Entry, Note, Reference, Toolset, dotted, ref_id
 
 
@@ -25,10 +25,18 @@ class Done:
     notes: Added
 
 
-def add(paths: Paths, option: str | None, key: str, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
+def add(
+    paths: Paths,
+    option: str | None,
+    key: str,
+    notes: Sequence[Note],
+    *,
+    project: str | None = None,
+    dry_run: bool = False,
+) -> Done:
     """Add notes to a tool of the toolset in force; warns of those that are there already and stay as they are."""
     changing.check_notes(notes)
-    place, subject = _named(paths, option, key)
+    place, subject = _named(paths, option, key, project)
     done = add_to(place, subject, notes, dry_run=dry_run)
     for note in done.notes.skipped:
         warn(f"{key} has a note '{note.name}' already; it stays as it is")
@@ -55,21 +63,21 @@ def override(
     title: str | None,
     inherit: Sequence[str],
     *,
+    project: str | None = None,
     dry_run: bool = False,
 ) -> Done:
     """Override hints and the title of a tool of the toolset in force, or let it inherit them from its server again."""
-    place, subject = _named(paths, option, key)
+    place, subject = _named(paths, option, key, project)
     diff = changing.change(
         place, lambda draft: changing.override(draft, subject, hints, title, inherit), dry_run=dry_run
     )
     return Done(subject, place, diff, Added([], []))
 
 
-def listed(paths: Paths, option: str | None, key: str | None) -> Found:
+def listed(paths: Paths, option: str | None, key: str | None, project: str | None = None) -> Found:
     """The notes and overrides of the toolset in force, or of one tool in it: one row each."""
-    with rows.catalog(paths, quiet=True) as catalog:
-        place = in_force.required(paths, option, catalog.db)
-        toolset = read(place)
+    with rows.catalog(paths, project=project, quiet=True) as catalog:
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
         if key is None:
             about = _by_tool(catalog, toolset)
         else:
@@ -101,10 +109,10 @@ def not_in(toolset: Toolset, key: str) -> NotFound:
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
 
 
-def _named(paths: Paths, option: str | None, key: str) -> tuple[Source, Subject]:
-    with rows.catalog(paths, quiet=True) as catalog:
-        place = in_force.required(paths, option, catalog.db)
-        return place, of_key(catalog, read(place), key)
+def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[Source, Subject]:
+    with rows.catalog(paths, project=project, quiet=True) as catalog:
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
+        return place, of_key(catalog, toolset, key)
 
 
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:

@@ -77,16 +77,18 @@ def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
 
 
 @contextmanager
-def catalog(paths: Paths, toolset: str | None = NONE, *, quiet: bool = False) -> Iterator[Catalog]:
-    """The cached catalog of the configured servers, with the toolset that `toolset` puts in force.
+def catalog(
+    paths: Paths, toolset: str | None = NONE, project: str | None = None, *, quiet: bool = False
+) -> Iterator[Catalog]:
+    """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force.
 
     Unless it is to be `quiet`, it says which servers it knows nothing of.
     """
-    loaded = config.load(paths.config)
+    loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with closing(state.opened(paths)) as db:
-        found = Catalog(loaded, db, in_force.current(paths, toolset, db))
+        found = Catalog(loaded, db, in_force.current(paths, loaded, toolset, db))
         if not quiet and (unlisted := found.unlisted()):
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
         yield found
@@ -156,6 +158,9 @@ def unknown(found: Catalog, key: str) -> NotFound:
     from mcpctl.catalog.near import nearest
 
     server, _ = split(key)
+    if server in found.config.elsewhere:
+        outside = found.config.not_in_project(server)
+        return NotFound(f"no tool '{key}': {outside.message}", outside.hint, outside.code)
     if (entry := found.config.servers.get(server)) and not entry.enabled:
         return NotFound(
             f"no tool '{key}': server '{server}' is disabled",

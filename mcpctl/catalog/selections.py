@@ -102,11 +102,10 @@ def ls(paths: Paths) -> Found:
     return Found.of([_row(place, equipped) for place in places])
 
 
-def show(paths: Paths, option: str | None) -> Row:
+def show(paths: Paths, option: str | None, project: str | None = None) -> Row:
     """One toolset, or the one in force: what it says of each of its tools, and whether they are there."""
-    with rows.catalog(paths, quiet=True) as catalog:
-        place = in_force.required(paths, option, catalog.db)
-        toolset = read(place)
+    with rows.catalog(paths, project=project, quiet=True) as catalog:
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
         equipped = state.equipped(catalog.db)
         return {**_row(place, equipped), "own": toolset.own, "tools": _tool_rows(catalog, toolset)}
 

@@ -1,4 +1,4 @@
-"""What Tab offers for servers, tools, sessions, calls and fields: pairs of a value and what it is.
+"""What Tab offers for servers, projects, tools, sessions, calls and fields: pairs of a value and what it is.
 
 Read from config.toml, the catalog cache and the index as they lie there: nothing is started, nothing is written. A
 completer may fail in any way; `mcpctl.completion` then offers nothing.
@@ -32,6 +32,18 @@ def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
     found = {name: "disabled" if not entry.enabled else _how(entry) for name, entry in loaded.servers.items()}
     found.update(dict.fromkeys(loaded.problems, "its entry cannot be used"))
     return sorted((name, told) for name, told in found.items() if name.startswith(incomplete))
+
+
+def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The projects in config.toml, with the servers that name them."""
+    from mcpctl import config
+
+    loaded = config.load(_paths(ctx).config)
+    found: dict[str, list[str]] = {name: [] for name in loaded.projects}
+    for server, entry in loaded.servers.items():
+        for name in entry.projects:
+            found.setdefault(name, []).append(server)
+    return sorted((name, ", ".join(servers)) for name, servers in found.items() if name.startswith(incomplete))
 
 
 def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:

@@ -53,6 +53,14 @@ def records(data_dir: Path | None) -> "Iterator[sqlite3.Connection]":
         yield db
 
 
+def say_project(project: str | None) -> None:
+    """Tell a person at a terminal, who may have set it long ago, which project leaves out the other servers."""
+    if project is not None:
+        from mcpctl import output
+
+        output.say(f"only the servers of project '{project}'")
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
 Format = Annotated[
@@ -102,6 +110,13 @@ ServerFilter = Annotated[
         "--server", metavar="NAME", help="Only of this server.", show_default=False, autocompletion=complete.servers
     ),
 ]
+ProjectFilter = Annotated[
+    str | None,
+    typer.Option(
+        "--project", metavar="NAME", help="Only while this project was in force.", show_default=False,
+        autocompletion=complete.projects,
+    ),
+]  # fmt: skip
 SessionFilter = Annotated[
     str | None,
     typer.Option(
@@ -139,11 +154,19 @@ def since(text: str | None) -> str | None:
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
 NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
+Project = Annotated[
+    str | None,
+    typer.Option(
+        "--project", metavar="NAME", show_default=False, autocompletion=complete.projects,
+        envvar="MCPCTL_PROJECT", show_envvar=False,
+        help="The project in force: only its servers are seen (also: MCPCTL_PROJECT).",
+    ),
+]  # fmt: skip
 Toolset = Annotated[
     str | None,
     typer.Option(
         "--toolset", metavar="NAME|PATH", show_default=False, autocompletion=complete.toolsets,
-        help="The toolset in force, or none (also: MCPCTL_TOOLSET; else the equipped one).",
+        help="The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).",
     ),
 ]  # fmt: skip
 ToolsetName = Annotated[

@@ -29,6 +29,7 @@ def serve(
     data_dir: opt.DataDir = None,
     verbose: opt.Verbose = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     split_execute: Split = False,
     allow_annotate: Annotate = False,
 ) -> None:
@@ -37,9 +38,10 @@ def serve(
     Put this command into the configuration of Claude, Cursor or any MCP client. It shows the model two tools,
     tool_discovery and tool_execute, and keeps a record of every session and call.
 
-    With a toolset only its tools are found and called, with its notes and hints. --split-execute has tool_execute_read,
-    tool_execute_write and tool_execute_destructive in place of tool_execute, so that a client can always allow reads
-    alone. --allow-annotate adds add-tool-annotation.
+    With a project only its servers are seen, and its toolset is in force. With a toolset only its tools are found and
+    called, with its notes and hints. --split-execute has tool_execute_read, tool_execute_write and
+    tool_execute_destructive in place of tool_execute, so that a client can always allow reads alone. --allow-annotate
+    adds add-tool-annotation.
 
     --print-config prints the block to put there, for: claude-desktop, claude-code, cursor, vscode, windsurf, codex,
     gemini-cli, zed, cline, opencode.
@@ -48,6 +50,7 @@ def serve(
     Examples:
       mcpctl serve
       mcpctl serve --config servers.toml
+      mcpctl serve --project acme
       mcpctl serve --toolset triage --split-execute
       mcpctl serve --print-config claude-desktop
     """
@@ -59,12 +62,12 @@ def serve(
 
         opt.one_of("print-config", print_config, tuple(known.CLIENTS))
         given = {
-            "--config": config, "--data-dir": data_dir, "--toolset": reading.spelled(toolset), "--verbose": verbose,
-            "--split-execute": split_execute, "--allow-annotate": allow_annotate,
+            "--config": config, "--data-dir": data_dir, "--project": project, "--toolset": reading.spelled(toolset),
+            "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
         output.write_text(block.text(print_config, given))
         output.say(block.goes_into(print_config))
         return
     from mcpctl.proxy import process
 
-    process.run(paths, toolset=toolset, split=split_execute, annotate=allow_annotate, verbose=verbose)
+    process.run(paths, project=project, toolset=toolset, split=split_execute, annotate=allow_annotate, verbose=verbose)

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import RecordSettings, Search, Server
+from mcpctl.config import Project, RecordSettings, Search, Server
 from mcpctl.docgen import roff
 
 NAME = "mcpctl-config"
@@ -25,7 +25,14 @@ SERVER = {
     "enabled": "false: it is not started, and its tools are neither found nor callable.",
     "start_timeout_s": "Seconds it may take to start and to answer the handshake. 0: any.",
     "call_timeout_s": "Seconds a call may take. 0: any; the client cancels.",
+    "projects": "The projects that see it, by their names. Without any, every project does. To a client in another"
+    " project it is as if it were not there: its tools are not found, calling one is denied, and it is not started.",
     "tools": "Permissions by tool name. A tool set false is neither found nor callable.",
+}
+PROJECT = {
+    "optimization": "How searches rank tools, in place of what [search] says.",
+    "toolset": "The toolset in force, unless --toolset or MCPCTL_TOOLSET names another: a name, a path, which is"
+    " relative to the folder of this file, or none. It goes before the equipped one.",
 }
 SEARCH = {
     "optimization": "How searches rank tools. bm25: by their words, on this machine alone. semantic: by their words and"
@@ -52,6 +59,7 @@ RECORDS = {
 }
 SECTIONS: Mapping[str, tuple[type[msgspec.Struct], Mapping[str, str]]] = {
     "[servers.NAME]": (Server, SERVER),
+    "[projects.NAME]": (Project, PROJECT),
     "[search]": (Search, SEARCH),
     "[records]": (RecordSettings, RECORDS),
 }
@@ -68,6 +76,10 @@ delete_repository = false
 [servers.acme]
 url = "https://acme.example/mcp"
 headers = { Authorization = "Bearer ${ACME_TOKEN}" }
+projects = ["acme"]
+
+[projects.acme]
+toolset = "triage"
 
 [search]
 answer_tokens = 2000
@@ -79,12 +91,15 @@ keep_sessions = 100
 redact_keys = ["passphrase"]
 """
 _ABOUT = (
-    "config.toml names the servers behind mcpctl serve and sets how it searches and records. It is TOML 1.0 in UTF-8,"
+    "config.toml names the servers behind mcpctl serve, says which project sees which of them, and sets how it searches"
+    " and records. It is TOML 1.0 in UTF-8,"
     " written by hand or by mcpctl servers, which keeps comments and order.",
     "It is the file that --config names, else MCPCTL_CONFIG, else config.toml in MCPCTL_HOME, else in the user's"
     " configuration folder, ~/.config/mcpctl on Linux. A missing file is an empty one, unless it was named.",
-    "The name of a server has letters, digits, _ and -. An entry that cannot be used is reported and skipped, and"
-    " stops no other. A key that mcpctl does not know is an error.",
+    "The names of servers and projects have letters, digits, _ and -. A server's entry that cannot be used is reported"
+    " and skipped, and stops no other. A key that mcpctl does not know is an error.",
+    "A project is in force where --project or MCPCTL_PROJECT names it; it is there when it has an entry of its own or a"
+    " server names it. Where none is in force, all servers are seen.",
 )
 _VARIABLES = (
     "In command, args, url, headers, env, env_file and cwd, ${VAR} stands for a variable of the environment and"

@@ -14,7 +14,9 @@ ENVIRONMENT = {
     "MCPCTL_HOME": "A folder for everything: config.toml in it, the data in its folder data.",
     "MCPCTL_CONFIG": "The configuration file, where --config is not given.",
     "MCPCTL_DATA_DIR": "The data directory, where --data-dir is not given.",
-    "MCPCTL_TOOLSET": "The toolset in force where --toolset is not given: a name, a path, or none.",
+    "MCPCTL_PROJECT": "The project in force where --project is not given.",
+    "MCPCTL_TOOLSET": "The toolset in force where --toolset is not given: a name, a path, or none. It goes before the"
+    " project's.",
     "MCPCTL_SEMANTIC_TOKEN": "The bearer token of the embeddings endpoint, semantic_url in the configuration.",
     "MCPCTL_CLOUD_TOKEN": "The bearer token of the search service, cloud_url in the configuration.",
     "MCPCTL_DEBUG": "Set to anything: an internal error shows its traceback.",

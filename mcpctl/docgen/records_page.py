@@ -26,7 +26,7 @@ FIELDS = {
     "client_version": "The client's version.",
     "protocol_version": "The revision of the protocol that the client speaks.",
     "capabilities": "JSON: what the client declared that it can do.",
-    "project": "The project the client was started for, or null.",
+    "project": "The project in force, or null.",
     "toolset": "The toolset in force, or null.",
     "query": "JSON: the texts that were searched for.",
     "context": "What the client said of its task, or null.",

@@ -23,11 +23,13 @@ from mcpctl.proxy.upstreams import Upstream
 _AT_ONCE = 4
 
 
-def check(paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Progress) -> list[Row]:
+def check(
+    paths: Paths, names: Sequence[str], timeout_s: float | None, on_progress: Progress, project: str | None = None
+) -> list[Row]:
     """One row a server: those named, or all that are enabled. Its status is `ok`, `odd` (it works, with problems that
-    are named) or `failed`. Raises `NotFound` for a name that no server has.
+    are named) or `failed`. Raises `NotFound` for a name that no server has, `Refused` for one outside the project.
     """
-    loaded = config.load(paths.config)
+    loaded = config.load(paths.config, project)
     for name in names:
         if name not in loaded.problems:
             loaded.server(name)

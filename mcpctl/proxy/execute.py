@@ -152,6 +152,8 @@ class Execute:
                 return None
             message = f"tool '{server}:{name}' is not permitted by the user's configuration; do not retry it"
             return "denied", "not_permitted", message
+        if server in config.elsewhere:
+            return "denied", "not_in_project", f"{config.not_in_project(server).message}; do not retry it"
         if server in config.problems:
             return "failed", "server_unusable", f"server '{server}' cannot be used: {config.problems[server]}"
         if server in config.servers:

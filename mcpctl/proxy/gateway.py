@@ -44,7 +44,7 @@ class Gateway:
         verbose: bool = False,
     ) -> None:
         self.config = config
-        self.recorder = Recorder(paths, config.records, via=via)
+        self.recorder = Recorder(paths, config.records, via=via, project=config.project)
         self.turn = Turn(self.recorder.flush)
         self.upstreams = {
             name: Upstream(name, server, config.path, self.turn, self, verbose=verbose)
@@ -58,7 +58,7 @@ class Gateway:
         self._state = state.opened(paths, create=True)
         self._catalog = Catalog(config, self._state)
         self._split = split
-        self._in_force = InForce(paths, toolset, self._state)
+        self._in_force = InForce(paths, config, toolset, self._state)
         self.questions = Questions(lambda line: self.to_client(line))
         self.to_client: Callable[[bytes], None] = lambda _: None
         """Sends a line to the client, where there is one."""

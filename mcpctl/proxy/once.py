@@ -45,19 +45,25 @@ class Result:
 
 
 def call(
-    paths: Paths, key: str, arguments: Arguments, timeout_s: float | None = None, toolset: str | None = None
+    paths: Paths,
+    key: str,
+    arguments: Arguments,
+    timeout_s: float | None = None,
+    toolset: str | None = None,
+    project: str | None = None,
 ) -> Result:
     """Call a tool; raises what `McpctlError` fits.
 
     The arguments are asked for when the key is known to name a server, and before anything starts.
     """
-    loaded = _load(paths)
+    loaded = _load(paths, project)
     server, name = rows.split(key)
     with closing(state.opened(paths)) as db:
-        catalog = Catalog(loaded, db, in_force.current(paths, toolset, db))
+        catalog = Catalog(loaded, db, in_force.current(paths, loaded, toolset, db))
         if not name:
             raise rows.unknown(catalog, key)
-        loaded.server(server)
+        if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
+            loaded.server(server)
         passed = arguments(catalog.find(server, name))
     if timeout_s is not None and server in loaded.servers:
         patient = msgspec.structs.replace(loaded.servers[server], call_timeout_s=timeout_s)
@@ -65,9 +71,9 @@ def call(
     return asyncio.run(_called(loaded, paths, f"{server}:{name}", passed, toolset))
 
 
-def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen) -> Found:
+def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None) -> Found:
     """List the tools of servers anew: those named, or all that are enabled. Progress is in servers."""
-    loaded = _load(paths)
+    loaded = _load(paths, project)
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
@@ -145,8 +151,8 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
         telling.cancel()
 
 
-def _load(paths: Paths) -> Config:
-    loaded = config.load(paths.config)
+def _load(paths: Paths, project: str | None) -> Config:
+    loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     return loaded
@@ -158,8 +164,11 @@ def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
     if code == "not_permitted":
         return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {loaded.path}", code)
     if code == "not_in_toolset":
-        hint = "see what is in it with: mcpctl toolsets show; or call it with --toolset none"
+        which = f" --project {loaded.project}" if loaded.project else ""
+        hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
         return Refused(f"tool '{key}' is not in the toolset in force", hint, code)
+    if code == "not_in_project":
+        return loaded.not_in_project(server)
     if code == "server_disabled":
         return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
     if code == "unknown_tool":

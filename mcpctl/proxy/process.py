@@ -11,13 +11,16 @@ from mcpctl.paths import Paths
 from mcpctl.toolsets import in_force
 
 
-def run(paths: Paths, *, toolset: str | None, split: bool, annotate: bool, verbose: bool = False) -> None:
+def run(
+    paths: Paths, *, project: str | None, toolset: str | None, split: bool, annotate: bool, verbose: bool = False
+) -> None:
     """Serve the client on stdin and stdout, then end the process with status 0.
 
-    Raises `McpctlError` before it begins where the configuration or the toolset that was named cannot be used.
+    Raises `McpctlError` before it begins where the configuration, or the project or toolset that was named, cannot be
+    used.
     """
-    loaded = config.load(paths.config)
-    in_force.check(paths, toolset)
+    loaded = config.load(paths.config, project)
+    in_force.check(paths, loaded, toolset)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     if sys.stdin is None:

@@ -160,6 +160,6 @@ class Off:
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """No tool, and a notice that says why."""
-        where = f"[projects.{self.project}]" if self.project else "[search]"
-        notice = f'Search is turned off by the user\'s configuration ({where} optimization = "off").'
+        where = f" for project '{self.project}'" if self.project else ""
+        notice = f'Search is turned off{where} by the user\'s configuration: optimization = "off".'
         return Ranking((), self.name, None, (), weak=False, notice=notice)

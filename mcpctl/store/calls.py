@@ -19,6 +19,7 @@ def find(
     server: str | None = None,
     tool: str | None = None,
     status: str | None = None,
+    project: str | None = None,
     since: str | None = None,
 ) -> Found:
     """Calls, newest first. `tool` is a bare name or a key; `session` a full id; `since` a time as records have it."""
@@ -27,13 +28,16 @@ def find(
         conditions.when("server = ? AND tool = ?", *tool.split(":", 1))
     else:
         conditions.when("? IN (tool, server || '.' || tool)", tool)
-    conditions.equal(STATUS, status).when("started_at >= ?", since)
+    conditions.equal(STATUS, status).equal("project", project).when("started_at >= ?", since)
     return query.found(db, "calls", _COLUMNS, conditions, _ORDER)
 
 
-def find_discoveries(db: sqlite3.Connection, *, session: str | None = None, since: str | None = None) -> Found:
+def find_discoveries(
+    db: sqlite3.Connection, *, session: str | None = None, project: str | None = None, since: str | None = None
+) -> Found:
     """Searches, newest first."""
-    conditions = query.Conditions().equal("session_id", session).when("started_at >= ?", since)
+    conditions = query.Conditions().equal("session_id", session).equal("project", project)
+    conditions.when("started_at >= ?", since)
     return query.found(db, "discoveries", {name: name for name in DISCOVERY_FIELDS}, conditions, _ORDER)
 
 

@@ -35,7 +35,8 @@ SCHEMA = (
         client_version TEXT, project TEXT, toolset TEXT, response_bytes INTEGER, response_truncated INTEGER)""",
     """CREATE TABLE discoveries (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
-        provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER)""",
+        provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
+        project TEXT)""",
     """CREATE TABLE usage (
         server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
         PRIMARY KEY (server, tool)) WITHOUT ROWID""",
@@ -354,9 +355,9 @@ def _finish_call(db: sqlite3.Connection, line: lines.CallFinished) -> None:
 def _insert_discovery(db: sqlite3.Connection, position: int, line: lines.DiscoveryFinished) -> None:
     new = db.execute(
         "INSERT OR IGNORE INTO discoveries (id, position, session_id, query, context, provider, fallback, results,"
-        " started_at, duration_ms, tokens) VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        " started_at, duration_ms, tokens, project) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
         (line.id, position, line.session_id, _text(line.query), line.context, line.provider, line.fallback,
-         _text(line.results), line.started_at, line.duration_ms, line.tokens),
+         _text(line.results), line.started_at, line.duration_ms, line.tokens, line.project),
     ).rowcount  # fmt: skip
     db.execute(
         "UPDATE sessions SET discovery_count = discovery_count + ?, discovery_tokens = discovery_tokens + ?,"

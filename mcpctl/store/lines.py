@@ -43,6 +43,7 @@ class DiscoveryFinished(Line, tag="discoveries.finished"):
     started_at: str
     duration_ms: int
     tokens: int
+    project: str | None = None
 
 
 class CallStarted(Line, tag="calls.started"):

@@ -49,7 +49,9 @@ Json = bytes | memoryview
 class Recorder:
     """One session's record. Nothing is written before it first does something; failing to write stops no call."""
 
-    def __init__(self, paths: Paths, settings: RecordSettings, *, via: str = "client") -> None:
+    def __init__(
+        self, paths: Paths, settings: RecordSettings, *, via: str = "client", project: str | None = None
+    ) -> None:
         self.session_id = _new_id()
         self.client = Client()
         self.toolset: str | None = None
@@ -58,6 +60,7 @@ class Recorder:
         self._settings = settings
         self._limit = settings.max_response_kb * 1024
         self._via = via
+        self._project = project
         self._journal: Journal | None = None
         self._redactor: Redactor | None = None
         self._warned = False
@@ -95,6 +98,7 @@ class Recorder:
             parent_id=parent_id,
             client_name=client.name,
             client_version=client.version,
+            project=self._project,
             toolset=self.toolset,
         )
         self._lines.append(lines.encode(line))
@@ -141,6 +145,7 @@ class Recorder:
             started_at=clock.iso(started),
             duration_ms=round((time.time() - started) * 1000),
             tokens=tokens(answer_bytes),
+            project=self._project,
         )
         self._lines.append(lines.encode(line))
 
@@ -190,6 +195,7 @@ class Recorder:
             client_version=client.version,
             protocol_version=client.protocol_version,
             capabilities=Raw(_readable(client.capabilities)),
+            project=self._project,
             toolset=self.toolset,
         )
         create = Journal.of_the_day if self._via == "cli" else Journal.create

@@ -19,11 +19,13 @@ _COLUMNS = {
 _ORDER = "last_activity DESC, id"
 
 
-def find(db: sqlite3.Connection, *, status: str | None = None, client: str | None = None) -> Found:
+def find(
+    db: sqlite3.Connection, *, status: str | None = None, client: str | None = None, project: str | None = None
+) -> Found:
     """Sessions, last activity newest first."""
     conditions = query.Conditions()
     conditions.equal(_STATUS, status)
-    conditions.equal("client_name", client)
+    conditions.equal("client_name", client).equal("project", project)
     return query.found(db, "sessions", _COLUMNS, conditions, _ORDER)
 
 

@@ -1,44 +1,65 @@
-"""Which toolset counts: the one that was named, else the equipped one; followed as the file and the choice change."""
+"""Which toolset counts: option, environment, project in force, what is equipped; followed as file and choice change."""
 
 import os
 import sqlite3
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from mcpctl.errors import McpctlError, NotFound, warn
+from mcpctl.config import Config
+from mcpctl.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.store import state
-from mcpctl.toolsets.reading import NONE, VARIABLE, Source, read, source
+from mcpctl.toolsets.reading import NONE, VARIABLE, Source, is_path, read, source
 from mcpctl.toolsets.toolset import Toolset
 
 
-def chosen(option: str | None, db: sqlite3.Connection, env: Mapping[str, str] = os.environ) -> str | None:
-    """What a person calls the toolset in force: option, environment, what is equipped; None for none."""
-    reference = option or env.get(VARIABLE) or state.equipped(db)
-    return None if reference == NONE else reference
+def named(config: Config, option: str | None) -> str | None:
+    """What a person calls the toolset that goes before the equipped one; None where none was named."""
+    return _chosen(option) or _of_project(config)
 
 
-def current(paths: Paths, option: str | None, db: sqlite3.Connection) -> Toolset | None:
+def current(paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> Toolset | None:
     """The toolset in force, for a command; raises when it cannot be read: without it, others' tools would be there."""
-    reference = chosen(option, db)
-    return read(source(paths, reference)) if reference else None
+    reference = named(config, option) or state.equipped(db)
+    return _read(paths, config, option, reference)[1] if reference and reference != NONE else None
 
 
-def required(paths: Paths, option: str | None, db: sqlite3.Connection) -> Source:
-    """Where the toolset in force is; raises `NotFound` when there is none."""
-    reference = chosen(option, db)
-    if reference is None:
+def required(paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> tuple[Source, Toolset]:
+    """Where the toolset in force is, and what it says; raises `NotFound` when there is none."""
+    reference = named(config, option) or state.equipped(db)
+    if not reference or reference == NONE:
         hint = "equip one with: mcpctl toolsets equip NAME, or name one with --toolset"
         raise NotFound("no toolset is equipped", hint, "no_toolset")
-    return source(paths, reference)
+    return _read(paths, config, option, reference)
 
 
-def check(paths: Paths, option: str | None) -> None:
+def check(paths: Paths, config: Config, option: str | None) -> None:
     """Raises what `read` does for a toolset that was named; what is equipped may be mended later."""
-    reference = option or os.environ.get(VARIABLE)
+    reference = named(config, option)
     if reference and reference != NONE:
-        read(source(paths, reference))
+        _read(paths, config, option, reference)
+
+
+def _chosen(option: str | None) -> str | None:
+    return option or os.environ.get(VARIABLE)
+
+
+def _of_project(config: Config) -> str | None:
+    reference = config.toolset
+    # Beside the file that names it: a client may start us in any folder.
+    return str(config.beside(reference)) if reference and is_path(reference) else reference
+
+
+def _read(paths: Paths, config: Config, option: str | None, reference: str) -> tuple[Source, Toolset]:
+    try:
+        place = source(paths, reference)
+        return place, read(place)
+    except McpctlError as error:
+        if _chosen(option) or not config.toolset:
+            raise
+        told = f"{config.path}: projects.{config.project}.toolset: {error.message}"
+        kind = NotFound if isinstance(error, NotFound) else Unusable  # nobody has typed it, that it were wrong usage
+        raise kind(told, error.hint, error.code) from error
 
 
 class InForce:
@@ -48,10 +69,10 @@ class InForce:
     any more counts as it last was, and one that never could be holds no tool: what a team left out stays out.
     """
 
-    def __init__(self, paths: Paths, option: str | None, db: sqlite3.Connection) -> None:
+    def __init__(self, paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> None:
         self._paths = paths
         self._db = db
-        self._named = option or os.environ.get(VARIABLE)
+        self._named = named(config, option)
         self._reference: str | None = None
         self._source: Source | None = None
         self._stamp: object = None

@@ -103,6 +103,25 @@ def test_a_filter_by_server_offers_servers(line: str, full: Paths) -> None:
     assert offered(line) == ["notes", "weather"]
 
 
+@pytest.mark.parametrize("name", EVERY_NAME)
+def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> None:
+    up = configured.stub()
+    servers = {"a": {**up, "projects": ["acme", "zoo"]}, "b": {**up, "projects": ["acme"]}, "c": up}
+    configured.configure(paths, servers, projects={"idle": {}})
+    if "--project" in offered(f"{name} --p"):
+        assert told(f"{name} --project ") == {"acme": "a, b", "idle": "", "zoo": "a"}
+        assert offered(f"{name} --project=z") == ["--project=zoo"]
+    else:
+        assert name not in TAKE_A_PROJECT
+
+
+TAKE_A_PROJECT = {
+    "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
+    "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
+    "calls ls",
+}  # fmt: skip
+
+
 @pytest.mark.parametrize("line", ["tools show ", "tools call ", "calls ls --tool ", "calls ls --tool="])
 def test_tools_are_offered_by_key_with_their_titles(line: str, full: Paths) -> None:
     lead = line[line.index("--tool=") :] if line.endswith("=") else ""

@@ -132,3 +132,10 @@ def test_the_toolset_and_what_else_is_offered_are_in_the_block(mcpctl: Mcpctl, m
     monkeypatch.setenv("MCPCTL_TOOLSET", "triage")
     block = mcpctl("serve", "--print-config", "cursor").json["mcpServers"]["mcpctl"]["args"]
     assert block[-2:] == ["--toolset", "triage"]
+
+
+def test_the_project_is_in_the_block(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert entry(mcpctl, "cursor", "--project", "acme")["args"][-2:] == ["--project", "acme"]
+    monkeypatch.setenv("MCPCTL_PROJECT", "zoo")
+    assert entry(mcpctl, "codex")["args"][-2:] == ["--project", "zoo"]
+    assert entry(mcpctl, "cursor", "--project", "acme")["args"][-2:] == ["--project", "acme"]

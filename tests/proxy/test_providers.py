@@ -106,6 +106,18 @@ def test_off_finds_nothing_and_says_why_but_calls_go_on(serve: Serve, home: Path
     client = serve(SERVERS, search={"optimization": "off"})
     got = client.discover("counter:echo")
     assert got["results"] == []
-    assert got["notice"] == 'Search is turned off by the user\'s configuration ([search] optimization = "off").'
+    assert got["notice"] == 'Search is turned off by the user\'s configuration: optimization = "off".'
     assert client.call("counter:echo", {"n": 1}).text
     assert [(line["provider"], line["results"]) for line in discoveries(home)] == [("off", [])]
+
+
+def test_a_project_has_a_provider_of_its_own(serve: Serve, home: Path) -> None:
+    projects = {"acme": {"optimization": "off"}, "home": {}}
+    client = serve(SERVERS, search={"optimization": "bm25"}, projects=projects, env={"MCPCTL_PROJECT": "acme"})
+    got = client.discover("counter:echo")
+    assert got["notice"] == (
+        "Search is turned off for project 'acme' by the user's configuration: optimization = \"off\"."
+    )
+    other = serve(env={"MCPCTL_PROJECT": "home"})
+    assert keys(other.discover("counter:echo"))[0] == "counter:echo"
+    assert {(line["project"], line["provider"]) for line in discoveries(home)} == {("acme", "off"), ("home", "bm25")}

@@ -339,11 +339,12 @@ def test_what_is_in_force_is_looked_up_without_reading_what_has_not_changed(
 ) -> None:
     from contextlib import closing
 
+    from mcpctl.config import Config
     from mcpctl.store import state
 
     path = toolset(paths, "triage", "a:b")
     with closing(state.opened(paths, create=True)) as db:
-        followed = InForce(paths, "triage", db)
+        followed = InForce(paths, Config(paths.config), "triage", db)
         first = followed.now()
         assert first
         assert followed.now() is first

@@ -218,4 +218,4 @@ WORDS: Any = build(CATALOG)
 def test_off_finds_nothing_and_says_why(made: Made) -> None:
     found = made(CATALOG, "off").search(["slack:send_message"])
     assert (found.hits, found.provider, found.weak) == ((), "off", False)
-    assert found.notice == 'Search is turned off by the user\'s configuration ([search] optimization = "off").'
+    assert found.notice == 'Search is turned off by the user\'s configuration: optimization = "off".'

@@ -94,6 +94,17 @@ def test_lines_that_were_written_twice_count_once(paths: Paths) -> None:
     assert answers(paths) == once
 
 
+def test_a_search_that_was_recorded_without_a_project_had_none(paths: Paths) -> None:
+    written = lines.encode(searched(1, 1))
+    older = written.replace(b',"project":null', b"")
+    assert older != written
+    journal = opened(paths, created())
+    journal.append(older)
+    journal.close()
+    _, _, (search,) = answers(paths)
+    assert search["project"] is None
+
+
 def test_an_evicted_journal_takes_its_rows_along(paths: Paths) -> None:
     session(paths, CURSOR, 0, [*call(2, 1, CURSOR), searched(2, 2, CURSOR)])
     alone = answers(paths)

@@ -23,6 +23,7 @@ def add(
     note: Several = None,
     dry_run: opt.DryRun = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -40,5 +41,6 @@ def add(
     from mcpctl.commands.annotate import columns
 
     notes = columns.notes(name, text, note or [])
-    done = annotations.add(opt.paths(config, data_dir), toolset, key, notes, dry_run=dry_run)
+    paths = opt.paths(config, data_dir)
+    done = annotations.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
     columns.told(done, [note.name for note in done.notes.added], dry_run)

@@ -17,6 +17,7 @@ def ls(
     offset: opt.Offset = 0,
     count: opt.Count = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -32,4 +33,4 @@ def ls(
     from mcpctl.commands.annotate.columns import COLUMNS
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(annotations.listed(opt.paths(config, data_dir), toolset, key), COLUMNS, asked)
+    output.write_list(annotations.listed(opt.paths(config, data_dir), toolset, key, project), COLUMNS, asked)

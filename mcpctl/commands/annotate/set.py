@@ -30,6 +30,7 @@ def set(
     inherit: Inherit = None,
     dry_run: opt.DryRun = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -49,5 +50,5 @@ def set(
     given = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
     hints, inherited = columns.hints(given, title, inherit or [])
     paths = opt.paths(config, data_dir)
-    done = annotations.override(paths, toolset, key, hints, title, inherited, dry_run=dry_run)
+    done = annotations.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
     columns.told(done, [*hints, *(["title"] if title else []), *inherited] if done.diff else [], dry_run)

@@ -55,6 +55,7 @@ class Selection:
     server: str | None
     tool: str | None
     status: str | None
+    project: str | None
     since: str | None
 
     def __post_init__(self) -> None:
@@ -72,5 +73,8 @@ class Selection:
         """Its rows."""
         session = sessions.resolve(db, self.session) if self.session else None
         if self.kind == "discovery":
-            return calls.find_discoveries(db, session=session, since=self.since)
-        return calls.find(db, session=session, server=self.server, tool=self.tool, status=self.status, since=self.since)
+            return calls.find_discoveries(db, session=session, project=self.project, since=self.since)
+        return calls.find(
+            db, session=session, server=self.server, tool=self.tool, status=self.status, project=self.project,
+            since=self.since,
+        )  # fmt: skip

@@ -27,6 +27,7 @@ def ls(
             autocompletion=complete.choices(*CALL_STATUSES),
         ),
     ] = None,
+    project: opt.ProjectFilter = None,
     since: opt.Since = None,
     kind: Annotated[
         str,
@@ -55,6 +56,6 @@ def ls(
     from mcpctl.commands.calls import columns
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    selected = columns.Selection(kind, session, server, tool, status, opt.since(since))
+    selected = columns.Selection(kind, session, server, tool, status, project, opt.since(since))
     with opt.records(data_dir) as db:
         output.write_list(selected.found(db), selected.columns, asked)

@@ -19,8 +19,16 @@ Env = Annotated[
 Deny = Annotated[
     list[str] | None, typer.Option("--deny", metavar="TOOL", help="A tool never found nor called.", show_default=False)
 ]
-
-
+Projects = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="A project that sees it; without one, every project does.",
+        show_default=False,
+        autocompletion=complete.projects,
+    ),
+]
 Header = Annotated[
     list[str] | None,
     typer.Option(
@@ -51,6 +59,7 @@ def add(
     env: Env = None,
     env_file: Annotated[str | None, typer.Option(metavar="FILE", help="NAME=value lines for its environment.")] = None,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Where it runs.")] = None,
+    project: Projects = None,
     deny: Deny = None,
     start_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds it may take to start.")] = None,
     call_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds a call may take; 0: any.")] = None,
@@ -64,6 +73,7 @@ def add(
     \b
     Examples:
       mcpctl servers add time -- uvx mcp-server-time
+      mcpctl servers add linear --project acme --url https://mcp.linear.app/mcp
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
@@ -74,7 +84,7 @@ def add(
         "command": program, "args": args, "url": url, "transport": transport,
         "headers": servers.assignments("header", header or []), "env": servers.assignments("env", env or []),
         "env_file": env_file, "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
-        "tools": dict.fromkeys(deny or [], False),
+        "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
     })  # fmt: skip
     path = opt.paths(config, data_dir, creates=True).config
     servers.add(path, name, entry)

@@ -24,6 +24,7 @@ def check(
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
     format: opt.Format = "auto",
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -44,6 +45,6 @@ def check(
 
     asked = output.listing(json, jsonl, format, fields)
     with output.progress("checking", "servers") as on_progress:
-        rows = check(opt.paths(config, data_dir), names or [], timeout, on_progress)
+        rows = check(opt.paths(config, data_dir), names or [], timeout, on_progress, project)
     output.write_list(Found.of(rows), CHECKED, asked)
     failures(rows)

@@ -14,6 +14,10 @@ def _words(args: Any) -> str:
     return shlex.join(args) if args else ""
 
 
+def _names(projects: Any) -> str:
+    return ",".join(projects or ())
+
+
 def _sentences(notes: Any) -> str:
     return "; ".join(notes)
 
@@ -22,7 +26,7 @@ COLUMNS = Columns(
     fields=servers.FIELDS,
     shown=("name", "enabled", "transport", "tools", "command", "args", "problem"),
     cut=frozenset(("command", "args", "env", "problem")),
-    render={"args": _words},
+    render={"args": _words, "projects": _names},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )

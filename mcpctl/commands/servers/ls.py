@@ -11,6 +11,7 @@ def ls(
     limit: opt.Limit = None,
     offset: opt.Offset = 0,
     count: opt.Count = False,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -28,4 +29,6 @@ def ls(
     from mcpctl.models import Found
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(Found.of(servers.ls(opt.paths(config, data_dir))), COLUMNS, asked)
+    rows = servers.ls(opt.paths(config, data_dir), project)
+    output.write_list(Found.of(rows, filtered=project is not None), COLUMNS, asked)
+    opt.say_project(project)

@@ -19,6 +19,7 @@ def ls(
         ),
     ] = None,
     client: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this client.", show_default=False)] = None,
+    project: opt.ProjectFilter = None,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -42,4 +43,4 @@ def ls(
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     opt.one_of("status", status, ("active", "closed"))
     with opt.records(data_dir) as db:
-        output.write_list(sessions.find(db, status=status, client=client), COLUMNS, asked)
+        output.write_list(sessions.find(db, status=status, client=client, project=project), COLUMNS, asked)

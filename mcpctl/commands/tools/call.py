@@ -24,6 +24,7 @@ def call(
     timeout: Timeout = None,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -42,5 +43,5 @@ def call(
     from mcpctl.proxy import once
 
     words = arguments or []
-    result = once.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset)
+    result = once.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset, project)
     output.write_row(result.raw, json, lambda: text.content(result.content))

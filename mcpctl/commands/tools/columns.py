@@ -58,7 +58,8 @@ def ordered(order: rows.Order, asked: Listing) -> Columns:
 
 
 def footnote(catalog: Catalog) -> None:
-    """Tell a person at a terminal which toolset the rows are of, and what marks its overrides."""
+    """Tell a person at a terminal of which project and toolset the rows are, and what marks overrides."""
+    opt.say_project(catalog.config.project)
     if (toolset := catalog.toolset) is not None:
         marked = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
         output.say(f"only the tools of toolset '{toolset.name}'{marked}; --toolset none shows all")

@@ -45,6 +45,7 @@ def eval(
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
     format: opt.Format = "auto",
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -77,7 +78,7 @@ def eval(
 
     asked = output.listing(json, jsonl, format, fields)
     demands = measuring.Demands.read(fail_under or (), baseline)
-    source = measuring.Source(queries, from_records, catalog, opt.paths(config, data_dir))
+    source = measuring.Source(queries, from_records, catalog, opt.paths(config, data_dir), project)
     measured = measuring.measured(source, provider or [])
     output.write_list(measuring.rows(measured), measuring.COLUMNS, asked)
     demands.check(measured)

@@ -16,6 +16,7 @@ def export(
     idempotent: opt.Idempotent = None,
     open_world: opt.OpenWorld = None,
     toolset: Toolset = "none",
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -33,5 +34,5 @@ def export(
     from mcpctl.catalog import checking, rows
 
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
-    with rows.catalog(opt.paths(config, data_dir), toolset) as catalog:
+    with rows.catalog(opt.paths(config, data_dir), toolset, project) as catalog:
         output.write_lines(line.decode() for line in checking.export(catalog, wanted))

@@ -19,6 +19,7 @@ def ls(
     offset: opt.Offset = 0,
     count: opt.Count = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -50,6 +51,6 @@ def ls(
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
     shown = columns.ordered(order, asked)
     used = columns.usage(paths, shown, asked, sort)
-    with rows.catalog(paths, toolset) as catalog:
+    with rows.catalog(paths, toolset, project) as catalog:
         output.write_list(rows.listed(catalog, wanted, order, used), shown, asked)
         columns.footnote(catalog)

@@ -50,12 +50,13 @@ class Source:
     from_records: bool
     catalog: Path | None
     paths: Paths
+    project: str | None
 
     def tools(self) -> list[Tool]:
         """Those of the file, else those that may be found of the configured servers."""
         if self.catalog:
             return labels.tools_from_file(self.catalog)
-        with catalog_rows.catalog(self.paths) as found:
+        with catalog_rows.catalog(self.paths, project=self.project) as found:
             return found.visible()
 
     def labels(self, tools: Sequence[Tool]) -> list[Label]:
@@ -88,7 +89,7 @@ def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
         opt.one_of("provider", name, OPTIMIZATIONS)
     tools = source.tools()
     found = source.labels(tools)
-    config = load(source.paths.config)
+    config = load(source.paths.config, source.project)
     results = []
     for name in dict.fromkeys(providers or [config.optimization]):
         with output.progress("embedding", "tools") as on_progress:

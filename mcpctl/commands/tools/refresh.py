@@ -21,6 +21,7 @@ def refresh(
     jsonl: opt.Jsonl = False,
     format: opt.Format = "auto",
     fields: opt.Fields = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -37,5 +38,5 @@ def refresh(
 
     asked = output.listing(json, jsonl, format, fields)
     with output.progress("listing tools", "servers") as on_progress:
-        rows = once.refresh(opt.paths(config, data_dir), servers or [], on_progress)
+        rows = once.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
     output.write_list(rows, REFRESHED, asked)

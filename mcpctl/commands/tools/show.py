@@ -7,6 +7,7 @@ def show(
     key: opt.ToolKey,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -23,6 +24,6 @@ def show(
     from mcpctl.output import text
 
     paths = opt.paths(config, data_dir)
-    with rows.catalog(paths, toolset) as catalog:
+    with rows.catalog(paths, toolset, project) as catalog:
         row = rows.show(catalog, key, columns.recorded_usage(paths))
     output.write_row(row, json, lambda: text.tool(row))

@@ -9,7 +9,7 @@ def equip(
 ) -> None:
     """Put a toolset in force: only its tools are found and called, by every client and command that names no other.
 
-    A running serve follows at its next search or call. --toolset and MCPCTL_TOOLSET go before it.
+    A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset go before it.
 
     \b
     Examples:

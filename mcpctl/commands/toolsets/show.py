@@ -15,6 +15,7 @@ Name = Annotated[
 def show(
     name: Name = None,
     json: opt.Json = False,
+    project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -31,5 +32,5 @@ def show(
     from mcpctl.catalog import selections
     from mcpctl.output import text
 
-    row = selections.show(opt.paths(config, data_dir), name)
+    row = selections.show(opt.paths(config, data_dir), name, project)
     output.write_row(row, json, lambda: text.toolset(row))

@@ -17,6 +17,7 @@ from tests.recorded import (
     hints,
     opened,
     raw,
+    searched,
     session,
     started,
     two_sessions,
@@ -109,6 +110,24 @@ def test_searches_are_chosen_by_session_and_time(mcpctl: Mcpctl, paths: Paths) -
     for option in (["--session", CURSOR], ["--since", at(5)]):
         (row,) = mcpctl("calls", "ls", "--kind", "discovery", "--json", *option).json
         assert row["session_id"] == CURSOR
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("call", ["1", "2"]), ("discovery", ["3", "4"])])
+def test_project_chooses_what_was_in_force(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, kind: str, expected: list[str]
+) -> None:
+    written = [*call(1, 1, project="acme"), *call(2, 2), searched(3, 3, project="acme"), searched(4, 4)]
+    session(paths, rest=written)
+
+    def listed(*options: str) -> list[tuple[str, str | None]]:
+        rows = mcpctl("calls", "ls", "--kind", kind, "--json", *options).json
+        return [(row["id"][0], row["project"]) for row in rows]
+
+    both = [(expected[1], None), (expected[0], "acme")]
+    assert listed("--project", "acme") == both[1:]
+    assert listed("--project", "acne") == []
+    monkeypatch.setenv("MCPCTL_PROJECT", "acme")
+    assert listed() == both
 
 
 @pytest.mark.parametrize("option", ["--server", "--tool", "--status"])

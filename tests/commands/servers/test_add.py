@@ -46,12 +46,14 @@ def test_what_follows_the_dashes_is_the_command(mcpctl: Mcpctl, paths: Paths) ->
 def test_every_option_is_a_key_of_the_entry(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     options = ["--env", "A=1", "--env", "B=x=${Y}", "--env-file", "~/x.env", "--cwd", str(tmp_path)]
     options += ["--deny", "rm", "--deny", "drop", "--start-timeout", "5", "--call-timeout", "0.5"]
+    options += ["--project", "acme", "--project", "zoo", "--project", "acme"]
     assert mcpctl("servers", "add", "s", *options, "--", "run").code == 0
     assert written(paths)["servers"]["s"] == {
         "command": "run",
         "env": {"A": "1", "B": "x=${Y}"},
         "env_file": "~/x.env",
         "cwd": str(tmp_path),
+        "projects": ["acme", "zoo"],
         "tools": {"rm": False, "drop": False},
         "start_timeout_s": 5,
         "call_timeout_s": 0.5,

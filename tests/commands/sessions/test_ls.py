@@ -73,6 +73,16 @@ def test_client_chooses_by_name(mcpctl: Mcpctl, paths: Paths) -> None:
     assert ids(mcpctl, "--client", "nobody") == []
 
 
+def test_project_chooses_what_was_in_force(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened(paths, created(CLAUDE, 1, project="acme")).close()
+    opened(paths, created(CURSOR, 0)).close()
+    assert ids(mcpctl, "--project", "acme") == [CLAUDE]
+    assert ids(mcpctl, "--project", "acne") == []
+    assert mcpctl("sessions", "show", CLAUDE, "--json").json["project"] == "acme"
+    monkeypatch.setenv("MCPCTL_PROJECT", "acme")
+    assert ids(mcpctl) == [CLAUDE, CURSOR]
+
+
 @pytest.mark.parametrize("bad", ["open", "ACTIVE", ""])
 def test_an_unknown_status_is_refused_with_the_values_there_are(mcpctl: Mcpctl, bad: str) -> None:
     ran = mcpctl("sessions", "ls", "--status", bad)

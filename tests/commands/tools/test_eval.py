@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from tests.configured import demo_tools
+from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call, raw, searched, session
 from tests.servers import service
@@ -168,3 +168,13 @@ def test_one_that_falls_back_is_not_measured(mcpctl: Mcpctl, good: str) -> None:
     ran = mcpctl("tools", "eval", "--queries", good, "--provider", "cloud", "--json")
     assert (ran.code, ran.out, ran.error["code"]) == (4, "", "provider_unavailable")
     assert "cannot measure cloud: [search] has no cloud_url" in ran.error["message"]
+
+
+def test_a_project_is_measured_with_its_servers_and_its_provider(mcpctl: Mcpctl, paths: Paths, good: str) -> None:
+    servers = {**DEMO, "weather": {**DEMO["weather"], "projects": ["rain"]}}
+    demo_tools(paths, servers, projects={"sun": {}, "rain": {"optimization": "off"}})
+    (sun,) = mcpctl("tools", "eval", "--queries", good, "--project", "sun", "--json").json
+    (rain,) = mcpctl("tools", "eval", "--queries", good, "--project", "rain", "--json").json
+    assert (sun["provider"], sun["recall@10"]) == ("bm25", 0)
+    assert rain["provider"] == "off"
+    assert mcpctl("tools", "eval", "--queries", good, "--json").json[0]["recall@1"] == 1

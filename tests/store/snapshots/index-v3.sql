@@ -2,7 +2,7 @@ CREATE TABLE calls ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id 
 CREATE INDEX calls_by_session ON calls (session_id, position);
 CREATE INDEX calls_by_time ON calls (started_at, session_id, position);
 CREATE INDEX calls_by_tool ON calls (server, tool, started_at);
-CREATE TABLE discoveries ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT, provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER);
+CREATE TABLE discoveries ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT, provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER, project TEXT);
 CREATE INDEX discoveries_by_session ON discoveries (session_id, position);
 CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position);
 CREATE TABLE journals ( name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID;
