@@ -1,9 +1,10 @@
-"""What a search costs, and what it finds: `python -m tests.bench.search [--tools N]… [--data DIR]… [--json]`
+"""What a search costs, and what it finds: `python -m tests.bench.search [--tools N]… [--json]`, or with
+`--data DIR… [--model DIR]`
 
 Cost: the time to build an index of N tools made up for it, what it adds to the memory, and the time of a query, each in
 a process of its own, beside rank_bm25 as it comes. Quality: of each folder with a catalog.jsonl and a queries.jsonl (as
 `mcpctl tools eval` reads them), beside other rankings on the same queries, with the paired bootstrap interval of the
-difference to this one. Times are this machine's.
+difference to this one; with --model DIR beside the semantic provider over that model too. Times are this machine's.
 """
 
 import argparse
@@ -12,19 +13,24 @@ import json
 import random
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
-from mcpctl.models import Tool
-from mcpctl.search import Provider, build
+from mcpctl.config import Config, Search
+from mcpctl.models import Tool, unseen
+from mcpctl.paths import Paths
+from mcpctl.search import Provider, build, builder
 from mcpctl.search.evaluate import Measured, interval, mean, measure
 from mcpctl.search.labels import from_file, tools_from_file
 from tests.bench import raw_client
 from tests.bench.rivals import RIVALS, Stock
 
+Row = dict[str, Any]
 SIZES = (500, 5_000, 50_000)
 QUERIES = 300
 OURS = "mcpctl"
@@ -106,17 +112,32 @@ def costs(sizes: Sequence[int]) -> Iterator[dict[str, object]]:
             yield json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def quality(folder: Path) -> Iterator[dict[str, object]]:
-    """What each ranking finds of a set, this one first."""
-    tools, labels = tools_from_file(folder / "catalog.jsonl"), from_file(folder / "queries.jsonl")
-    ours = measure(BUILDERS[OURS](tools), labels)
-    for engine, builder in BUILDERS.items():
-        measured = ours if engine == OURS else measure(builder(tools), labels)
-        yield {"set": folder.name, "engine": engine, "queries": len(labels), **_beside(measured, ours)}
+def quality(folders: Sequence[Path], builders: Mapping[str, Callable[[Sequence[Tool]], Provider]]) -> Iterator[Row]:
+    """What each ranking finds of each set, this one first; then the means of all sets."""
+    found: list[Row] = []
+    for folder in folders:
+        tools, labels = tools_from_file(folder / "catalog.jsonl"), from_file(folder / "queries.jsonl")
+        ours = measure(builders[OURS](tools), labels)
+        for engine, made in builders.items():
+            measured = ours if engine == OURS else measure(made(tools), labels)
+            found.append({"set": folder.name, "engine": engine, "queries": len(labels), **_beside(measured, ours)})
+    yield from found
+    for engine in builders:
+        of_it = [row for row in found if row["engine"] == engine]
+        means = {name: mean([row[name] for row in of_it]) for name in SHOWN}
+        yield {"set": "mean of sets", "engine": engine, "queries": sum(row["queries"] for row in of_it), **means}
 
 
-def _beside(measured: Measured, ours: Measured) -> dict[str, object]:
-    found: dict[str, object] = {}
+def semantic(model: Path, folder: Path) -> Callable[[Sequence[Tool]], Provider]:
+    """What makes the semantic provider over a model, its vectors kept in a folder."""
+    config = Config(
+        folder / "config.toml", search=Search(optimization="semantic", semantic_model=str(model.absolute()))
+    )
+    return lambda tools: builder(config, Paths(config.path, folder), on_progress=unseen)(tools, None, None)
+
+
+def _beside(measured: Measured, ours: Measured) -> Row:
+    found: Row = {}
     for name in SHOWN:
         values, best = measured.scores()[name], ours.scores()[name]
         found[name] = mean(values)
@@ -130,13 +151,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=int, action="append", help="catalog sizes instead of 500, 5000 and 50000")
     parser.add_argument("--data", type=Path, action="append", default=[], help="a folder with a set; no costs then")
+    parser.add_argument("--model", type=Path, metavar="DIR", help="a sentence-embedding model to measure too")
     parser.add_argument("--cost", choices=BUILDERS, help=argparse.SUPPRESS)
     parser.add_argument("--json", action="store_true", help="a JSON array instead of a table")
     options = parser.parse_args()
     if options.cost:
         print(json.dumps(cost(options.cost, options.tools[0])))
         return 0
-    rows = [row for folder in options.data for row in quality(folder)] or list(costs(options.tools or SIZES))
+    if options.data:
+        with tempfile.TemporaryDirectory() as folder:
+            more = {"semantic": semantic(options.model, Path(folder))} if options.model else {}
+            rows = list(quality(options.data, {OURS: build, **more, **RIVALS}))
+    else:
+        rows = list(costs(options.tools or SIZES))
     print(json.dumps(rows, indent=2) if options.json else raw_client.table(rows))
     return 0
 
