@@ -27,9 +27,9 @@ WORTH_KEEPING = 100
 """Tools of which an index is kept on disk: fewer are indexed in the time that reading takes."""
 MEANING = 0.5
 """What the latent score counts beside BM25, each by its largest."""
-NEAR = 0.8
-"""What it counts that a language model finds a tool near, beside all of the above. Both are on one scale, which makes
-their sum one too; .5 to 1 did about as well."""
+NEAR = 1.0
+"""What it counts that a language model finds a tool near, beside all of the above: both are on one scale. From .6 on it
+made little difference."""
 CONTEXT = 0.2
 """What a context adds at most. It helped where it was of the task, and did not hurt where it was of another."""
 

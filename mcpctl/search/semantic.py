@@ -1,7 +1,9 @@
 """Ranking by words and by sentence embeddings: what a language model finds near counts beside the words."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 
@@ -12,9 +14,15 @@ from mcpctl.search import Build, Ranking, Unavailable
 from mcpctl.search.bm25 import MAX_QUERIES, Bm25
 from mcpctl.search.embeddings import Embeddings, Matrix, Model
 from mcpctl.search.engine import Scores
+from mcpctl.search.tokens import sendable, words
 
 SERVER = 0.5
 """What the mean of its server's tools counts beside a tool: it tells what a terse tool is for."""
+MOST_SENTENCES = 8
+_SHORTEST = 2
+"""Words, stop words not counted, of a sentence that says something."""
+_SENTENCE = re.compile("[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
+"""Where one ends, in European and in East Asian scripts."""
 STRANGERS = (
     "Send an e-mail to a person",
     "The weather of the next days in a city",
@@ -46,27 +54,36 @@ class Semantic:
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""
         queries = queries[:MAX_QUERIES]
-        asked = [*queries, context] if context else queries
+        asked = {text: _sentences(text) for text in ([*queries, context] if context else queries)}
         try:
-            near = dict(zip(asked, self._near(asked), strict=True))
+            near = self._near(asked)
         except Unavailable as why:
             by_words = self._words.search(queries, context=context, limit=limit)
             return replace(by_words, fallback=f"{self.name}: {why}")
         found = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
         return replace(found, provider=self.name)
 
-    def _near(self, texts: Sequence[str]) -> Iterable[Scores]:
-        """How near each tool is to each text: 0 is what strangers are, 1 is the same."""
+    def _near(self, asked: Mapping[str, Sequence[str]]) -> dict[str, Scores]:
+        """How near each tool is to each text, by the sentence it is nearest to: 0 is what strangers are, 1 the same."""
         if self._space is None:
             self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
         tools, strange = self._space
-        asked = self._embeddings.of_queries(texts)
-        if asked.shape[1] != tools.shape[1]:
-            self._space = None
-            self._embeddings.forget()
-            raise Unavailable(f"the model gave {tools.shape[1]} numbers for a tool, and {asked.shape[1]} for a query")
-        # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
-        return [np.clip((np.einsum("ij,j->i", tools, one) - strange) / (1 - strange), 0, 1) for one in asked]
+        vectors = iter(
+            self._embeddings.of_queries([sentence for sentences in asked.values() for sentence in sentences])
+        )
+        near: dict[str, Scores] = {}
+        for text, sentences in asked.items():
+            nearest = np.zeros(len(tools))
+            for vector in islice(vectors, len(sentences)):
+                if vector.size != tools.shape[1]:
+                    self._space = None
+                    self._embeddings.forget()
+                    told = f"the model gave {tools.shape[1]} numbers for a tool, and {vector.size} for a query"
+                    raise Unavailable(told)
+                # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
+                np.maximum(nearest, np.einsum("ij,j->i", tools, vector), out=nearest)
+            near[text] = np.clip((nearest - strange) / (1 - strange), 0, 1)
+        return near
 
 
 def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:
@@ -87,6 +104,12 @@ def _model(config: Config) -> Model:
 
         return LocalModel(config.beside(settings.semantic_model))
     raise Unavailable("[search] has no semantic_model")
+
+
+def _sentences(text: str) -> list[str]:
+    """A text and, where it has several, its sentences: one that tells much is near to no tool as a whole."""
+    found = [part for part in _SENTENCE.split(sendable(text)) if len(list(words(part))) >= _SHORTEST]
+    return [text, *(found[:MOST_SENTENCES] if len(found) > 1 else ())]
 
 
 def _text(tool: Tool) -> str:

@@ -62,6 +62,25 @@ def test_a_context_is_embedded_with_the_queries_in_one_request(semantic: Callabl
     assert [asked.body["input"] for asked in endpoint.asked[before:]] == [["automobile", "ticket", "storm"]]
 
 
+def test_a_long_request_is_as_near_to_a_tool_as_its_nearest_sentence(
+    semantic: Callable[..., Any], endpoint: Service
+) -> None:
+    provider = semantic()
+    alone = provider.search(["Get me an automobile"])
+    text = "We are on the way to the sea, all of us! Hm. Get me an automobile\nNothing else is planned in town"
+    before = len(endpoint.asked)
+    found = provider.search([text])
+    (asked,) = endpoint.asked[before:]
+    assert asked.body["input"] == [
+        text,
+        "We are on the way to the sea, all of us",
+        "Nothing else is planned in town",
+    ]  # the sentence between is known already
+    assert keys(found)[0] == keys(alone)[0] == "rental:book"
+    near = [sum(why.by_word()[""].values()) for why in (*alone.explain(alone.hits[:1]), *found.explain(found.hits[:1]))]
+    assert near[0] == pytest.approx(near[1])
+
+
 def test_a_query_is_embedded_once_and_an_empty_one_never(semantic: Callable[..., Any], endpoint: Service) -> None:
     provider = semantic()
     provider.search(["automobile"])
