@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.catalog import hints, rows
+from mcpctl.catalog import exported, hints, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound, Unusable, WrongUsage, warn
 from mcpctl.models import Found, Overrides, Row, Tool
@@ -99,36 +99,9 @@ def _listed(catalog: Catalog) -> Iterator[str]:
 
 
 def snapshot(path: Path) -> Known:
-    """What a file says that servers list: JSON lines, as `tools export` prints them."""
-    tools: list[Tool] = []
-    for number, line in enumerate(_text(path).splitlines(), 1):
-        if line.strip():
-            tools.append(_exported(path, number, line))
+    """What a file says that servers list."""
+    tools = list(exported.tools(path))
     return Known(tools, frozenset(tool.server for tool in tools))
-
-
-def _exported(path: Path, number: int, line: str) -> Tool:
-    try:
-        said = msgspec.json.decode(line)
-    except (msgspec.MsgspecError, RecursionError):
-        said = None
-    server, definition = (said.get("server"), said.get("tool")) if isinstance(said, dict) else (None, None)
-    name = definition.get("name") if isinstance(definition, dict) else None
-    if not (isinstance(server, str) and isinstance(name, str) and isinstance(definition, dict)):
-        hint = "make one with: mcpctl tools export > FILE"
-        raise Unusable(f"{path}, line {number} is no exported tool", hint, "catalog_unusable")
-    return Tool(server, name, definition, "")
-
-
-def export(catalog: Catalog, wanted: rows.Wanted) -> Iterator[bytes]:
-    """The tools that may be found, one JSON line each, as their servers sent them."""
-    if wanted.server is not None:
-        catalog.config.server(wanted.server)
-    for tool in catalog.visible():
-        if wanted.met_by(tool):
-            # Some servers indent what they send, and a line is one tool.
-            compact = msgspec.json.format(tool.text.encode(), indent=-1)
-            yield msgspec.json.encode({"server": tool.server, "tool": msgspec.Raw(compact)})
 
 
 def prefixes(given: Iterable[str]) -> list[str]:

@@ -1,38 +1,22 @@
-"""Labelled queries and catalogs from files, and labels from what was searched and then called."""
+"""Labelled queries: from a file, and from what was searched and then called."""
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from mcpctl.errors import NotFound, Unusable
+from mcpctl.catalog.exported import lines, wrong
 from mcpctl.models import Tool
 from mcpctl.search.evaluate import Label
 from mcpctl.store import calls
 
 _LABEL = 'a line is {"query": "…", "expect": [["server:tool", …as good], …], "mode": "all" or "any"}'
-_TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}'
 
 
 def from_file(path: Path) -> list[Label]:
     """The labels in a file of JSON lines."""
-    return [_label(value, where) for where, value, _ in _lines(path, _LABEL)]
-
-
-def tools_from_file(path: Path) -> list[Tool]:
-    """The catalog in a file of JSON lines; of two tools with one key the first."""
-    tools: dict[str, Tool] = {}
-    for where, value, text in _lines(path, _TOOL):
-        server, definition = value.get("server"), value.get("tool")
-        name = definition.get("name") if isinstance(definition, dict) else None
-        if not isinstance(server, str) or not isinstance(name, str) or not isinstance(definition, dict):
-            raise _wrong(where, _TOOL)
-        tool = Tool(server, name, definition, text)
-        tools.setdefault(tool.key, tool)
-    return list(tools.values())
+    return [_label(value, where) for where, value, _ in lines(path, _LABEL)]
 
 
 def from_records(db: sqlite3.Connection, known: Iterable[str]) -> list[Label]:
@@ -70,7 +54,7 @@ def _label(value: Mapping[str, Any], where: str) -> Label:
     queries = _texts([query] if isinstance(query, str) else query)
     groups = [_texts([group] if isinstance(group, str) else group) for group in _listed(value.get("expect"))]
     if not queries or not groups or not all(groups) or mode not in ("all", "any"):
-        raise _wrong(where, _LABEL)
+        raise wrong(where, _LABEL)
     return Label(queries, tuple(groups), mode == "any", context if isinstance(context, str) else None)
 
 
@@ -81,33 +65,6 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:
-    for number, line in enumerate(_read(path).splitlines(), 1):
-        if not line.strip():
-            continue
-        where = f"{path}:{number}"
-        try:
-            value = msgspec.json.decode(line)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise _wrong(where, form) from error
-        if not isinstance(value, dict):
-            raise _wrong(where, form)
-        yield where, value, line.decode("utf-8", "replace")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except FileNotFoundError:
-        raise NotFound(f"there is no file {path}", "check the name", "file_not_found") from None
-    except OSError as error:
-        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", "file_unreadable") from error
-
-
-def _wrong(where: str, form: str) -> Unusable:
-    return Unusable(f"{where}: not as it should be", form, "line_wrong")
 
 
 def strangers(labels: Sequence[Label], tools: Iterable[Tool]) -> list[str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import output
+from mcpctl.catalog import exported
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
 from mcpctl.config import OPTIMIZATIONS, load
@@ -55,7 +56,7 @@ class Source:
     def tools(self) -> list[Tool]:
         """Those of the file, else those that may be found of the configured servers."""
         if self.catalog:
-            return labels.tools_from_file(self.catalog)
+            return list(exported.tools(self.catalog))
         with catalog_rows.catalog(self.paths, project=self.project) as found:
             return found.visible()
 

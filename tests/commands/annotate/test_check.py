@@ -304,7 +304,7 @@ def test_what_cannot_be_checked_has_its_own_exit_status(mcpctl: Mcpctl) -> None:
     assert mcpctl("annotate", "check", path, "--catalog", "gone.jsonl").code == 3
     odd = mcpctl("annotate", "check", path, "--catalog", "odd.jsonl")
     assert (odd.code, odd.out) == (5, "")
-    assert "odd.jsonl, line 1" in odd.err
+    assert "odd.jsonl:1" in odd.err
 
 
 @pytest.mark.process
