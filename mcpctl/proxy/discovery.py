@@ -135,8 +135,8 @@ class Discovery:
             said.append(f"Servers: {servers}. Say what the tool should do, in other words.")
         elif ranking.weak and ranking.hits:
             said.append(f"No good match; these are weak.{self._nearest(asked)} Servers: {servers}.")
-        if ranking.hits and ranking.unknown_words:
-            said.append(f"No tool has these words: {', '.join(ranking.unknown_words[:10])}.")
+        if ranking.hits and ranking.lost_words:
+            said.append(f"No tool has these words: {', '.join(ranking.lost_words[:10])}.")
         said += self._of_toolset(asked.queries)
         if hidden := self._hidden(asked.queries):
             said.append(f"Not permitted by the user's configuration: {', '.join(hidden)}.")

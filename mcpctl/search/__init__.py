@@ -99,6 +99,11 @@ class Ranking:
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
     """Why each of the hits has its relevance."""
 
+    @property
+    def lost_words(self) -> tuple[str, ...]:
+        """The unknown words that a caller should hear of: a model may know what is meant by those that no tool has."""
+        return () if self.provider == "semantic" and not self.weak else self.unknown_words
+
 
 class Provider(Protocol):
     """A way to rank the tools it was built from."""

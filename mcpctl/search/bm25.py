@@ -23,6 +23,8 @@ MAX_QUERIES = 32
 WEAK = 0.25
 """Below it hardly any first hit was a right one, and of requests that no tool of a small catalog answers most stay
 below it."""
+WEAK_NEAR = 0.22
+"""The same with a model's word: it finds less in requests that no tool answers, and something in all that one does."""
 WORTH_KEEPING = 100
 """Tools of which an index is kept on disk: fewer are indexed in the time that reading takes."""
 MEANING = 0.5
@@ -86,8 +88,10 @@ class Bm25:
         relevance = np.zeros(len(self._keys))
         for lift, answer in zip(lifts, answers, strict=True):
             np.maximum(relevance, lift * answer.relevance, out=relevance)
-        nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else np.zeros(len(self._keys))
-        relevance *= 1 + CONTEXT * nearness
+        nearness = np.zeros(len(self._keys))
+        if context:
+            nearness = np.minimum(self._answer(context, near).relevance, 1.0)
+            relevance *= 1 + CONTEXT * nearness
         pinned = self.named(queries)
 
         def explained(hit: Hit) -> Explanation:
@@ -105,7 +109,7 @@ class Bm25:
             provider=self.name,
             fallback=None,
             unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
-            weak=not pinned and bool(np.max(relevance, initial=0.0) < WEAK),
+            weak=not pinned and bool(np.max(relevance, initial=0.0) < (WEAK_NEAR if near else WEAK)),
             explain=lambda hits: list(map(explained, hits)),
         )
 

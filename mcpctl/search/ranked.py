@@ -49,8 +49,8 @@ def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) ->
         warn(ranking.notice.rstrip("."))
     if ranking.fallback:
         warn(f"ranked by {ranking.provider}; {ranking.fallback}")
-    if ranking.unknown_words and tools:
-        warn(f"no tool has these words: {', '.join(ranking.unknown_words)}")
+    if ranking.lost_words and tools:
+        warn(f"no tool has these words: {', '.join(ranking.lost_words)}")
     if not ranking.weak or not tools:
         return
     near = sorted({key for query in queries[:4] for key in nearest(query[:100], tools)})

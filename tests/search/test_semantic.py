@@ -38,7 +38,13 @@ def test_what_has_no_word_in_common_is_found_by_what_it_means(semantic: Callable
     assert keys(build(TOOLS).search(["automobile"])) == []
     found = semantic().search(["automobile"])
     assert keys(found) == ["rental:book", "garage:wash"]
-    assert (found.provider, found.fallback) == ("semantic", None)
+    assert (found.provider, found.fallback, found.weak) == ("semantic", None, False)
+    assert (found.unknown_words, found.lost_words) == (("automobile",), ())
+
+
+def test_words_that_neither_a_tool_has_nor_the_model_knows_are_told(semantic: Callable[..., Any]) -> None:
+    found = semantic().search(["zebra"])
+    assert (found.weak, found.lost_words) == (True, ("zebra",))
 
 
 def test_words_still_count(semantic: Callable[..., Any]) -> None:
