@@ -308,6 +308,17 @@ def test_a_tool_that_a_server_adds_can_be_called_at_once(revision: str, serve: S
 
 
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
+def test_a_list_that_is_older_than_a_tool_refuses_no_call_of_it(revision: str, serve: Serve) -> None:
+    client = serve({"pages": command("pages", 3, 0.2)}, revision=revision)
+    client.call("pages:tool_0")
+    for number in range(3, 6):
+        unknown = client.start_call("pages:nothing")
+        assert client.call("pages:grow").text == f"tool_{number}"
+        assert client.call(f"pages:tool_{number}").text == f"tool_{number}"
+        assert "there is no tool 'pages:nothing'" in client.answer(unknown).text
+
+
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
 def test_what_a_server_announces_is_found_or_gone_within_a_second(serve: Serve, revision: str) -> None:
     client = serve({"pages": command("pages", 3)}, revision=revision)
     client.discover("anything")
