@@ -347,6 +347,19 @@ def test_a_tool_that_is_not_known_is_looked_up_once_and_refused(tmp_path: Path, 
     assert _text(tmp_path / "received").count('"tools/list"') == known + 1
 
 
+def test_calls_that_wait_for_a_list_are_sent_in_the_order_they_came(tmp_path: Path, serve: Serve) -> None:
+    tap = f"tee -a '{tmp_path / 'received'}' | {' '.join(command('pages', 3, 0.2))}"
+    client = serve({"pages": ["sh", "-c", tap]})
+    ids: list[Any] = []
+    while not client.said:
+        ids.append(client.start_call("pages:tool_0", {"n": len(ids)}))
+        client.ask("ping")
+    ids += [client.start_call("pages:tool_0", {"n": len(ids) + more}) for more in range(20)]
+    assert {client.answer(id).text for id in ids} == {"tool_0"}
+    received = re.findall(r'"n":\s?(\d+)', _text(tmp_path / "received"))
+    assert [int(n) for n in received] == list(range(len(ids)))
+
+
 # ---- refusals
 
 
