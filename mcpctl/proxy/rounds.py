@@ -13,6 +13,7 @@ from mcpctl.proxy import jsonrpc, translate
 from mcpctl.proxy.connection import Caller
 from mcpctl.proxy.questions import Questions, can_be_asked
 
+_ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
 _CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
@@ -43,6 +44,12 @@ class Rounds:
     def begin(self, result: bytes) -> None:
         """Ask what `result` wants to know, then call again with the answers."""
         self._number += 1
+        try:
+            self._take(result)
+        except (jsonrpc.Malformed, msgspec.MsgspecError):
+            self._refuse("bad_answer", _ODD)
+
+    def _take(self, result: bytes) -> None:
         found = jsonrpc.members(result)
         requests = jsonrpc.members(found.get("inputRequests", b"{}"))
         state = {"requestState": found["requestState"]} if "requestState" in found else {}
@@ -64,7 +71,7 @@ class Rounds:
 
     def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
         wanted = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: msgspec.json.decode(members.get("method", b'""')) for key, members in wanted.items()}
+        methods = {key: msgspec.json.decode(members.get("method", b'""'), type=str) for key, members in wanted.items()}
         if not all(can_be_asked(self._caller, method) for method in methods.values()):
             self._refuse("cannot_ask", _CANNOT_ASK)
             return
