@@ -80,12 +80,15 @@ class Execute:
         call = Call(self, asked, server, name, passed)
         state = asked.extra.get("requestState", b"")
         try:
-            if state.startswith(HANDLE):
-                self._resume(call, state)
+            responses = _responses(asked.extra.get("inputResponses", b"null"))
+            if responses is None:
+                call.reject("inputResponses must be an object")
+            elif state.startswith(HANDLE):
+                self._resume(call, state, responses)
             elif state and self._is_older(server):
                 call.reject(_NOT_OPEN)  # no server of its kind has given it
             else:
-                call.parent_id = self.parents.of(key, state, asked.extra.get("inputResponses", b""))
+                call.parent_id = self.parents.of(key, state, responses)
                 self._begin(call)
         except BaseException as error:
             # Whoever called answers that it failed.
@@ -117,13 +120,8 @@ class Execute:
         calls = (call for call in reversed(self.in_flight.values()) if call.is_with(connection))
         return next(calls, None)
 
-    def _resume(self, call: "Call", handle: bytes) -> None:
+    def _resume(self, call: "Call", handle: bytes, responses: Mapping[str, bytes]) -> None:
         """Go on with a call that has waited for its client's answers."""
-        try:
-            responses = jsonrpc.members(call.asked.extra.get("inputResponses", b"{}"))
-        except jsonrpc.Malformed:
-            call.reject("inputResponses must be an object")
-            return
         parked = self.parking.resume(handle, f"{call.server}:{call.name}")
         if parked is None:
             call.reject(_NOT_OPEN)
@@ -412,6 +410,14 @@ class Call:
     def _progress(self, params: dict[str, bytes]) -> None:
         if self.asked.progress:
             self.asked.progress(self.asked, {**params, "progressToken": self.asked.meta["progressToken"]})
+
+
+def _responses(given: bytes) -> dict[str, bytes] | None:
+    """The client's answers to what a tool asked, by its keys; None where they are no object."""
+    try:
+        return {} if given == b"null" else jsonrpc.members(given)
+    except jsonrpc.Malformed:
+        return None
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:

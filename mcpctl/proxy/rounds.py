@@ -5,7 +5,7 @@ For an older client the rounds are made here: it is asked, and the tool is calle
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -106,17 +106,21 @@ class Parents:
 
     def asked(self, key: str, result: bytes, record_id: str) -> None:
         """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input."""
-        found = jsonrpc.members(result)
+        try:
+            found = jsonrpc.members(result)
+            requests = jsonrpc.members(found.get("inputRequests", b"{}"))
+        except jsonrpc.Malformed:
+            return  # what follows it, if anything does, cannot be told
         if len(self._calls) >= _MAX_PARENTS:
             del self._calls[next(iter(self._calls))]
-        self._calls[_round(key, found.get("requestState", b""), found.get("inputRequests", b""))] = record_id
+        self._calls[_round(key, found.get("requestState", b""), requests)] = record_id
 
-    def of(self, key: str, state: bytes, responses: bytes) -> str | None:
+    def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
         """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
         return self._calls.pop(_round(key, state, responses), None)
 
 
-def _round(key: str, state: bytes, asked: bytes) -> bytes:
+def _round(key: str, state: bytes, asked: Iterable[str]) -> bytes:
     """What an answer that wants input and the request that brings it have in common."""
-    names = b"" if state else b",".join(sorted(name.encode() for name in jsonrpc.members(asked or b"{}")))
+    names = b"" if state else b",".join(sorted(name.encode("utf-8", "replace") for name in asked))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
