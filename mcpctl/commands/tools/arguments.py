@@ -38,7 +38,7 @@ def _value(text: str, schema: Any) -> bytes:
     if "string" not in kinds or kinds - {"string", "null"}:
         try:
             msgspec.json.decode(text)
-            return " ".join(text.splitlines()).encode()
+            return _one_line(text)
         except (msgspec.DecodeError, RecursionError):
             pass
     return msgspec.json.encode(text)
@@ -63,5 +63,9 @@ def _json(text: str, where: str) -> bytes:
         raise WrongUsage(f"{where} is no JSON: {error}", "give one JSON object") from None
     if not isinstance(found, dict):
         raise WrongUsage(f"{where} is no JSON object", 'give one, such as {"city": "Oslo"}')
-    # JSON-RPC on stdio is one line a message; line breaks between members carry no meaning.
-    return text.strip().replace("\r", " ").replace("\n", " ").encode()
+    return _one_line(text.strip())
+
+
+def _one_line(text: str) -> bytes:
+    # JSON-RPC on stdio is one line a message; no JSON string has a line break in it, though it may have U+2028.
+    return text.replace("\r", " ").replace("\n", " ").encode()

@@ -122,6 +122,18 @@ def test_a_pair_is_text_where_only_text_is_valid(mcpctl: Mcpctl, paths: Paths, t
     assert echoed(mcpctl, f"value={text}") == {"value": text}
 
 
+@pytest.mark.parametrize("text", ["x\u2028y", "x\u2029y", "x\x85y"])
+def test_what_only_looks_like_a_line_break_is_text(mcpctl: Mcpctl, paths: Paths, text: str) -> None:
+    echoing(paths)
+    assert echoed(mcpctl, f'a="{text}"') == {"a": text}
+    assert echoed(mcpctl, f'{{"a": "{text}"}}') == {"a": text}
+
+
+def test_a_pair_of_json_may_have_line_breaks(mcpctl: Mcpctl, paths: Paths) -> None:
+    echoing(paths)
+    assert echoed(mcpctl, 'a={"b":\r\n[1,\n2]}') == {"a": {"b": [1, 2]}}
+
+
 def test_a_dash_takes_json_from_stdin_over_several_lines(mcpctl: Mcpctl, paths: Paths) -> None:
     echoing(paths)
     assert echoed(mcpctl, "-", stdin='{\n  "a": 1,\r\n  "b": "x"\n}\n') == {"a": 1, "b": "x"}
