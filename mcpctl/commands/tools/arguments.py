@@ -61,6 +61,8 @@ def _json(text: str, where: str) -> bytes:
         found = json.loads(text)
     except ValueError as error:
         raise WrongUsage(f"{where} is no JSON: {error}", "give one JSON object") from None
+    except RecursionError:
+        raise WrongUsage(f"{where} is nested too deeply to be read", "give one JSON object that is not") from None
     if not isinstance(found, dict):
         raise WrongUsage(f"{where} is no JSON object", 'give one, such as {"city": "Oslo"}')
     return _one_line(text.strip())

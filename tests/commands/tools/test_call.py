@@ -1,6 +1,7 @@
 """`mcpctl tools call`, on real servers: what goes in, what comes out, what is on record after."""
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -152,6 +153,23 @@ def test_arguments_that_cannot_be_taken_are_refused_before_anything_starts(
 def test_stdin_that_is_no_json_object_is_refused(mcpctl: Mcpctl, paths: Paths, stdin: str) -> None:
     echoing(paths)
     assert mcpctl("tools", "call", "s:echo", "-", stdin=stdin).code == 2
+
+
+def test_stdin_that_is_nested_too_deeply_is_refused(mcpctl: Mcpctl, paths: Paths) -> None:
+    echoing(paths)
+    ran = mcpctl("tools", "call", "s:echo", "-", stdin='{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert (ran.code, "stdin is nested too deeply" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C", "POSIX"])
+@pytest.mark.parametrize("words", [("tools", "call", "s:echo", "-"), ("toolsets", "build", "mine", "-")])
+def test_stdin_that_is_no_utf8_is_refused(paths: Paths, words: Sequence[str], locale: str) -> None:
+    echoing(paths)
+    ran = subprocess.run(
+        [*MCPCTL, *words], input=b'{"a":"\xff"}', capture_output=True, env={**os.environ, "LC_ALL": locale}, timeout=30
+    )
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert ran.stderr.startswith(b"mcpctl: stdin is not UTF-8\n")
 
 
 # ---- failures
