@@ -187,6 +187,21 @@ def test_what_was_not_answered_is_asked_again(start: START) -> None:
     assert client.answer(again).json["result"]["inputRequests"] == result["inputRequests"]
 
 
+@pytest.mark.parametrize("server_revision", [LATEST, MODERN])
+def test_whose_question_is_given_up_for_newer_ones_is_told(start: START, server_revision: str) -> None:
+    client = start(LATEST, server_revision)
+    id_ = begin(client, {"methods": [ROOTS] * 1001, "at_once": True})
+    questions = [asked_directly(client)["id"] for _ in range(1001)]
+    if server_revision == LATEST:
+        for question in questions[1:]:
+            client.send(json.dumps({"jsonrpc": "2.0", "id": question, "result": ANSWERS[ROOTS]}).encode())
+        first, *others = client.answer(id_).json["result"]["structuredContent"]["answers"]
+        assert (first["code"], others) == (-32603, [ANSWERS[ROOTS]] * 1000)
+        assert "too many questions are open" in first["message"]
+    else:
+        assert "too many questions are open" in client.answer(id_).text
+
+
 @pytest.mark.parametrize("state", [{}, {"requestState": "its own"}, {"requestState": "mcpctl-1"}])
 @pytest.mark.parametrize("responses", [5, [1], "x"])
 def test_responses_that_are_no_object_are_invalid_params(asks: Client, responses: Any, state: dict[str, str]) -> None:
