@@ -1,9 +1,11 @@
 """The entry point: runs the command tree; failures become messages and exit codes."""
 
 import atexit
+import codecs
 import copy
 import gc
 import importlib
+import io
 import os
 import pathlib
 import re
@@ -118,6 +120,13 @@ def _prepare_streams() -> None:
             setattr(sys, name, pathlib.Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115 - for the life of the process
         elif hasattr(stream := getattr(sys, name), "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    codecs.register_error("refuse", _refuse_stdin)
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="refuse")
+
+
+def _refuse_stdin(_: UnicodeError) -> NoReturn:
+    raise WrongUsage("stdin is not UTF-8", "give it as UTF-8 text")
 
 
 def _refuse_bytes(args: Sequence[str]) -> None:

@@ -60,7 +60,8 @@ class Execute:
         self.questions = questions
         self.parking = Parking(self._give_up)
         self.parents = Parents()
-        self._looking: set[asyncio.Task[None]] = set()
+        self._looking: dict[Call, asyncio.Task[None]] = {}
+        """The calls that wait for their server's list, in the order in which they came."""
 
     def start(self, asked: Asked, arguments: bytes) -> None:
         """Begin one call; `arguments` is the JSON of `{toolKey, arguments?}`."""
@@ -79,12 +80,15 @@ class Execute:
         call = Call(self, asked, server, name, passed)
         state = asked.extra.get("requestState", b"")
         try:
-            if state.startswith(HANDLE):
-                self._resume(call, state)
+            responses = _responses(asked.extra.get("inputResponses", b"null"))
+            if responses is None:
+                call.reject("inputResponses must be an object")
+            elif state.startswith(HANDLE):
+                self._resume(call, state, responses)
             elif state and self._is_older(server):
                 call.reject(_NOT_OPEN)  # no server of its kind has given it
             else:
-                call.parent_id = self.parents.of(key, state, asked.extra.get("inputResponses", b""))
+                call.parent_id = self.parents.of(key, state, responses)
                 self._begin(call)
         except BaseException as error:
             # Whoever called answers that it failed.
@@ -99,24 +103,25 @@ class Execute:
             call.record_start(tool)
             call.refuse(*refusal)
         elif tool:
+            self.listed(call.server)
             call.send(tool)
         else:
-            task = asyncio.create_task(self._look_again(call))
-            self._looking.add(task)
-            task.add_done_callback(self._looking.discard)
+            task = self._looking[call] = asyncio.create_task(self._look_again(call))
+            task.add_done_callback(lambda _: self._looking.pop(call))
+
+    def listed(self, server: str) -> None:
+        """Send the calls that waited for what a server has listed now: before any that comes later."""
+        for call in list(self._looking):
+            if call.server == server and not call.recorded and (tool := self.catalog.find(server, call.name)):
+                self._send(call, tool)
 
     def asked_by(self, connection: Connection) -> "Call | None":
         """The call that a server's question is about: its latest, since the protocol does not say which."""
         calls = (call for call in reversed(self.in_flight.values()) if call.is_with(connection))
         return next(calls, None)
 
-    def _resume(self, call: "Call", handle: bytes) -> None:
+    def _resume(self, call: "Call", handle: bytes, responses: Mapping[str, bytes]) -> None:
         """Go on with a call that has waited for its client's answers."""
-        try:
-            responses = jsonrpc.members(call.asked.extra.get("inputResponses", b"{}"))
-        except jsonrpc.Malformed:
-            call.reject("inputResponses must be an object")
-            return
         parked = self.parking.resume(handle, f"{call.server}:{call.name}")
         if parked is None:
             call.reject(_NOT_OPEN)
@@ -177,17 +182,17 @@ class Execute:
         try:
             await upstream.refresh(call.asked.caller)
         except DidNotStart as error:
-            if not call.done:
+            if not call.recorded:
                 call.record_start(None)
                 call.fail(Failure("server_did_not_start", str(error)))
             return
         except Exception:
             # It runs but its list cannot be had or kept: its own answer to the call is worth more than our doubt.
-            if not call.done:
+            if not call.recorded:
                 self._send(call, None)
             return
-        if call.done:
-            return
+        if call.recorded:
+            return  # sent when its tool was listed, or taken back
         tool = self.catalog.find(call.server, call.name)
         if tool is None:
             call.record_start(None)
@@ -407,6 +412,14 @@ class Call:
     def _progress(self, params: dict[str, bytes]) -> None:
         if self.asked.progress:
             self.asked.progress(self.asked, {**params, "progressToken": self.asked.meta["progressToken"]})
+
+
+def _responses(given: bytes) -> dict[str, bytes] | None:
+    """The client's answers to what a tool asked, by its keys; None where they are no object."""
+    try:
+        return {} if given == b"null" else jsonrpc.members(given)
+    except jsonrpc.Malformed:
+        return None
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:

@@ -192,13 +192,14 @@ class Gateway:
         except (sqlite3.Error, Unusable) as error:
             warn(f"the tools of '{name}' cannot be kept: {error}")
             self._catalog.hold(name, definitions)
-            return
-        self._catalog.forget(name)
-        try:
-            self._catalog.listed(name)
-        except sqlite3.Error:
-            # What was open has broken since: what was kept is elsewhere, and must be known here.
-            self._catalog.hold(name, definitions)
+        else:
+            self._catalog.forget(name)
+            try:
+                self._catalog.listed(name)
+            except sqlite3.Error:
+                # What was open has broken since: what was kept is elsewhere, and must be known here.
+                self._catalog.hold(name, definitions)
+        self.execute.listed(name)
 
     def _store(self, name: str, definitions: list[bytes], asked: bool) -> None:
         db = state.opened(self._paths, create=True)

@@ -62,7 +62,7 @@ def decode(line: bytes | bytearray) -> Message:
     found = {name: Raw(line[start:end]) for name, (start, end) in spans(line).items()}
     try:
         method = json.loads(bytes(found["method"])) if "method" in found else None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Malformed("its method is no string") from error
     if method is not None and not isinstance(method, str):
         raise Malformed("its method is no string")

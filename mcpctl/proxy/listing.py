@@ -35,8 +35,12 @@ class Listing:
         self._listed = listed
         self._task: asyncio.Task[None] | None = None
         self._again = False
-        self._waiting: asyncio.Future[None] | None = None
-        """What those wait for who want the next list to be complete."""
+        self.begun = 0
+        """How many lists were begun."""
+        self._under_way: asyncio.Future[None] | None = None
+        """What those wait for who asked before it was begun."""
+        self._next: asyncio.Future[None] | None = None
+        """What those wait for who ask while a list is under way: it may have missed what they ask for."""
         self._hurry = asyncio.Event()
         """Set when somebody waits, so that the next list comes without a pause."""
 
@@ -49,13 +53,16 @@ class Listing:
         self._task = asyncio.create_task(self._until_settled(connection, caller), name=f"list {self._name}")
         self._task.add_done_callback(_ignore_failure)
 
-    async def complete(self, connection: Connection, caller: Caller) -> None:
-        """List, once for all who ask meanwhile, and return when that is done; raises why it failed."""
+    async def complete(self, connection: Connection, caller: Caller, begun: int) -> None:
+        """Return when a list is done that is later than the first `begun`; raises why it failed."""
+        if self._under_way is not None and self.begun > begun:
+            await asyncio.shield(self._under_way)
+            return
         self.begin(connection, caller)
         self._hurry.set()
-        if self._waiting is None:
-            self._waiting = asyncio.get_running_loop().create_future()
-        await asyncio.shield(self._waiting)
+        if self._next is None:
+            self._next = asyncio.get_running_loop().create_future()
+        await asyncio.shield(self._next)
 
     def listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
         """Ask to be told of changed tools, and again when that ends: the answer says only that nothing more comes."""
@@ -88,26 +95,23 @@ class Listing:
                             await self._hurry.wait()
                     wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
         finally:
-            self._ended(NoAnswer(f"server '{self._name}' ended before it listed its tools"))
+            ended = NoAnswer(f"server '{self._name}' ended before it listed its tools")
+            self._under_way, unlisted, self._next = None, [self._under_way, self._next], None
+            for waiting in unlisted:
+                _end(waiting, ended)
 
     async def _once(self, connection: Connection, caller: Caller) -> None:
         """List, and tell those who wait for it."""
+        self.begun += 1
+        self._under_way = self._next or asyncio.get_running_loop().create_future()
+        self._next = None
+        failure = None
         try:
             await self._list(connection, caller)
         except Exception as error:
-            self._ended(error)
-        else:
-            self._ended(None)
-
-    def _ended(self, failure: Exception | None) -> None:
-        waiting, self._waiting = self._waiting, None
-        if waiting is None or waiting.done():
-            return
-        if failure:
-            waiting.set_exception(failure)
-            waiting.exception()  # those who waited may have gone
-        else:
-            waiting.set_result(None)
+            failure = error
+        under_way, self._under_way = self._under_way, None
+        _end(under_way, failure)
 
     async def _list(self, connection: Connection, caller: Caller) -> None:
         try:
@@ -137,3 +141,13 @@ def _ignore_failure(task: asyncio.Task[None]) -> None:
     # A list that could not be had leaves the one that was cached.
     if not task.cancelled():
         task.exception()
+
+
+def _end(waiting: asyncio.Future[None] | None, failure: Exception | None) -> None:
+    if waiting is None or waiting.done():
+        return
+    if failure:
+        waiting.set_exception(failure)
+        waiting.exception()  # those who waited may have gone
+    else:
+        waiting.set_result(None)

@@ -19,6 +19,7 @@ HANDLE = b'"mcpctl-'
 """How every `requestState` of ours begins."""
 _OPEN_S = 600.0
 _MAX_OPEN = 1000
+_TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
 
 Answered = Callable[[bytes, bytes], None]
 """Gets the result of the client's answer, or the error."""
@@ -59,12 +60,18 @@ class Questions:
     ) -> bytes:
         """Ask the client; the id that the question has there. The oldest of very many is given up."""
         if len(self._sent) >= _MAX_OPEN:
-            self.withdraw(next(iter(self._sent)), {})
+            self._give_up(next(iter(self._sent)))
         self._last += 1
         ours = b'"mcpctl-%d"' % self._last
         self._sent[ours] = _Sent(answered, connection, id_)
         self._send(jsonrpc.request(ours, method, params))
         return ours
+
+    def _give_up(self, ours: bytes) -> None:
+        answered = self._sent[ours].answered
+        self.withdraw(ours, {})
+        # Later: it may be whoever is asking now.
+        asyncio.get_running_loop().call_soon(answered, b"", _TOO_MANY)
 
     def answered(self, message: jsonrpc.Message) -> None:
         """Take the client's answer; one to a question that is open no more is dropped."""

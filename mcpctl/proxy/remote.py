@@ -16,6 +16,7 @@ import msgspec
 
 from mcpctl import http
 from mcpctl.config import Endpoint, Server, credentials
+from mcpctl.errors import warn
 from mcpctl.http import Failed, in_words
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import LISTEN, Connection, Exchange
@@ -198,7 +199,11 @@ class Remote(Connection):
             if message.method is None and asked and not self._is_pending(message):
                 # Some servers answer with no id, or another: what is in its response is its answer.
                 message.id = msgspec.Raw(b"%d" % asked.id)
-            self._received(message)
+            try:
+                self._received(message)
+            except Exception as error:
+                # One message's fault must cost neither those after it nor the stream that they come in.
+                warn(f"internal error: {error!r}")
         return asked is not None and asked.id not in self.pending
 
     def _is_pending(self, message: jsonrpc.Message) -> bool:
@@ -365,8 +370,8 @@ class Sse(Remote):
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     await self._refusal(response, None, had_session=False)
                 await self._events(response, take)
-        except Failed as error:
-            failed = error
+        except Exception as error:
+            failed = error if isinstance(error, Failed) else Failed("server_died", in_words(error))
         self._why = failed.words
         if not opened.done():
             opened.set_exception(failed)

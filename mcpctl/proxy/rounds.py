@@ -5,7 +5,7 @@ For an older client the rounds are made here: it is asked, and the tool is calle
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -13,6 +13,7 @@ from mcpctl.proxy import jsonrpc, translate
 from mcpctl.proxy.connection import Caller
 from mcpctl.proxy.questions import Questions, can_be_asked
 
+_ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
 _CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
@@ -43,6 +44,12 @@ class Rounds:
     def begin(self, result: bytes) -> None:
         """Ask what `result` wants to know, then call again with the answers."""
         self._number += 1
+        try:
+            self._take(result)
+        except (jsonrpc.Malformed, msgspec.MsgspecError):
+            self._refuse("bad_answer", _ODD)
+
+    def _take(self, result: bytes) -> None:
         found = jsonrpc.members(result)
         requests = jsonrpc.members(found.get("inputRequests", b"{}"))
         state = {"requestState": found["requestState"]} if "requestState" in found else {}
@@ -64,7 +71,7 @@ class Rounds:
 
     def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
         wanted = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: msgspec.json.decode(members.get("method", b'""')) for key, members in wanted.items()}
+        methods = {key: msgspec.json.decode(members.get("method", b'""'), type=str) for key, members in wanted.items()}
         if not all(can_be_asked(self._caller, method) for method in methods.values()):
             self._refuse("cannot_ask", _CANNOT_ASK)
             return
@@ -99,17 +106,21 @@ class Parents:
 
     def asked(self, key: str, result: bytes, record_id: str) -> None:
         """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input."""
-        found = jsonrpc.members(result)
+        try:
+            found = jsonrpc.members(result)
+            requests = jsonrpc.members(found.get("inputRequests", b"{}"))
+        except jsonrpc.Malformed:
+            return  # what follows it, if anything does, cannot be told
         if len(self._calls) >= _MAX_PARENTS:
             del self._calls[next(iter(self._calls))]
-        self._calls[_round(key, found.get("requestState", b""), found.get("inputRequests", b""))] = record_id
+        self._calls[_round(key, found.get("requestState", b""), requests)] = record_id
 
-    def of(self, key: str, state: bytes, responses: bytes) -> str | None:
+    def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
         """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
         return self._calls.pop(_round(key, state, responses), None)
 
 
-def _round(key: str, state: bytes, asked: bytes) -> bytes:
+def _round(key: str, state: bytes, asked: Iterable[str]) -> bytes:
     """What an answer that wants input and the request that brings it have in common."""
-    names = b"" if state else b",".join(sorted(name.encode() for name in jsonrpc.members(asked or b"{}")))
+    names = b"" if state else b",".join(sorted(name.encode("utf-8", "replace") for name in asked))
     return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)

@@ -143,7 +143,8 @@ class Upstream:
 
     async def refresh(self, caller: Caller) -> None:
         """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`."""
-        await self._listing.complete(await self.connected(caller), caller)
+        begun = self._listing.begun
+        await self._listing.complete(await self.connected(caller), caller, begun)
 
     @property
     def pids(self) -> list[int]:

@@ -1,14 +1,14 @@
 """What a tool asks of the client in the middle of a call, and what a server logs, in every pair of eras."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, Answer, Client, journal_lines, until
-from tests.proxy.conftest import Serve
+from tests.proxy.conftest import Serve, starter
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -185,6 +185,44 @@ def test_what_was_not_answered_is_asked_again(start: START) -> None:
     result = client.answer(begin(client, arguments)).json["result"]
     again = begin(client, arguments, inputResponses={}, requestState=result["requestState"])
     assert client.answer(again).json["result"]["inputRequests"] == result["inputRequests"]
+
+
+@pytest.mark.parametrize("server_revision", [LATEST, MODERN])
+def test_whose_question_is_given_up_for_newer_ones_is_told(start: START, server_revision: str) -> None:
+    client = start(LATEST, server_revision)
+    id_ = begin(client, {"methods": [ROOTS] * 1001, "at_once": True})
+    questions = [asked_directly(client)["id"] for _ in range(1001)]
+    if server_revision == LATEST:
+        for question in questions[1:]:
+            client.send(json.dumps({"jsonrpc": "2.0", "id": question, "result": ANSWERS[ROOTS]}).encode())
+        first, *others = client.answer(id_).json["result"]["structuredContent"]["answers"]
+        assert (first["code"], others) == (-32603, [ANSWERS[ROOTS]] * 1000)
+        assert "too many questions are open" in first["message"]
+    else:
+        assert "too many questions are open" in client.answer(id_).text
+
+
+@pytest.mark.parametrize("state", [{}, {"requestState": "its own"}, {"requestState": "mcpctl-1"}])
+@pytest.mark.parametrize("responses", [5, [1], "x"])
+def test_responses_that_are_no_object_are_invalid_params(asks: Client, responses: Any, state: dict[str, str]) -> None:
+    error = asks.answer(begin(asks, {"methods": []}, inputResponses=responses, **state)).json["error"]
+    assert (error["code"], error["message"]) == (-32602, "mcpctl: inputResponses must be an object")
+
+
+@pytest.fixture(scope="module")
+def asks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A client of 2026-07-28 in front of a server of its era, for tests that leave it as it is."""
+    folder = tmp_path_factory.mktemp("asks")
+    for serve in starter(folder, folder / "home"):
+        yield serve({"asks": command("asks", MODERN)}, revision=MODERN)
+
+
+@pytest.mark.parametrize("requests", [b"[1]", b"5", b'"x"', b'{"a":1}'])
+def test_odd_requests_for_input_pass_between_two_sides_of_2026(tmp_path: Path, serve: Serve, requests: bytes) -> None:
+    result = b'{"resultType":"input_required","inputRequests":%b}' % requests
+    (tmp_path / "result").write_bytes(result)
+    client = serve({"raw": command("raw")}, revision=MODERN)
+    assert client.call("raw:raw", {"file": str(tmp_path / "result")}).result == result
 
 
 # ---- what servers log

@@ -1,15 +1,21 @@
 """Servers at URLs answer as those on pipes do, in both transports and both eras; what goes wrong is told in words."""
 
+import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcpctl.config import Endpoint, Server
+from mcpctl.http import Failed
+from mcpctl.proxy.connection import Connection
+from mcpctl.proxy.jsonrpc import Message
+from mcpctl.proxy.remote import Sse
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
@@ -45,8 +51,8 @@ def address() -> Iterator[str]:
 def entries(address: str, *names: str) -> dict[str, Any]:
     """Entries of config.toml for these."""
     return {
-        name: {"url": f"{address}/raw"}
-        if name == "raw"
+        name: {"url": f"{address}/{name}", "transport": "sse" if name == "raw_sse" else "http"}
+        if name.startswith("raw")
         else {"url": f"{address}/{name}/mcp", "transport": "sse" if name == "sse" else "http"}
         for name in names
     }
@@ -57,7 +63,8 @@ def clients(address: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     """A client of each era in front of them all."""
     folder = tmp_path_factory.mktemp("remote")
     for serve in starter(folder, folder / "home"):
-        legacy = serve({**entries(address, "http", "sse", "json", "legacy", "raw"), "counter": command("counter")})
+        remote = entries(address, "http", "sse", "json", "legacy", "raw", "raw_sse")
+        legacy = serve({**remote, "counter": command("counter")})
         yield {LATEST: legacy, MODERN: serve(revision=MODERN)}
 
 
@@ -141,6 +148,55 @@ def test_an_error_of_the_server_stays_one_whatever_its_status(clients: dict[str,
     error = client.call(f"raw:{tool}").json["error"]
     assert (error["code"], error["data"]) == (-32050, {"a": [1.0]})
     assert client.answer(waiting).json["result"] == json.loads(ODD)
+
+
+@pytest.mark.parametrize("name", ["raw", "raw_sse"])
+def test_an_odd_answer_costs_no_other_call_its_own(clients: dict[str, Client], name: str) -> None:
+    client = clients[LATEST]
+    assert client.call(f"{name}:odd").json["result"] == json.loads(ODD)
+    waiting = client.start_call(f"{name}:slow")
+    odd = client.call(f"{name}:odd_round")
+    assert odd.is_error
+    assert "asks for input in a way that cannot be understood" in odd.text
+    assert client.answer(waiting).json["result"] == json.loads(ODD)
+    assert client.call(f"{name}:odd").json["result"] == json.loads(ODD)
+
+
+def heard(events: bytes, on_message: Callable[[Connection, Message], None]) -> None:
+    """Connect to a server of the older transport that says only this; returns when that connection is at its end."""
+
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + events)
+        await writer.drain()
+        writer.close()
+
+    async def connected() -> None:
+        async with await asyncio.start_server(say, "127.0.0.1", 0) as listening, asyncio.timeout(10):
+            url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), on_message, lambda _: None)
+            await remote.ready()
+            await remote.gone.wait()
+
+    asyncio.run(connected())
+
+
+def test_a_message_that_breaks_something_costs_none_after_it(capsys: pytest.CaptureFixture[str]) -> None:
+    methods = []
+
+    def on_message(connection: Connection, message: Message) -> None:
+        methods.append(message.method)
+        if message.method == "odd":
+            raise ValueError("this one")
+
+    heard(b'event: endpoint\ndata: /\n\ndata: {"method":"odd"}\n\ndata: {"method":"next"}\n\n', on_message)
+    assert methods == ["odd", "next"]
+    assert capsys.readouterr().err == "mcpctl: internal error: ValueError('this one')\n"
+
+
+def test_an_endpoint_that_is_no_address_is_told_at_once() -> None:
+    with pytest.raises(Failed):
+        heard(b"event: endpoint\ndata: //a:b/\n\n", lambda *_: None)
 
 
 def test_redirects_on_the_same_origin_are_followed_and_others_named(address: str, home: Path, mcpctl: Mcpctl) -> None:

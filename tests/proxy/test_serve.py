@@ -271,7 +271,11 @@ def test_an_id_comes_back_as_it_was(id: Any, legacy: Client) -> None:
 
 @pytest.mark.parametrize(
     "line",
-    [b"{", b"nonsense", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\xff\xfe", b'{"id":1}}', b'"a"', b"7"],
+    [
+        *(b"{", b"nonsense", b'{"jsonrpc":"2.0","id":1,"method":"ping"', b"\xff\xfe", b'{"id":1}}', b'"a"', b"7"),
+        b'{"id":1,"method":' + b"[" * 9999 + b"]" * 9999 + b"}",
+    ],
+    ids=range(8),
 )
 def test_a_line_that_is_no_message_is_a_parse_error(line: bytes, legacy: Client) -> None:
     legacy.send(line)

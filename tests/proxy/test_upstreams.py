@@ -308,6 +308,17 @@ def test_a_tool_that_a_server_adds_can_be_called_at_once(revision: str, serve: S
 
 
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
+def test_a_list_that_is_older_than_a_tool_refuses_no_call_of_it(revision: str, serve: Serve) -> None:
+    client = serve({"pages": command("pages", 3, 0.2)}, revision=revision)
+    client.call("pages:tool_0")
+    for number in range(3, 6):
+        unknown = client.start_call("pages:nothing")
+        assert client.call("pages:grow").text == f"tool_{number}"
+        assert client.call(f"pages:tool_{number}").text == f"tool_{number}"
+        assert "there is no tool 'pages:nothing'" in client.answer(unknown).text
+
+
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
 def test_what_a_server_announces_is_found_or_gone_within_a_second(serve: Serve, revision: str) -> None:
     client = serve({"pages": command("pages", 3)}, revision=revision)
     client.discover("anything")
@@ -334,6 +345,19 @@ def test_a_tool_that_is_not_known_is_looked_up_once_and_refused(tmp_path: Path, 
     assert answer.is_error
     assert "there is no tool 'pages:tool_7'" in answer.text
     assert _text(tmp_path / "received").count('"tools/list"') == known + 1
+
+
+def test_calls_that_wait_for_a_list_are_sent_in_the_order_they_came(tmp_path: Path, serve: Serve) -> None:
+    tap = f"tee -a '{tmp_path / 'received'}' | {' '.join(command('pages', 3, 0.2))}"
+    client = serve({"pages": ["sh", "-c", tap]})
+    ids: list[Any] = []
+    while not client.said:
+        ids.append(client.start_call("pages:tool_0", {"n": len(ids)}))
+        client.ask("ping")
+    ids += [client.start_call("pages:tool_0", {"n": len(ids) + more}) for more in range(20)]
+    assert {client.answer(id).text for id in ids} == {"tool_0"}
+    received = re.findall(r'"n":\s?(\d+)', _text(tmp_path / "received"))
+    assert [int(n) for n in received] == list(range(len(ids)))
 
 
 # ---- refusals
@@ -492,8 +516,9 @@ def test_an_argument_that_no_process_can_have_is_a_failed_start(serve: Serve) ->
 def test_a_catalog_that_breaks_while_it_is_used_costs_no_answer(paths: Paths, serve: Serve) -> None:
     client = serve({"counter": command("counter")})
     assert not client.call("counter:count").is_error
-    for file in paths.data.glob("state.db*"):
-        file.write_bytes(b"no database")
+    # Its -shm is mapped in memory: a process whose map is cut short is ended by SIGBUS, whatever it does.
+    for suffix in ("", "-wal"):
+        Path(f"{paths.state}{suffix}").write_bytes(b"no database")
     assert client.tool("tool_discovery", {"query": ["count the calls"]}).result
     assert not client.call("counter:count").is_error
 

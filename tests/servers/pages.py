@@ -1,4 +1,7 @@
-"""`pages.py N`: N tools, tool_0 to tool_N-1, ten a page; `grow` adds the next, `shrink` takes tool_0 away."""
+"""`pages.py N [S]`: N tools, tool_0 to tool_N-1, ten a page; `grow` adds the next, `shrink` takes tool_0 away.
+
+With S, a page comes that many seconds after it was asked for, as it was then.
+"""
 
 import sys
 import threading
@@ -60,7 +63,15 @@ def listen(request: Request) -> None:
     notify("notifications/subscriptions/acknowledged", notifications=honored, _meta={SUBSCRIPTION: request.id})
 
 
+def page_late(request: Request) -> None:
+    """A page that may be out of date when it is read."""
+    threading.Timer(float(sys.argv[2]), request.answer, [list_tools(request)]).start()
+
+
 if __name__ == "__main__":
+    list_tools: Any = server.methods["tools/list"]
+    if len(sys.argv) > 2:
+        server.methods["tools/list"] = page_late
     server.methods["subscriptions/listen"] = listen
     for _ in range(int(sys.argv[1])):
         add_tool()

@@ -1,7 +1,8 @@
 """Servers at URLs, most made with the MCP SDK, in one process: it prints its address and serves until it is ended.
 
 `/http/mcp` and `/sse/mcp` speak the two transports; `/json/mcp` answers without event streams; `/legacy/mcp` has never
-heard of 2026-07-28; `/token/mcp` wants `secret` as a bearer; `/raw` answers what no SDK would; the rest is not found.
+heard of 2026-07-28; `/token/mcp` wants `secret` as a bearer; `/raw` answers what no SDK would, and `/raw_sse` the same
+in the older transport; the rest is not found.
 """
 
 import argparse
@@ -15,12 +16,13 @@ from typing import Any
 import anyio
 import mcp_types as types
 import uvicorn
+from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.sse import SseServerTransport
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -39,6 +41,7 @@ RAW = (
     "other_id",
     "sent",
     "slow",
+    "odd_round",
 )
 
 
@@ -158,6 +161,8 @@ async def called(name: str, id_: str, body: bytes) -> Response:
     result = ODD
     if name == "sent":
         result = json.dumps({"content": [{"type": "text", "text": body.decode()}]})
+    if name == "odd_round":
+        result = '{"resultType":"input_required","inputRequests":[1]}'
     if name == "slow":
         await anyio.sleep(0.2)
     id_ = {"no_id": "null", "other_id": '"x"'}.get(name, id_)
@@ -180,6 +185,33 @@ async def raw(request: Request) -> Response:
     elif message["method"] == "server/discover":
         return PlainTextResponse("what?", 400)
     return Response(f'{{"jsonrpc":"2.0","id":{id_},"result":{result}}}', media_type="application/json")
+
+
+class RawSse:
+    """What /raw answers, in streams."""
+
+    def __init__(self) -> None:
+        self.streams: list[MemoryObjectSendStream[bytes]] = []
+
+    async def open(self, request: Request) -> Response:
+        """One more stream."""
+        stream, told = anyio.create_memory_object_stream[bytes](100)
+        self.streams.append(stream)
+        place = b"/raw_sse?stream=%d" % (len(self.streams) - 1)
+
+        async def events() -> AsyncIterator[bytes]:
+            yield b"event: endpoint\ndata: %b\n\n" % place
+            async for body in told:
+                yield b"event: message\ndata: %b\n\n" % body
+
+        return StreamingResponse(events(), media_type="text/event-stream")
+
+    async def post(self, request: Request) -> Response:
+        """A message, whose answer goes to its stream."""
+        response = await raw(request)
+        if "id" in await request.json():
+            await self.streams[int(request.query_params["stream"])].send(bytes(response.body))
+        return Response(status_code=202)
 
 
 def main() -> None:
@@ -210,7 +242,13 @@ def main() -> None:
         Route("/moved", lambda _: RedirectResponse("/raw", 307), methods=["POST"]),
         Route("/gone", lambda _: RedirectResponse("http://elsewhere.invalid/mcp?token=x", 308), methods=["POST"]),
     ]
-    routes = [Route("/raw", raw, methods=["POST"]), *moved, *(Mount(f"/{name}", app) for name, app in gates.items())]
+    raw_sse = RawSse()
+    odd = [
+        Route("/raw", raw, methods=["POST"]),
+        Route("/raw_sse", raw_sse.open, methods=["GET"]),
+        Route("/raw_sse", raw_sse.post, methods=["POST"]),
+    ]
+    routes = [*odd, *moved, *(Mount(f"/{name}", app) for name, app in gates.items())]
     listening = socket.create_server(("127.0.0.1", given.port))
     print(f"{'https' if given.cert else 'http'}://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     config = uvicorn.Config(

@@ -38,7 +38,7 @@ def _value(text: str, schema: Any) -> bytes:
     if "string" not in kinds or kinds - {"string", "null"}:
         try:
             msgspec.json.decode(text)
-            return " ".join(text.splitlines()).encode()
+            return _one_line(text)
         except (msgspec.DecodeError, RecursionError):
             pass
     return msgspec.json.encode(text)
@@ -61,7 +61,13 @@ def _json(text: str, where: str) -> bytes:
         found = json.loads(text)
     except ValueError as error:
         raise WrongUsage(f"{where} is no JSON: {error}", "give one JSON object") from None
+    except RecursionError:
+        raise WrongUsage(f"{where} is nested too deeply to be read", "give one JSON object that is not") from None
     if not isinstance(found, dict):
         raise WrongUsage(f"{where} is no JSON object", 'give one, such as {"city": "Oslo"}')
-    # JSON-RPC on stdio is one line a message; line breaks between members carry no meaning.
-    return text.strip().replace("\r", " ").replace("\n", " ").encode()
+    return _one_line(text.strip())
+
+
+def _one_line(text: str) -> bytes:
+    # JSON-RPC on stdio is one line a message; no JSON string has a line break in it, though it may have U+2028.
+    return text.replace("\r", " ").replace("\n", " ").encode()

@@ -1,6 +1,7 @@
 """`mcpctl tools call`, on real servers: what goes in, what comes out, what is on record after."""
 
 import json
+import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -122,6 +123,18 @@ def test_a_pair_is_text_where_only_text_is_valid(mcpctl: Mcpctl, paths: Paths, t
     assert echoed(mcpctl, f"value={text}") == {"value": text}
 
 
+@pytest.mark.parametrize("text", ["x\u2028y", "x\u2029y", "x\x85y"])
+def test_what_only_looks_like_a_line_break_is_text(mcpctl: Mcpctl, paths: Paths, text: str) -> None:
+    echoing(paths)
+    assert echoed(mcpctl, f'a="{text}"') == {"a": text}
+    assert echoed(mcpctl, f'{{"a": "{text}"}}') == {"a": text}
+
+
+def test_a_pair_of_json_may_have_line_breaks(mcpctl: Mcpctl, paths: Paths) -> None:
+    echoing(paths)
+    assert echoed(mcpctl, 'a={"b":\r\n[1,\n2]}') == {"a": {"b": [1, 2]}}
+
+
 def test_a_dash_takes_json_from_stdin_over_several_lines(mcpctl: Mcpctl, paths: Paths) -> None:
     echoing(paths)
     assert echoed(mcpctl, "-", stdin='{\n  "a": 1,\r\n  "b": "x"\n}\n') == {"a": 1, "b": "x"}
@@ -140,6 +153,23 @@ def test_arguments_that_cannot_be_taken_are_refused_before_anything_starts(
 def test_stdin_that_is_no_json_object_is_refused(mcpctl: Mcpctl, paths: Paths, stdin: str) -> None:
     echoing(paths)
     assert mcpctl("tools", "call", "s:echo", "-", stdin=stdin).code == 2
+
+
+def test_stdin_that_is_nested_too_deeply_is_refused(mcpctl: Mcpctl, paths: Paths) -> None:
+    echoing(paths)
+    ran = mcpctl("tools", "call", "s:echo", "-", stdin='{"a":' + "[" * 100_000 + "]" * 100_000 + "}")
+    assert (ran.code, "stdin is nested too deeply" in ran.err) == (2, True)
+
+
+@pytest.mark.parametrize("locale", ["C.UTF-8", "C", "POSIX"])
+@pytest.mark.parametrize("words", [("tools", "call", "s:echo", "-"), ("toolsets", "build", "mine", "-")])
+def test_stdin_that_is_no_utf8_is_refused(paths: Paths, words: Sequence[str], locale: str) -> None:
+    echoing(paths)
+    ran = subprocess.run(
+        [*MCPCTL, *words], input=b'{"a":"\xff"}', capture_output=True, env={**os.environ, "LC_ALL": locale}, timeout=30
+    )
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert ran.stderr.startswith(b"mcpctl: stdin is not UTF-8\n")
 
 
 # ---- failures

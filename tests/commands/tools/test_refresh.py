@@ -1,6 +1,7 @@
 """`mcpctl tools refresh`, on real servers."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -102,3 +103,11 @@ def test_an_empty_list_that_a_person_asked_for_is_believed(mcpctl: Mcpctl, paths
     listed(paths, "empty", [{"name": "old", "inputSchema": {}}])
     assert mcpctl("tools", "refresh", "--fields", "tools").out == "0\n"
     assert mcpctl("tools", "ls", "--count").out == "0\n"
+
+
+def test_a_server_is_asked_for_its_list_once(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    received = tmp_path / "received"
+    tap = f"tee -a '{received}' | {' '.join(command('pages', 3, 0.1))}"
+    configure(paths, {"pages": {"command": "sh", "args": ["-c", tap]}})
+    assert mcpctl("tools", "refresh", "--fields", "tools").out == "5\n"
+    assert received.read_text(encoding="utf-8").count('"tools/list"') == 1
