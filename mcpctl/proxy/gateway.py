@@ -28,6 +28,8 @@ from mcpctl.toolsets.toolset import Toolset
 _FIRST_SEARCH_S = 10.0
 _INDEX_EVERY_S = 2.0
 _STARTS_AT_ONCE = 4
+_LAST_ANSWER_S = 1.3
+"""After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
 
 
 class Gateway:
@@ -277,25 +279,38 @@ class Gateway:
         return task
 
     def answering(self, work: Coroutine[Any, Any, Any]) -> None:
-        """Run `work`, which the client waits for: it has the grace of the end."""
+        """Run `work`, which the client waits for and which starts nothing: it has the longer grace of the end."""
         task = self.background(work)
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
 
     async def stop(self, grace_s: float) -> None:
-        """Give calls in flight `grace_s`, put the rest on record as interrupted, end every server."""
+        """Give calls in flight `grace_s`, put the rest on record as interrupted, end every server.
+
+        Searches need no server: they have the time in which those end, too.
+        """
+        last = asyncio.get_running_loop().time() + _LAST_ANSWER_S
         try:
             async with asyncio.timeout(grace_s):
                 await self.execute.idle.wait()
-                await asyncio.gather(*self._answering, return_exceptions=True)
+                if self._answering:
+                    await asyncio.wait(self._answering)
         except TimeoutError:
             self.execute.interrupt()
-        self.recorder.close()
-        for task in list(self._tasks):
+        for task in self._tasks - self._answering:
             task.cancel()
         # One look at the process table for all of them: each takes its time.
         outside = posix.detached([pid for upstream in self.upstreams.values() for pid in upstream.pids])
-        await asyncio.gather(*(upstream.stop(outside) for upstream in self.upstreams.values()))
+        await asyncio.gather(self._last_answered(last), *(each.stop(outside) for each in self.upstreams.values()))
+
+    async def _last_answered(self, last: float) -> None:
+        """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=last - asyncio.get_running_loop().time())
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+        self.recorder.close()
 
 
 def _unanswerable(connection: Connection, message: jsonrpc.Message) -> None:

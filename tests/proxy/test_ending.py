@@ -188,6 +188,77 @@ def test_a_piped_search_is_answered_though_stdin_ends_at_once(home: Path, mcpctl
     assert answers[1]["result"]["structuredContent"]["results"][0]["toolKey"] == "weather:get_forecast"
 
 
+SearchingTakes = Callable[[float], dict[str, str]]
+
+
+@pytest.fixture
+def searching_takes(tmp_path: Path) -> SearchingTakes:
+    """The environment in which the first search takes that many seconds at least, as it may on a busy machine."""
+
+    def slow(seconds: float) -> dict[str, str]:
+        (tmp_path / "slow").mkdir()
+        (tmp_path / "slow" / "sitecustomize.py").write_text(
+            "import sys, time\n"
+            "class Slow:\n"
+            "    def find_spec(self, name, *_):\n"
+            f"        name == 'rank_bm25' and time.sleep({seconds})\n"
+            "sys.meta_path.insert(0, Slow())\n",
+            encoding="utf-8",
+        )
+        return {"PYTHONPATH": f"{tmp_path / 'slow'}:{ROOT}"}
+
+    return slow
+
+
+@pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
+def test_a_search_may_take_as_long_as_the_end_of_the_servers(
+    ending: str, home: Path, tmp_path: Path, serve: Serve, mcpctl: Mcpctl, searching_takes: SearchingTakes
+) -> None:
+    write_config(home, {"stubborn": command("orphans", tmp_path / "pids", "stubborn")})
+    mcpctl("tools", "refresh")
+    client = serve(env=searching_takes(0.8))
+    client.call("stubborn:pids")
+    processes = client.children()
+    id = client.start_tool("tool_discovery", {"query": ["stubborn:pids"]})
+    client.ask("ping")
+    began = time.monotonic()
+    ENDINGS[ending](client)
+    assert client.answer(id).json["result"]["structuredContent"]["results"][0]["toolKey"] == "stubborn:pids"
+    assert client.wait() == 0
+    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+    (session,) = mcpctl("sessions", "ls", "--json").json
+    assert (session["status"], session["discovery_count"]) == ("closed", 1)
+
+
+def test_a_search_that_does_not_end_is_told_so_in_time(
+    home: Path, serve: Serve, mcpctl: Mcpctl, searching_takes: SearchingTakes
+) -> None:
+    write_config(home, {"counter": command("counter")})
+    mcpctl("tools", "refresh")
+    client = serve(env=searching_takes(60))
+    client.call("counter:count")
+    id = client.start_tool("tool_discovery", {"query": ["count"]})
+    began = time.monotonic()
+    client.end_input()
+    assert "the session is ending" in client.answer(id).text
+    assert client.wait() == 0
+    assert time.monotonic() - began < PROMISED_S
+    assert mcpctl("sessions", "ls", "--json").json[0]["status"] == "closed"
+
+
+def test_a_search_that_waits_for_servers_starts_no_more_of_them_at_the_end(serve: Serve) -> None:
+    client = serve({f"hangs{number}": command("hangs") for number in range(6)})
+    id = client.start_tool("tool_discovery", {"query": ["anything"]})
+    processes = until("the servers", lambda: client.children() if len(client.children()) > 3 else [])
+    began = time.monotonic()
+    client.end_input()
+    assert client.answer(id).json["result"]["structuredContent"]["results"] == []
+    late = [each for each in client.children() if each not in processes]
+    assert client.wait() == 0
+    assert time.monotonic() - began < PROMISED_S
+    assert living([*processes, *late]) == late == []
+
+
 def test_a_large_answer_is_written_whole_though_stdin_has_ended(serve: Serve) -> None:
     client = serve({"raw": command("raw")})
     client.call("raw:big", {"bytes": 1})
