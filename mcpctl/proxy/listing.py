@@ -33,6 +33,8 @@ class Listing:
         self._timeout_s = timeout_s or None
         self._is_current = is_current
         self._listed = listed
+        self._of: tuple[Connection, Caller | None]
+        """What is to be listed, and for whom."""
         self._task: asyncio.Task[None] | None = None
         self._again = False
         self.begun = 0
@@ -46,11 +48,12 @@ class Listing:
 
     def begin(self, connection: Connection, caller: Caller | None) -> None:
         """List in the background; what comes of it is nobody's business."""
+        self._of = connection, caller
         if self._task and not self._task.done():
             # A change announced during a listing may have missed it: list once more after it, however often it is said.
             self._again = True
             return
-        self._task = asyncio.create_task(self._until_settled(connection, caller), name=f"list {self._name}")
+        self._task = asyncio.create_task(self._until_settled(), name=f"list {self._name}")
         self._task.add_done_callback(_ignore_failure)
 
     async def complete(self, connection: Connection, caller: Caller, begun: int) -> None:
@@ -80,11 +83,13 @@ class Listing:
             Exchange(LISTEN, wanted, {}, caller, on_result=ended, on_error=lambda _: None, on_failure=ended)
         )
 
-    async def _until_settled(self, connection: Connection, caller: Caller | None) -> None:
+    async def _until_settled(self) -> None:
         wait = _BETWEEN_LISTS_S
         self._again = True
         try:
-            while self._again and self._is_current(connection):
+            # Of the latest connection: a server may be connected anew while the end of the last one is still found out.
+            while self._again and self._is_current(self._of[0]):
+                connection, caller = self._of
                 self._again = False
                 self._hurry.clear()
                 await self._once(connection, caller or Caller(connection.revision))

@@ -1,0 +1,48 @@
+"""When a server's tools are listed."""
+
+import asyncio
+from typing import Any
+
+from mcpctl.proxy.connection import NoAnswer
+from mcpctl.proxy.jsonrpc import LEGACY_REVISIONS
+from mcpctl.proxy.listing import Listing
+
+
+class Connection:
+    """One that answers a list when it is told to."""
+
+    revision = LEGACY_REVISIONS[-1]
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    async def ask(self, *_: Any) -> bytes:
+        self.asked.set()
+        return await self.answer
+
+
+def test_a_connection_that_comes_while_the_last_ones_list_is_failing_is_listed() -> None:
+    assert asyncio.run(listed_in_turn()) == [[b'{"name": "a"}']]
+
+
+async def listed_in_turn() -> list[list[bytes]]:
+    listed: list[list[bytes]] = []
+    heard = asyncio.Event()
+
+    async def keep(definitions: list[bytes]) -> None:
+        listed.append(definitions)
+        heard.set()
+
+    first, second = Connection(), Connection()
+    current: Any = first
+    listing = Listing("s", 0, lambda connection: connection is current, keep)
+    listing.begin(current, None)
+    await first.asked.wait()
+    current = second
+    listing.begin(current, None)
+    first.answer.set_exception(NoAnswer("it has gone"))
+    second.answer.set_result(b'{"tools": [{"name": "a"}]}')
+    async with asyncio.timeout(5):
+        await heard.wait()
+    return listed
