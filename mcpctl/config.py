@@ -25,9 +25,12 @@ _QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
 TRANSPORTS = ("http", "sse")
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
+SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
+"""The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
+OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN)
+"""What no server is given of the environment."""
 _REMOTE_ONLY = ("transport", "headers")
 _LOCAL_ONLY = ("args", "cwd")
-_LOOPBACK = re.compile(r"http://(?:localhost|127\.[0-9.]+|\[::1\])(?:[:/]|\Z)", re.IGNORECASE)
 _URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1 and 5.5; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
@@ -266,7 +269,7 @@ def credentials(server: Server, env: Mapping[str, str] = os.environ) -> str:
 
 
 def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    merged = dict(env)
+    merged = {name: value for name, value in env.items() if name not in OWN_SECRETS}
     if server.env_file:
         merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
     merged.update({name: expand(value, merged) for name, value in server.env.items()})
@@ -312,7 +315,8 @@ def _elsewhere(path: Path, servers: Mapping[str, Any], projects: Iterable[str], 
         return frozenset()
     # As written: an entry that cannot be used belongs to its projects, too.
     members = {name: table.get("projects") for name, table in servers.items() if isinstance(table, dict)}
-    named = {name: given for name, given in members.items() if given and isinstance(given, list)}
+    lists = {name: [given] if isinstance(given, str) else given for name, given in members.items()}
+    named = {name: given for name, given in lists.items() if given and isinstance(given, list)}
     known = {*projects, *(each for names in named.values() for each in names if isinstance(each, str))}
     if project not in known:
         there_are = (
@@ -379,9 +383,8 @@ def _check_search(search: Search) -> None:
     _check_optimization(search.optimization)
     for key in ("semantic_url", "cloud_url"):
         url = getattr(search, key)
-        if url and not (_URL.match(url) and (url.lower().startswith("https:") or _LOOPBACK.match(url))):
-            # What is sent tells what a person works on, and a token goes with it.
-            raise ValueError(f".{key}: must be an https:// address, or an http:// one of this machine")
+        if url and not _URL.match(url):
+            raise ValueError(f".{key}: must be an http:// or https:// address")
     if search.semantic_url and not search.semantic_model:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
 
