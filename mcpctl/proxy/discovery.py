@@ -12,13 +12,12 @@ from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools
 from mcpctl.proxy.jsonrpc import Malformed
-from mcpctl.search import Build, Hit, Off, Provider, Ranking, nearest
+from mcpctl.search import MAX_QUERIES, Build, Hit, Off, Provider, Ranking, nearest
 from mcpctl.store.recorder import tokens
 from mcpctl.toolsets.toolset import Toolset, searched
 
 DETAILS = ("auto", "names", "full")
 _MAX_RESULTS = 50
-_MAX_QUERIES = 32
 _DESCRIPTION_CUTS = ((None, 0.5), (600, 0.5), (300, 0.5), (150, 1.0), (80, 1.0), (0, 1.0))
 """The longest description, and the share of the budget that all entries may then take."""
 
@@ -30,6 +29,8 @@ class Wanted:
     queries: tuple[str, ...]
     context: str | None = None
     limit: int = 10
+    left_out: int = 0
+    """Queries that were too many."""
     detail: str = "auto"
 
     def ranked_by(self, provider: Provider) -> Ranking:
@@ -71,7 +72,8 @@ def wanted(arguments: Mapping[str, bytes]) -> Wanted:
         raise Malformed(f"maxResults must be a whole number from 1 to {_MAX_RESULTS}")
     if detail not in DETAILS:
         raise Malformed(f"detail must be one of {', '.join(DETAILS)}")
-    return Wanted(tuple(queries[:_MAX_QUERIES]), context, int(limit), detail)
+    left_out = max(len(queries) - MAX_QUERIES, 0)
+    return Wanted(tuple(queries[:MAX_QUERIES]), context, int(limit), left_out, detail)
 
 
 class Discovery:
@@ -123,6 +125,8 @@ class Discovery:
 
     def _notice(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], left_out: int) -> str:
         said = [ranking.notice] if ranking.notice else []
+        if asked.left_out:
+            said.append(f"Only the first {MAX_QUERIES} queries were read; ask the other {asked.left_out} again.")
         if ranking.fallback:
             said.append(f"Ranked by {ranking.provider}, since another search could not be had: {ranking.fallback}.")
         servers = ", ".join(list(self._catalog.config.enabled)[:50])

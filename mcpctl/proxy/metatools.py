@@ -142,7 +142,7 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
                     "type": "string",
                     "enum": ["auto", "names", "full"],
                     "default": "auto",
-                    "description": "names: keys only; full: whole schemas, whatever their size.",
+                    "description": "names: keys with a first sentence; full: whole schemas, whatever their size.",
                 },
             },
             "required": ["query"],

@@ -20,6 +20,8 @@ class Hit:
     """0 to 1 in four digits, comparable between queries; 1.0 is a tool that the query names."""
 
 
+MAX_QUERIES = 32
+"""Queries read of one search."""
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 EMBEDDING_PART = "embedding"

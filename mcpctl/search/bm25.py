@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.models import Tool
-from mcpctl.search import CONTEXT_PART, EMBEDDING_PART, MEANING_PART, Explanation, Hit, Part, Ranking
+from mcpctl.search import CONTEXT_PART, EMBEDDING_PART, MAX_QUERIES, MEANING_PART, Explanation, Hit, Part, Ranking
 from mcpctl.search import kept as on_disk
 from mcpctl.search.engine import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.fields import FIELDS, texts
 from mcpctl.search.latent import FEWEST, MOST, Latent
-from mcpctl.search.reading import Pins, Query, Reader
+from mcpctl.search.reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.tokens import words
 
-MAX_QUERIES = 32
-"""Queries read of one search."""
 WEAK = 0.25
 """Below it hardly any first hit was a right one, and of requests that no tool of a small catalog answers most stay
 below it."""
@@ -109,6 +107,7 @@ class Bm25:
             provider=self.name,
             fallback=None,
             unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
+            notice="" if pinned else _notice([answer.query for answer in answers]),
             weak=not pinned and bool(np.max(relevance, initial=0.0) < (WEAK_NEAR if near else WEAK)),
             explain=lambda hits: list(map(explained, hits)),
         )
@@ -203,6 +202,15 @@ class Bm25:
                 counts[form][field] += 1
                 counts[stemmed(form)][field] += 1
         return counts
+
+
+def _notice(queries: Sequence[Query]) -> str:
+    """How queries were read, where that is not as they were written."""
+    read_as = {word: meant for query in queries for word, meant in query.read_as.items() if word.isascii()}
+    said = [f"'{word}' was read as {' or '.join(meant)}." for word, meant in list(read_as.items())[:8]]
+    if any(query.cut for query in queries):
+        said.append(f"Of a long query only the beginning was read, {MAX_WORDS} words at most.")
+    return " ".join(said)
 
 
 def _lifts(answers: Sequence[_Answer]) -> list[float]:

@@ -33,6 +33,8 @@ def found(
     ranking = build(list(tools.values()), searched(tools.values()), kept).search(queries, limit=len(tools) or 1)
     _say(queries, ranking, tools)
     hits = [hit for hit in ranking.hits if wanted.met_by(tools[hit.key])]
+    if ranking.hits and not hits:
+        warn(f"{len(ranking.hits)} tools match, none of them meets the filters")
 
     def window(limit: int | None, offset: int) -> Iterator[Row]:
         shown = hits[offset : None if limit is None else offset + limit]
@@ -50,14 +52,17 @@ def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) ->
     if ranking.fallback:
         warn(f"ranked by {ranking.provider}; {ranking.fallback}")
     if ranking.lost_words and tools:
-        warn(f"no tool has these words: {', '.join(ranking.lost_words)}")
+        more = f" and {len(ranking.lost_words) - 10} more" if len(ranking.lost_words) > 10 else ""
+        warn(f"no tool has these words: {', '.join(ranking.lost_words[:10])}{more}")
+    if not tools:
+        warn("there is no tool to find; see: mcpctl servers ls")
     if not ranking.weak or not tools:
         return
     near = sorted({key for query in queries[:4] for key in nearest(query[:100], tools)})
     names = f"; nearest names: {', '.join(near)}" if near else ""
     if ranking.hits:
         warn(f"no good match, these are weak{names}")
-    elif near:
+    else:
         warn(f"no tool matches{names}")
 
 

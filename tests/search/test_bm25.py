@@ -98,11 +98,37 @@ def test_tools_of_one_name_on_several_servers_are_all_first() -> None:
     assert found[2].relevance < 1
 
 
-@pytest.mark.parametrize("query", ["creat isue", "createissues", "create isssue", "newissue"])
+@pytest.mark.parametrize("query", ["creat isue", "createissues", "create isssue", "newissue", "create isuse"])
 def test_a_short_query_is_mended_where_no_tool_has_the_word(query: str) -> None:
     ranking = build(CATALOG).search([query])
     assert ranking.hits[0].key == "github:create_issue"
     assert ranking.unknown_words == ()
+
+
+def test_how_a_word_was_read_is_told() -> None:
+    ranking = build(CATALOG).search(["creat isuse"])
+    assert ranking.notice == "'isuse' was read as issue."
+    assert build(CATALOG).search(["createissue"]).notice == ""  # the query names it
+
+
+def test_of_several_words_that_were_meant_as_likely_the_more_telling_place_decides() -> None:
+    tools = [tool("wx:weather"), tool("git:branch", name={"description": "whether it is there"}), *CATALOG[:3]]
+    ranking = build(tools).search(["wheather"])
+    assert [hit.key for hit in ranking.hits] == ["wx:weather", "git:branch"]
+    assert ranking.notice.startswith("'wheather' was read as ")
+
+
+def test_what_no_tool_has_of_an_identifier_is_unknown() -> None:
+    tools = [tool("a:page", number={"description": "10 at most"}), *CATALOG]
+    ranking = build(tools).search(["zzq10"])
+    assert (ranking.unknown_words, ranking.weak) == (("zzq",), True)
+    assert build(CATALOG).search(["openIssue"]).unknown_words == ()
+
+
+def test_what_is_not_read_of_a_long_query_is_told() -> None:
+    words = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300))
+    assert "Of a long query only the beginning was read" in build(CATALOG).search([words]).notice
+    assert build(CATALOG).search([words[:1000]]).notice == ""
 
 
 def test_a_long_query_is_not_mended() -> None:

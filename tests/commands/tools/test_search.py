@@ -1,5 +1,7 @@
 """`mcpctl tools search`"""
 
+import pytest
+
 from mcpctl.paths import Paths
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
@@ -124,8 +126,8 @@ def test_a_search_service_ranks_where_it_is_configured_and_words_where_it_fails(
         row = mcpctl(*search, "--json").json[0]
         cloud.answer = lambda asked: (500, {}, b"")
         failed = mcpctl(*search, "--json")
-    assert ran.out == "notes:add_note  0.5000\n  said of it: it \ufffd[31mwrites\n"
-    assert (row["explanation"]["said"], row["explanation"]["parts"]) == ("it \x1b[31mwrites", [])
+    assert ran.out == "notes:add_note  0.5000\n  said of it: it [31mwrites\n"
+    assert (row["explanation"]["said"], row["explanation"]["parts"]) == ("it [31mwrites", [])
     assert failed.json[0]["key"] == "notes:delete_note"
     assert "ranked by bm25; cloud: HTTP 500 Internal Server Error" in failed.err
 
@@ -144,3 +146,19 @@ def test_search_that_is_off_finds_nothing_and_says_why(mcpctl: Mcpctl, paths: Pa
     ran = mcpctl("tools", "search", "set_alert", "--json")
     assert (ran.code, ran.json) == (0, [])
     assert "Search is turned off by the user's configuration" in ran.err
+
+
+@pytest.mark.parametrize("query", ["", "the of and a", "?!", "\U0001f642"])
+def test_a_query_without_a_word_finds_nothing_and_says_so(mcpctl: Mcpctl, paths: Paths, query: str) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "search", query)
+    assert (ran.code, ran.out) == (0, "")
+    assert "no tool matches" in ran.err
+
+
+def test_why_nothing_is_found_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
+    assert "there is no tool to find" in mcpctl("tools", "search", "note").err
+    demo_tools(paths)
+    assert "none of them meets the filters" in mcpctl("tools", "search", "weather", "--server", "notes").err
+    many = " ".join(f"zz{chr(97 + n)}y" for n in range(12))
+    assert mcpctl("tools", "search", many).err.splitlines()[0].endswith("zzjy and 2 more")
