@@ -36,18 +36,21 @@ PROJECT = {
 }
 SEARCH = {
     "optimization": "How searches rank tools. bm25: by their words, on this machine alone. semantic: by their words and"
-    " by what a sentence-embedding model finds near. cloud: as the service at cloud_url does. off: nothing is found."
-    " Where semantic or cloud cannot be had, words rank, and the answer and the record say why.",
+    " by what a sentence-embedding model finds near. cloud: as the service at cloud_url does. off: nothing is found,"
+    " for clients that call tools by keys which they have been given. Where semantic or cloud cannot be had, words"
+    " rank, and the answer and the record say why.",
     "answer_tokens": "What an answer of tool_discovery may take, in tokens, estimated.",
     "semantic_model": "The folder of a model as sentence-transformers publishes them, with model.onnx or"
     " onnx/model.onnx and tokenizer.json; it needs pip install 'mcpctl[semantic]'. A relative path begins beside"
     " config.toml. With a semantic_url, the name of the model there.",
     "semantic_url": "An embeddings endpoint of OpenAI's form, such as https://api.openai.com/v1: tools and queries are"
     " sent to it. Its token is read from the variable MCPCTL_SEMANTIC_TOKEN.",
-    "semantic_timeout_s": "Seconds that a search may wait for embeddings.",
+    "semantic_timeout_s": "Seconds that a search may wait for embeddings, in serve for those of the tools too;"
+    " commands wait until all tools are read, which takes a minute for thousands.",
     "cloud_url": "A search service: queries and the keys, names and descriptions of the tools are POSTed to it. Its"
     " token is read from the variable MCPCTL_CLOUD_TOKEN.",
-    "cloud_timeout_s": "Seconds that it may take to answer.",
+    "cloud_timeout_s": "Seconds that it may take to answer. When it has been too slow twice, it is left alone for 5"
+    " seconds, and longer each time.",
 }
 RECORDS = {
     "keep_sessions": "How many closed sessions are kept. Those last active longest ago go first; one that is going on"

@@ -11,15 +11,13 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import Config
+from mcpctl.config import CLOUD_TOKEN, Config
 from mcpctl.models import Tool
-from mcpctl.search import Build, Explanation, Hit, Ranking, Unavailable
-from mcpctl.search.bm25 import MAX_QUERIES, WEAK, Bm25
+from mcpctl.search import MAX_QUERIES, Build, Explanation, Hit, Ranking, Unavailable
+from mcpctl.search.bm25 import WEAK, Bm25
 from mcpctl.search.service import Service
 from mcpctl.search.tokens import sendable
 
-TOKEN = "MCPCTL_CLOUD_TOKEN"
-"""The variable that has its bearer token."""
 MAX_RESULTS = 50
 _BEST = 0.99
 """The most that a tool is relevant which the query does not name."""
@@ -87,20 +85,26 @@ class Cloud:
             key, relevance, said = _members(result, "toolKey", "relevance", "explanation")
             if not isinstance(key, str) or key not in self._offered or not _is_share(relevance):
                 continue
-            told = said[:_LONGEST_SAID] if isinstance(said, str) else ""
+            told = _on_one_line(said) if isinstance(said, str) else ""
             yield Explanation(key, round(min(float(relevance), _BEST), 4), "", (), None, told)
 
 
 def cloud_builder(config: Config) -> Build:
     """What makes the provider for each catalog, all with one service."""
     settings = config.search
-    service = Service(settings.cloud_url, TOKEN) if settings.cloud_url else None
+    service = Service(settings.cloud_url, CLOUD_TOKEN) if settings.cloud_url else None
     return lambda tools, notes, kept: Cloud(Bm25(tools, notes, kept), service, settings.cloud_timeout_s)
 
 
 def _offer(tool: Tool) -> dict[str, str]:
     told = sendable(tool.description)
     return {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server, "description": told}
+
+
+def _on_one_line(said: str) -> str:
+    """What a stranger says, without what a terminal or a model might take for more than words."""
+    printable = "".join(char if char.isprintable() else " " for char in said[:_LONGEST_SAID])
+    return " ".join(printable.split())
 
 
 def _members(result: Any, *names: str) -> list[Any]:

@@ -20,11 +20,13 @@ from mcpctl.store import state
 Matrix = NDArray[np.float32]
 """A row for each text, of length 1, or 0 for an empty text."""
 
-_AT_ONCE = 64
+_AT_ONCE = 32
+"""Texts given to a model at once: what endpoints take at least."""
 _KEPT = 20_000
 """Vectors kept, or twice those of a catalog that has more; the oldest go."""
 _KEPT_QUERIES = 256
-_BATCH_S = 60.0
+_BATCH_S = 30.0
+"""Seconds for so many; an endpoint may run on a small machine."""
 
 
 class Model(Protocol):
@@ -68,7 +70,9 @@ class Embeddings:
         """The vectors of tools; raises `Unavailable` where they cannot be made, or not soon."""
         making = self.begin(texts)
         if self._on_progress is None:
-            making.ended.wait(self._seconds)
+            # Who has waited once in vain knows that it takes longer.
+            making.ended.wait(0 if making.is_slow else self._seconds)
+            making.is_slow = not making.ended.is_set()
         else:
             while not making.ended.wait(0.1):
                 self._on_progress(making.done, len(texts))
@@ -118,6 +122,8 @@ class _Making(Thread):
         self.ended = Event()
         self.vectors: Matrix | None = None
         self.failure = ""
+        self.is_slow = False
+        """Somebody has waited for it as long as a search may."""
         self._model = model
         self._paths = paths
         self._after = after
@@ -163,8 +169,8 @@ def _made(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: flo
     """The vectors of texts, in their order; no model is asked about an empty one."""
     told = [text for text in texts if text.strip()]
     vectors = model.embed(told or ["nothing"], are_queries=are_queries, seconds=seconds)
-    if not np.isfinite(vectors).all():
-        raise Unavailable("the model gave vectors with numbers that are none")
+    if not np.isfinite(vectors).all() or not vectors.any():
+        raise Unavailable("the model gave vectors that have no direction")
     each = iter(vectors)
     return np.stack([next(each) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
 

@@ -15,7 +15,7 @@ CUTS = (1, 3, 5, 10)
 METRICS = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr")
 FIELDS = (
     "provider", "queries", *METRICS, *(f"{name}_ci" for name in METRICS), "latency_p50_ms", "latency_p95_ms",
-    "labels", "ranks",
+    "labels", "asked", "ranks",
 )  # fmt: skip
 DEPTH = 50
 """Results asked of a provider; a tool beyond them counts as not found."""
@@ -57,6 +57,7 @@ class Measured:
             "latency_p50_ms": round(1000 * _quantile(self.seconds, 0.5), 3),
             "latency_p95_ms": round(1000 * _quantile(self.seconds, 0.95), 3),
             "labels": digest(self.labels),
+            "asked": [list(label.queries) for label in self.labels],
             "ranks": [list(found) for found in self.ranks],
         }
 
@@ -165,12 +166,13 @@ def _scores_of(row: Mapping[str, Any], measured: Measured) -> dict[str, list[flo
     return scores(ranks, [label.any for label in measured.labels])
 
 
-def below(measured: Measured, least: Mapping[str, float]) -> Iterator[str]:
-    """The measures that are below what was demanded by more than their standard error, each in words."""
+def below(measured: Measured, least: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
+    """The measures that are below what was demanded, each in words, and whether by more than their standard error."""
     found = measured.scores()
     for name, demanded in least.items():
-        if mean(found[name]) + standard_error(found[name]) < demanded:
-            yield f"{measured.provider}: {name} is {mean(found[name]):.3f}, below {demanded}"
+        value, error = mean(found[name]), standard_error(found[name])
+        if value < demanded:
+            yield f"{measured.provider}: {name} is {value:.3f}, below {demanded:g}", value + error < demanded
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -4,16 +4,15 @@ https://platform.openai.com/docs/api-reference/embeddings/create
 """
 
 from collections.abc import Sequence
+from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 import numpy as np
 
+from mcpctl.config import SEMANTIC_TOKEN
 from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
 from mcpctl.search.service import Service
-
-TOKEN = "MCPCTL_SEMANTIC_TOKEN"
-"""The variable that has its bearer token, if it wants one."""
 
 _MAX_TEXT = 6_000
 """Where a character is a token, it is what endpoints take."""
@@ -32,8 +31,10 @@ class HostedModel:
     """The model of that name at an address, such as https://api.openai.com/v1 with or without /embeddings."""
 
     def __init__(self, url: str, model: str) -> None:
-        url = url.rstrip("/")
-        self._service = Service(url if url.endswith("/embeddings") else f"{url}/embeddings", TOKEN)
+        address = urlsplit(url)
+        path = address.path.rstrip("/")
+        whole = path if path.endswith("/embeddings") else f"{path}/embeddings"
+        self._service = Service(urlunsplit(address._replace(path=whole)), SEMANTIC_TOKEN)
         self._model = model
         self.name = f"{url} {model}"
 
@@ -48,6 +49,8 @@ class HostedModel:
             raise Unavailable(f"its answer is not that of an embeddings endpoint ({error})") from None
         if [one.index for one in found] != list(range(len(texts))) or len({len(one.embedding) for one in found}) != 1:
             raise Unavailable("its answer has not one embedding for each text, all of one length")
-        vectors = np.array([one.embedding for one in found], np.float32)
-        rows: Matrix = vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)
+        vectors = np.array([one.embedding for one in found])
+        lengths = np.abs(vectors).max(axis=1, keepdims=True).clip(1e-300)
+        vectors /= lengths  # whose squares might be no numbers any more
+        rows: Matrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-300)).astype(np.float32)
         return rows

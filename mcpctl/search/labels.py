@@ -19,10 +19,11 @@ def from_file(path: Path) -> list[Label]:
     return [_label(value, where) for where, value, _ in lines(path, _LABEL)]
 
 
-def from_records(db: sqlite3.Connection, known: Iterable[str]) -> list[Label]:
+def from_records(db: sqlite3.Connection, known: Iterable[str], project: str | None = None) -> list[Label]:
     """Each search on record that was followed, in its session, by calls of its results: those it should find.
 
-    A call belongs to the latest search before it that had its tool. Tools that are not `known` any more are left out.
+    With a project, those made while it was in force. A call belongs to the latest search before it that had its tool.
+    Tools that are not `known` any more are left out.
     """
     keys = set(known)
     called: dict[str, list[tuple[str, str]]] = {}
@@ -31,6 +32,8 @@ def from_records(db: sqlite3.Connection, known: Iterable[str]) -> list[Label]:
     found: list[tuple[Mapping[str, Any], dict[str, None]]] = []
     later: dict[str, list[tuple[str, str]]] = called
     for search in calls.find_discoveries(db).rows(None, 0):  # the newest first, so that it takes its calls first
+        if project is not None and search["project"] != project:
+            continue
         offered = {result["key"] for result in _decoded(search["results"])}
         session = later.get(search["session_id"], [])
         mine = [each for each in session if each[0] >= search["started_at"] and each[1] in offered]

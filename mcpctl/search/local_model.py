@@ -31,16 +31,17 @@ class LocalModel:
             raise Unavailable(
                 f"{error.name} is not installed; install it with: pip install 'mcpctl[semantic]'"
             ) from None
+        vocabulary = folder / "tokenizer.json"
         files = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
-        if not files:
-            raise Unavailable(f"there is no model.onnx in {folder}")
+        if not files or not vocabulary.is_file():
+            raise Unavailable(f"there is no {'tokenizer.json' if files else 'model.onnx'} in {folder}")
         stat = files[0].stat()
         self.name = f"{files[0].resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
         options = onnxruntime.SessionOptions()
         # A server that waits for queries must not spin.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
-            self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
             self._session = onnxruntime.InferenceSession(str(files[0]), options)
         except Exception as error:  # what these raise has no common name
             raise Unavailable(f"the model in {folder} cannot be read: {str(error).splitlines()[0]}") from error

@@ -10,14 +10,16 @@ import numpy as np
 from mcpctl.config import Config
 from mcpctl.models import Progress, Tool
 from mcpctl.paths import Paths
-from mcpctl.search import Build, Ranking, Unavailable
-from mcpctl.search.bm25 import MAX_QUERIES, Bm25
+from mcpctl.search import MAX_QUERIES, Build, Ranking, Unavailable
+from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Embeddings, Matrix, Model
 from mcpctl.search.engine import Scores
 from mcpctl.search.tokens import sendable, words
 
 SERVER = 0.5
 """What the mean of its server's tools counts beside a tool: it tells what a terse tool is for."""
+FAINTEST = 0.05
+"""What is less near is not near."""
 MOST_SENTENCES = 8
 _SHORTEST = 2
 """Words, stop words not counted, of a sentence that says something."""
@@ -82,7 +84,8 @@ class Semantic:
                     raise Unavailable(told)
                 # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
                 np.maximum(nearest, np.einsum("ij,j->i", tools, vector), out=nearest)
-            near[text] = np.clip((nearest - strange) / (1 - strange), 0, 1)
+            closeness = np.minimum((nearest - strange) / (1 - strange), 1)
+            near[text] = np.where(closeness < FAINTEST, 0, closeness)
         return near
 
 

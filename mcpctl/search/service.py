@@ -3,6 +3,7 @@
 import asyncio
 import os
 import threading
+import time
 import weakref
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     import httpx2
 
 _MAX_ANSWER = 64 << 20
+_FIRST_PAUSE_S, _LAST_PAUSE_S = 5.0, 60.0
 
 
 class Service:
@@ -21,6 +23,9 @@ class Service:
         """`variable` names what of the environment has the bearer token (RFC 6750), if one is needed."""
         self._url = url
         self._variable = variable
+        self._slow = 0
+        """How often it did not answer in time, one after the other."""
+        self._not_before = 0.0
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: list[httpx2.AsyncClient] = []
@@ -28,11 +33,19 @@ class Service:
 
     def post(self, body: bytes, seconds: float) -> bytes:
         """What it answers to JSON within so many seconds, sending and reading included; raises `Unavailable`."""
+        if (wait := self._not_before - time.monotonic()) > 0:
+            raise Unavailable(f"no answer within {seconds:g} s, {self._slow} times; it is asked again in {wait:.0f} s")
         try:
-            return asyncio.run_coroutine_threadsafe(self._posted(body, seconds), self._running()).result()
+            answer = asyncio.run_coroutine_threadsafe(self._posted(body, seconds), self._running()).result()
+            self._slow = 0
+            return answer
         except TimeoutError:
+            self._slow += 1
+            if self._slow > 1:  # the next try is free; then searches do not each wait for it
+                self._not_before = time.monotonic() + min(_FIRST_PAUSE_S * 2 ** (self._slow - 2), _LAST_PAUSE_S)
             raise Unavailable(f"no answer within {seconds:g} s") from None
         except Unavailable:
+            self._slow = 0
             raise
         except Exception as error:
             from mcpctl.http import in_words
@@ -53,6 +66,8 @@ class Service:
 
         token = os.environ.get(self._variable, "").strip()
         headers = {"content-type": "application/json", "accept": "application/json"}
+        if not (token.isascii() and token.isprintable()):
+            raise Unavailable(f"{self._variable} has characters that no header may have")
         if token:
             headers["authorization"] = f"Bearer {token}"
         async with asyncio.timeout(seconds):

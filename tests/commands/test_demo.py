@@ -8,7 +8,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.conftest import MCPCTL, Mcpctl
+from tests.conftest import MCPCTL, ROOT, Mcpctl
 
 pytestmark = pytest.mark.process
 
@@ -29,6 +29,9 @@ def test_it_shows_the_whole_loop_and_leaves_nothing_behind(tmp_path: Path, home:
     assert "sees: tool_discovery, tool_execute" in out
     for line in ("$ mcpctl tools ls", "$ mcpctl sessions show last", "$ mcpctl calls ls"):
         assert line in out
+    shown = re.findall(r"^  0\.\d\d  .*$", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(shown) == 3
+    assert "\n".join(shown) in out  # what the README shows of it
     assert re.search(r"weather:get_forecast +yes +- +- +yes +Get the forecast", out)
     assert re.search(r"weather +get_forecast +R--O +tool_error", out)
     assert "  error: days must be" in out or "  error: city must be" in out

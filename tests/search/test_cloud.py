@@ -3,6 +3,7 @@
 import json
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -149,6 +150,42 @@ def test_a_service_that_is_slow_leaves_the_words(search: Callable[..., Any], clo
         assert search("storm", cloud_timeout_s=0.2).fallback == "cloud: no answer within 0.2 s"
     finally:
         ended.set()
+
+
+def test_a_service_that_is_slow_twice_is_left_alone_for_a_while(
+    made: Made, cloud: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provider = made(CATALOG, "cloud", cloud_url=cloud.url, cloud_timeout_s=0.1)
+    ended = threading.Event()
+    quick, cloud.answer = cloud.answer, lambda asked: ended.wait(30)
+    try:
+        for _ in range(2):
+            assert provider.search(["storm"]).fallback == "cloud: no answer within 0.1 s"
+    finally:
+        ended.set()
+    cloud.answer = quick
+    asked = len(cloud.asked)
+    assert provider.search(["storm"]).fallback == "cloud: no answer within 0.1 s, 2 times; it is asked again in 5 s"
+    assert len(cloud.asked) == asked
+    later = time.monotonic() + 6
+    monkeypatch.setattr("mcpctl.search.service.time.monotonic", lambda: later)
+    assert provider.search(["storm"]).fallback is None
+
+
+@pytest.mark.parametrize("token", ["two\nlines", "schlüssel"])
+def test_a_token_that_no_header_may_have_is_told(
+    search: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, token: str
+) -> None:
+    monkeypatch.setenv("MCPCTL_CLOUD_TOKEN", token)
+    assert search("storm").fallback == "cloud: MCPCTL_CLOUD_TOKEN has characters that no header may have"
+
+
+def test_what_a_stranger_says_is_words_on_one_line(search: Callable[..., Any], cloud: Service) -> None:
+    cloud.answer = lambda asked: {
+        "results": [{"toolKey": ALERTS, "relevance": 0.7, "explanation": "a\x1b[31m\nred\x07 one\u202e"}]
+    }
+    found = search("storm")
+    assert found.explain(found.hits)[0].short == "a [31m red one"
 
 
 def test_the_time_is_that_of_the_whole_answer(made: Made) -> None:

@@ -87,9 +87,10 @@ def test_nothing_has_no_interval_and_one_value_no_error() -> None:
     assert standard_error([0.5]) == 0
 
 
-def test_less_than_demanded_is_told_only_beyond_its_standard_error() -> None:
-    assert list(below(of([1], [None]), {"recall@5": 0.9, "mrr": 0.1})) == []
-    assert list(below(of([1], [None], [None], [None]), {"recall@5": 0.9})) == ["bm25: recall@5 is 0.250, below 0.9"]
+def test_less_than_demanded_is_sure_only_beyond_its_standard_error() -> None:
+    near, far = of([1], [None]), of([1], [None], [None], [None])
+    assert list(below(near, {"recall@5": 0.9, "mrr": 0.1})) == [("bm25: recall@5 is 0.500, below 0.9", False)]
+    assert list(below(far, {"recall@5": 0.9})) == [("bm25: recall@5 is 0.250, below 0.9", True)]
     assert list(below(of([1], [1]), {"recall@5": 1.0})) == []
 
 

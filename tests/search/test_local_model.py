@@ -167,4 +167,4 @@ def test_a_model_that_answers_no_numbers_leaves_the_words(made: Made, folder: Fo
     path = folder(table=np.full((len(WORDS), SIZE), np.nan, np.float32))
     found = made([tool("a:wash", "drive")], "semantic", semantic_model=str(path)).search(["drive"])
     assert ([hit.key for hit in found.hits], found.provider) == (["a:wash"], "bm25")
-    assert found.fallback == "semantic: the model gave vectors with numbers that are none"
+    assert found.fallback == "semantic: the model gave vectors that have no direction"

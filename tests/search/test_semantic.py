@@ -118,6 +118,11 @@ def test_the_whole_address_of_an_endpoint_will_do(semantic: Callable[..., Any], 
     assert {asked.path for asked in endpoint.asked} == {"/v1/embeddings"}
 
 
+def test_what_an_address_asks_for_stays_at_its_end(semantic: Callable[..., Any], endpoint: Service) -> None:
+    semantic(semantic_url=f"{endpoint.url}/v1?api-version=2024").search(["automobile"])
+    assert {asked.path for asked in endpoint.asked} == {"/v1/embeddings?api-version=2024"}
+
+
 def test_vectors_of_tools_are_made_once_for_all_processes(semantic: Callable[..., Any], endpoint: Service) -> None:
     first = semantic().search(["automobile"])
     before = len(endpoint.asked)
@@ -200,6 +205,7 @@ def test_while_tools_are_read_words_rank_and_then_no_more(semantic: Callable[...
     assert first.fallback == f"semantic: the tools are still being read, 0 of {len(TOOLS) + len(STRANGERS)} so far"
     whys = first.explain(first.hits)
     assert all(why.score == pytest.approx(why.relevance, abs=1e-4) for why in whys)
+    assert provider.search(["storm"]).fallback == first.fallback  # and nobody waits for it again
     readable.set()
     while (found := provider.search(["automobile"])).fallback:
         assert "still being read" in found.fallback or "no answer" in found.fallback
@@ -217,6 +223,9 @@ FAILURES = {
     "(Object missing required field `data`)": json_of(b"{}"),
     "(Expected `float`, got `null`": json_of(b'{"data": [{"index": 0, "embedding": [null]}]}'),
     "not one embedding for each text": json_of(b'{"data": []}'),
+    "the model gave vectors that have no direction": lambda asked: {
+        "data": [{"index": n, "embedding": [0.0, 0.0]} for n, _ in enumerate(asked.body["input"])]
+    },
     "it redirects to http://192.0.2.1/": lambda asked: (307, {"location": "http://192.0.2.1/"}, b""),
 }
 

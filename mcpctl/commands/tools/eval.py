@@ -46,6 +46,7 @@ def eval(
     jsonl: opt.Jsonl = False,
     format: opt.Format = "auto",
     project: opt.Project = None,
+    toolset: opt.Toolset = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -63,7 +64,8 @@ def eval(
     tool, and how long a search takes. The _ci columns are 95 % bootstrap intervals.
 
     The exit status is 7 when a measure is below --fail-under by more than its standard error, or worse than in
-    --baseline by more than chance: then 95 of 100 bootstrap samples of the difference are worse.
+    --baseline by more than chance: then 95 of 100 bootstrap samples of the difference are worse. Each provider is
+    compared with its own row there, or with the only one.
 
     \b
     Examples:
@@ -78,7 +80,7 @@ def eval(
 
     asked = output.listing(json, jsonl, format, fields)
     demands = measuring.Demands.read(fail_under or (), baseline)
-    source = measuring.Source(queries, from_records, catalog, opt.paths(config, data_dir), project)
+    source = measuring.Source(queries, from_records, catalog, opt.paths(config, data_dir), project, toolset)
     measured = measuring.measured(source, provider or [])
     output.write_list(measuring.rows(measured), measuring.COLUMNS, asked)
     demands.check(measured)

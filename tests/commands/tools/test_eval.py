@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from tests.configured import DEMO, demo_tools
+from tests.configured import DEMO, demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call, raw, searched, session
 from tests.servers import service
@@ -178,3 +178,43 @@ def test_a_project_is_measured_with_its_servers_and_its_provider(mcpctl: Mcpctl,
     assert (sun["provider"], sun["recall@10"]) == ("bm25", 0)
     assert rain["provider"] == "off"
     assert mcpctl("tools", "eval", "--queries", good, "--json").json[0]["recall@1"] == 1
+
+
+def test_a_baseline_of_one_provider_is_for_any_and_one_of_several_for_those(
+    mcpctl: Mcpctl, tmp_path: Path, good: str
+) -> None:
+    base, named = tmp_path / "base.json", ("tools", "eval", "--queries", good, "--provider")
+    base.write_text(mcpctl(*named, "bm25", "--json").out)
+    ran = mcpctl(*named, "off", "--baseline", str(base))
+    assert ran.code == 7
+    assert "off: recall@1 is 0.000, was 1.000" in ran.err
+    base.write_text(json.dumps([*json.loads(base.read_text()), {"provider": "semantic"}]))
+    ran = mcpctl(*named, "off", "--baseline", str(base), "--json")
+    assert (ran.code, ran.error["code"]) == (3, "not_in_baseline")
+
+
+def test_a_measure_that_may_be_below_by_chance_is_told(mcpctl: Mcpctl, tmp_path: Path, good: str) -> None:
+    queries = lines(tmp_path, "q.jsonl", [GOOD] * 3 + [LOST])
+    ran = mcpctl("tools", "eval", "--queries", queries, "--fail-under", "recall@5=0.9")
+    assert ran.code == 0
+    assert "recall@5 is 0.750, below 0.9, but within its standard error" in ran.err
+
+
+def test_a_toolset_is_measured_with_its_tools_and_notes(mcpctl: Mcpctl, tmp_path: Path, paths: Paths) -> None:
+    demo_tools(paths)
+    toolset(paths, "few", "notes:add_note", toolNotes=[noted("notes:add_note", when="Ask the caretaker.")])
+    asked = {"query": "caretaker", "expect": [["notes:add_note"]]}
+    queries = lines(tmp_path, "q.jsonl", [asked, GOOD])
+    ranks = [
+        mcpctl("tools", "eval", "--queries", queries, *options, "--json").json[0]["ranks"]
+        for options in ((), ("--toolset", "few"))
+    ]
+    assert ranks == [[[None], [1]], [[1], [None]]]
+
+
+def test_records_are_those_of_the_project(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, projects={"acme": {}, "home": {}})
+    session(paths, CLAUDE, 0, [searched(1, 1, project="acme"), *call(1, 2)])
+    assert mcpctl("tools", "eval", "--from-records", "--project", "acme", "--json").json[0]["queries"] == 1
+    assert mcpctl("tools", "eval", "--from-records", "--project", "home").code == 3
+    assert mcpctl("tools", "eval", "--from-records", "--json").json[0]["asked"] == [["weather in a city"]]
