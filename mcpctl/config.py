@@ -118,7 +118,10 @@ class Config:
 
     def beside(self, path: str) -> Path:
         """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""
-        return self.path.parent / Path(path).expanduser()
+        try:
+            return self.path.parent / Path(path).expanduser()
+        except RuntimeError:  # nobody of that name: there is no such file either
+            return self.path.parent / path
 
     @property
     def enabled(self) -> dict[str, Server]:

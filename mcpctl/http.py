@@ -20,6 +20,7 @@ from mcpctl.store.redact import mask
 
 _CONNECT_S = 30.0
 _BODY_S = 10.0
+_BODY_BYTES = 65_536
 _MAX_REDIRECTS = 5
 _LONGEST_SAID = 200
 
@@ -88,10 +89,15 @@ async def request(
 
 
 async def body(response: httpx2.Response) -> bytes:
-    """The body of a refusal; empty where it does not come soon."""
+    """The beginning of the body of a refusal; empty where it does not come soon."""
+    found = bytearray()
     try:
         async with asyncio.timeout(_BODY_S):
-            return await response.aread()
+            async for part in response.aiter_bytes(_BODY_BYTES):
+                found += part
+                if len(found) >= _BODY_BYTES:
+                    break
+            return bytes(found)
     except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
         return b""
 

@@ -1,5 +1,6 @@
 """Near names for a mistyped key."""
 
+import heapq
 import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher
@@ -8,10 +9,14 @@ from difflib import SequenceMatcher
 def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
     """The keys most like a mistyped key or tool name, best first; for messages, never to act on."""
     wanted = name[:256].lower()
-    near = sorted((-_likeness(wanted, key[:256].lower()), key) for key in keys)
+    # Of thousands only those that share most with it are compared letter by letter, which takes its time.
+    shared = {wanted[start : start + 3] for start in range(max(len(wanted) - 2, 1))}
+    likely = heapq.nlargest(_COMPARED, sorted(keys), key=lambda key: sum(part in key.lower() for part in shared))
+    near = sorted((-_likeness(wanted, key[:256].lower()), key) for key in likely)
     return [key for likeness, key in near[:n] if likeness <= -_NEAR]
 
 
+_COMPARED = 150
 _NEAR = 0.6
 """difflib's own bound for a close match."""
 

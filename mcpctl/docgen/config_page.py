@@ -25,8 +25,8 @@ SERVER = {
     "enabled": "false: it is not started, and its tools are neither found nor callable.",
     "start_timeout_s": "Seconds it may take to start and to answer the handshake. 0: any.",
     "call_timeout_s": "Seconds a call may take. 0: any; the client cancels.",
-    "projects": "The projects that see it, by their names. Without any, every project does. To a client in another"
-    " project it is as if it were not there: its tools are not found, calling one is denied, and it is not started.",
+    "projects": "The projects that see it, by their names. Without any, every project does. For a client in another"
+    " project its tools are not found, calling one is denied, and it is not started.",
     "tools": "Permissions by tool name. A tool set false is neither found nor callable.",
 }
 PROJECT = {

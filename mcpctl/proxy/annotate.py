@@ -28,7 +28,11 @@ def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[
     except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
         raise WrongUsage("the arguments of add-tool-annotation have another form", f"Example: {_EXAMPLE}") from None
     changing.check_notes(notes)
-    return annotations.of_key(catalog, toolset, _key(named, catalog)), notes
+    key = _key(named, catalog)
+    if key.partition(":")[0] in catalog.config.elsewhere:
+        # Models of another project would read it.
+        raise NotFound(f"no tool '{key}' is in the project in force", f"Example: {_EXAMPLE}", "tool_not_found")
+    return annotations.of_key(catalog, toolset, key), notes
 
 
 def add(place: Source, subject: Subject, notes: list[Note], toolset: str) -> bytes:

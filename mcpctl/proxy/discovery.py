@@ -1,7 +1,7 @@
 """One `tool_discovery`: search the catalog, and say as much about each tool as the answer's budget allows."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -106,11 +106,15 @@ class Discovery:
         `missing` says, per server without any known tools, why it has none.
         """
         self.provider(toolset)
-        hits = [hit for hit in ranking.hits if hit.key in self._tools]  # a tool may have gone meanwhile
+        hits = [hit for hit in ranking.hits if hit.key in self._tools]
+        if len(hits) < len(ranking.hits):
+            gone = "Tools have changed while they were searched; search again."
+            ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
         tools = [self._tools[hit.key] for hit in hits]
         entries = [_entry(tool, hit, self._split) for tool, hit in zip(tools, hits, strict=True)]
         # What the notice takes is not there for results, the sentence that some did not fit included.
-        longest = {"results": [], "notice": self._notice(asked, ranking, missing, left_out=len(entries))}
+        near = self._nearest(asked) if ranking.weak else ""
+        longest = {"results": [], "notice": self._notice(asked, ranking, missing, near, left_out=len(entries))}
         budget = self._catalog.config.search.answer_tokens - _size(longest)
         if asked.detail == "full":
             results = [_in_full(entry, tool) for entry, tool in zip(entries, tools, strict=True)]
@@ -119,11 +123,11 @@ class Discovery:
             results = _names(entries, tools, budget)
         else:
             results = _within(entries, tools, budget)
-        notice = self._notice(asked, ranking, missing, left_out=len(entries) - len(results))
+        notice = self._notice(asked, ranking, missing, near, left_out=len(entries) - len(results))
         content = {"results": results} | ({"notice": notice} if notice else {})
         return Answer(msgspec.json.encode(content), tuple(hits[: len(results)]), ranking.provider, ranking.fallback)
 
-    def _notice(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], left_out: int) -> str:
+    def _notice(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], near: str, left_out: int) -> str:
         said = [ranking.notice] if ranking.notice else []
         if asked.left_out:
             said.append(f"Only the first {MAX_QUERIES} queries were read; ask the other {asked.left_out} again.")
@@ -135,10 +139,10 @@ class Discovery:
         elif not ranking.hits and ranking.provider == Off.name:
             return " ".join(said)  # what else could be said is of searching
         elif not ranking.hits and self._tools:
-            said.append(f"No tool matches.{self._nearest(asked)}")
+            said.append(f"No tool matches.{near}")
             said.append(f"Servers: {servers}. Say what the tool should do, in other words.")
         elif ranking.weak and ranking.hits:
-            said.append(f"No good match; these are weak.{self._nearest(asked)} Servers: {servers}.")
+            said.append(f"No good match; these are weak.{near} Servers: {servers}.")
         if ranking.hits and ranking.lost_words:
             said.append(f"No tool has these words: {', '.join(ranking.lost_words[:10])}.")
         said += self._of_toolset(asked.queries)

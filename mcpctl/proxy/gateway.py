@@ -66,7 +66,7 @@ class Gateway:
         """Sends a line to the client, where there is one."""
         self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions, self.look_at_toolset)
         self._searching = ThreadPoolExecutor(1, "search")
-        self._asking = ThreadPoolExecutor(8, "ask")
+        self._asking = ThreadPoolExecutor(32, "ask")
         self._indexing = ThreadPoolExecutor(1, "index")
         self._discovery: Discovery | None = None
         self._tasks: set[asyncio.Task[Any]] = set()

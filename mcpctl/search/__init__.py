@@ -22,6 +22,8 @@ class Hit:
 
 MAX_QUERIES = 32
 """Queries read of one search."""
+MAX_RESULTS = 50
+"""Tools that a search service is asked for at most."""
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 EMBEDDING_PART = "embedding"

@@ -4,7 +4,6 @@
 `{results[{toolKey, relevance, explanation?}]}`; see examples/catalog_search_server.
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,12 +12,12 @@ import msgspec
 
 from mcpctl.config import CLOUD_TOKEN, Config
 from mcpctl.models import Tool
-from mcpctl.search import MAX_QUERIES, Build, Explanation, Hit, Ranking, Unavailable
+from mcpctl.search import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable
 from mcpctl.search.bm25 import WEAK, Bm25
 from mcpctl.search.service import Service
 from mcpctl.search.tokens import sendable
 
-MAX_RESULTS = 50
+_MAX_ANSWER = 4 << 20
 _BEST = 0.99
 """The most that a tool is relevant which the query does not name."""
 _LONGEST_SAID = 500
@@ -42,7 +41,8 @@ class Cloud:
         queries = queries[:MAX_QUERIES]
         try:
             found, notice = self._asked(queries, context, min(limit, MAX_RESULTS))
-        except Unavailable as why:
+        except Exception as error:
+            why = error if isinstance(error, Unavailable) else f"{type(error).__name__}: {str(error)[:200]}"
             by_words = self._words.search(queries, context=context, limit=limit)
             return replace(by_words, fallback=f"{self.name}: {why}")
         named = {key: Explanation(key, 1.0, "", (), how) for key, how in self._words.named(queries).items()}
@@ -67,7 +67,7 @@ class Cloud:
         answer = self._service.post(msgspec.json.encode(asked), self._seconds)
         try:
             results = msgspec.json.decode(answer)["results"]
-        except (msgspec.MsgspecError, RecursionError, KeyError, TypeError):
+        except (msgspec.MsgspecError, ValueError, RecursionError, KeyError, TypeError):
             raise Unavailable("its answer is no JSON object with results") from None
         if not isinstance(results, list):
             raise Unavailable("its answer has results that are no list")
@@ -92,12 +92,12 @@ class Cloud:
 def cloud_builder(config: Config) -> Build:
     """What makes the provider for each catalog, all with one service."""
     settings = config.search
-    service = Service(settings.cloud_url, CLOUD_TOKEN) if settings.cloud_url else None
+    service = Service(settings.cloud_url, CLOUD_TOKEN, _MAX_ANSWER) if settings.cloud_url else None
     return lambda tools, notes, kept: Cloud(Bm25(tools, notes, kept), service, settings.cloud_timeout_s)
 
 
 def _offer(tool: Tool) -> dict[str, str]:
-    told = sendable(tool.description)
+    told = sendable(tool.description.removesuffix(tool.notes))
     return {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server, "description": told}
 
 
@@ -112,4 +112,4 @@ def _members(result: Any, *names: str) -> list[Any]:
 
 
 def _is_share(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and 0 <= value <= 1
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1

@@ -2,7 +2,8 @@
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from threading import Event, Lock, Thread
 from typing import Protocol
@@ -25,6 +26,7 @@ _AT_ONCE = 32
 _KEPT = 20_000
 """Vectors kept, or twice those of a catalog that has more; the oldest go."""
 _KEPT_QUERIES = 256
+_STOP_S = 5.0
 _BATCH_S = 30.0
 """Seconds for so many; an endpoint may run on a small machine."""
 
@@ -54,6 +56,8 @@ class Embeddings:
         self._on_progress = on_progress
         self._starting = Lock()
         self._making: _Making | None = None
+        self._known: dict[bytes, NDArray[np.float32]] = {}
+        """The vectors of the last catalog, by the hash of their text: where state.db keeps none they are not lost."""
         self._remembering = Lock()
         self._queries: dict[str, NDArray[np.float32]] = {}
 
@@ -62,20 +66,32 @@ class Embeddings:
         with self._starting:
             making = self._making
             if making is None or making.failure or making.texts != texts:
-                self._making = making = _Making(texts, self._model, self._paths, after=making)
+                if making:
+                    making.is_stale = True
+                self._making = making = _Making(texts, self._model, self._paths, self._known, after=making)
                 making.start()
             return making
 
     def of_tools(self, texts: Sequence[str]) -> Matrix:
         """The vectors of tools; raises `Unavailable` where they cannot be made, or not soon."""
+        with self._starting:
+            latest = self._making
+        if latest and latest.texts != texts:
+            raise Unavailable("the tools have changed")  # a search that began before does not call for what is gone
         making = self.begin(texts)
         if self._on_progress is None:
             # Who has waited once in vain knows that it takes longer.
             making.ended.wait(0 if making.is_slow else self._seconds)
             making.is_slow = not making.ended.is_set()
         else:
-            while not making.ended.wait(0.1):
-                self._on_progress(making.done, len(texts))
+            try:
+                while not making.ended.wait(0.1):
+                    self._on_progress(making.done, len(texts))
+            except KeyboardInterrupt:
+                # A process that ends while a model runs in a thread is aborted.
+                making.is_stale = True
+                making.join(_STOP_S)
+                raise
             self._on_progress(len(texts), len(texts))
         if making.failure:
             raise Unavailable(making.failure)
@@ -88,19 +104,24 @@ class Embeddings:
         texts = [sendable(text) for text in texts]
         found = {text: vector for text in texts if (vector := self._queries.get(text)) is not None}
         if missing := [text for text in dict.fromkeys(texts) if text not in found]:
-            made = _made(self._model(), missing, are_queries=True, seconds=self._seconds)
-            found.update(zip(missing, made, strict=True))
+            until = time.monotonic() + self._seconds
+            for start in range(0, len(missing), _AT_ONCE):
+                if (left := until - time.monotonic()) <= 0:
+                    raise Unavailable(f"no answer within {self._seconds:.3g} s")
+                batch = missing[start : start + _AT_ONCE]
+                found.update(zip(batch, _made(self._model(), batch, are_queries=True, seconds=left), strict=True))
             with self._remembering:
                 self._queries |= found
                 while len(self._queries) > _KEPT_QUERIES:
                     del self._queries[next(iter(self._queries))]
-        return np.stack([found[text] for text in texts])
+        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def forget(self) -> None:
         """Make all vectors of tools anew when they are next asked for: the model is not what it was."""
         with self._starting:
             self._making = None
-            with contextlib.closing(_opened(self._paths)) as db:
+            self._known.clear()
+            with contextlib.suppress(McpctlError), contextlib.closing(state.connect(self._paths)) as db:
                 _forget(db, self._model().name)
 
     def _model(self) -> Model:
@@ -113,7 +134,14 @@ class Embeddings:
 class _Making(Thread):
     """The work of making the vectors of a catalog."""
 
-    def __init__(self, texts: Sequence[str], model: Callable[[], Model], paths: Paths, after: "_Making | None") -> None:
+    def __init__(
+        self,
+        texts: Sequence[str],
+        model: Callable[[], Model],
+        paths: Paths,
+        known: dict[bytes, NDArray[np.float32]],
+        after: "_Making | None",
+    ) -> None:
         # A daemon, so that a process need not wait for a model to end.
         super().__init__(name="embeddings", daemon=True)
         self.texts = texts
@@ -124,8 +152,11 @@ class _Making(Thread):
         self.failure = ""
         self.is_slow = False
         """Somebody has waited for it as long as a search may."""
+        self.is_stale = False
+        """The tools have changed: what is made so far is kept, the rest is not worth it."""
         self._model = model
         self._paths = paths
+        self._known = known
         self._after = after
 
     def run(self) -> None:
@@ -146,22 +177,35 @@ class _Making(Thread):
         model = self._model()
         texts = [sendable(text) for text in self.texts]
         keys = [sha256(text.encode()).digest() for text in texts]
-        with contextlib.closing(_opened(self._paths)) as db:
-            found = dict(_kept(db, model.name, keys))
+        found = {key: self._known[key] for key in keys if key in self._known}
+        with contextlib.ExitStack() as opened:
+            try:
+                db = opened.enter_context(contextlib.closing(state.connect(self._paths)))
+            except McpctlError:
+                db = None  # a cache: what cannot be kept is made again by the next process
+            found |= _kept(db, model.name, [key for key in keys if key not in found]) if db else {}
             self.done = len(found)
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
             # Those of a length together: what is short is not padded to what is long.
             ordered = sorted(missing, key=lambda key: len(missing[key]))
             for start in range(0, len(ordered), _AT_ONCE):
+                if self.is_stale:
+                    break
                 batch = ordered[start : start + _AT_ONCE]
                 made = _made(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S)
                 new = dict(zip(batch, made, strict=True))
-                _keep(db, model.name, new, at_most=max(_KEPT, 2 * len(texts)))
+                if db and not _keep(db, model.name, new, at_most=max(_KEPT, 2 * len(texts))):
+                    db = None
                 found |= new
                 self.done += len(batch)
             if len({vector.size for vector in found.values()}) > 1:
+                self._known.clear()
                 _forget(db, model.name)
                 raise Unavailable("the model gave vectors of different lengths")
+        self._known.clear()
+        self._known |= found
+        if self.is_stale:
+            raise Unavailable("the tools have changed")
         return np.stack([found[key] for key in keys])
 
 
@@ -175,29 +219,25 @@ def _made(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: flo
     return np.stack([next(each) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
 
 
-def _opened(paths: Paths) -> sqlite3.Connection:
-    try:
-        return state.opened(paths, create=True)
-    except McpctlError:
-        return state.in_memory()
-
-
-def _kept(db: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> Iterator[tuple[bytes, NDArray[np.float32]]]:
-    try:
+def _kept(db: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+    found: dict[bytes, NDArray[np.float32]] = {}
+    # A cache: what cannot be read is made.
+    with contextlib.suppress(sqlite3.Error, ValueError):
         for key in dict.fromkeys(keys):
             row = db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, key)).fetchone()
             if row:
-                yield key, np.frombuffer(row[0], np.float32)
-    except (sqlite3.Error, ValueError):
-        return  # a cache: what cannot be read is made
+                found[key] = np.frombuffer(row[0], np.float32)
+    return found
 
 
-def _forget(db: sqlite3.Connection, model: str) -> None:
-    with contextlib.suppress(sqlite3.Error):
-        db.execute("DELETE FROM vectors WHERE model = ?", (model,))
+def _forget(db: sqlite3.Connection | None, model: str) -> None:
+    if db:
+        with contextlib.suppress(sqlite3.Error):
+            db.execute("DELETE FROM vectors WHERE model = ?", (model,))
 
 
-def _keep(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> None:
+def _keep(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> bool:
+    """Whether they are kept; where they cannot be, the next ones could not be either."""
     rows = [(model, key, vector.tobytes()) for key, vector in vectors.items()]
     try:
         db.execute("BEGIN IMMEDIATE")
@@ -206,4 +246,6 @@ def _keep(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.fl
         db.execute("COMMIT")
     except sqlite3.Error:
         with contextlib.suppress(sqlite3.Error):
-            db.execute("ROLLBACK")  # a cache: they will be made again
+            db.execute("ROLLBACK")
+        return False
+    return True

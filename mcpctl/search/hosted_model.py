@@ -4,6 +4,7 @@ https://platform.openai.com/docs/api-reference/embeddings/create
 """
 
 from collections.abc import Sequence
+from hashlib import sha256
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -14,6 +15,7 @@ from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
 from mcpctl.search.service import Service
 
+_MAX_ANSWER = 64 << 20
 _MAX_TEXT = 6_000
 """Where a character is a token, it is what endpoints take."""
 
@@ -34,9 +36,10 @@ class HostedModel:
         address = urlsplit(url)
         path = address.path.rstrip("/")
         whole = path if path.endswith("/embeddings") else f"{path}/embeddings"
-        self._service = Service(urlunsplit(address._replace(path=whole)), SEMANTIC_TOKEN)
+        self._service = Service(urlunsplit(address._replace(path=whole)), SEMANTIC_TOKEN, _MAX_ANSWER)
         self._model = model
-        self.name = f"{url} {model}"
+        # Hashed: an address may have a key in it.
+        self.name = f"{sha256(url.encode()).hexdigest()} {model}"
 
     def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
         """The vectors of texts, a row of length 1 for each; raises `Unavailable`."""

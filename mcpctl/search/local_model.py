@@ -12,6 +12,9 @@ from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
 
 _MOST_TOKENS = 512
+_KINDS = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}
+_MODULES = {"Transformer", "Pooling", "Normalize"}
+_POOLINGS = {"pooling_mode_cls_token", "pooling_mode_mean_tokens"}
 
 
 class LocalModel:
@@ -45,13 +48,14 @@ class LocalModel:
             self._session = onnxruntime.InferenceSession(str(files[0]), options)
         except Exception as error:  # what these raise has no common name
             raise Unavailable(f"the model in {folder} cannot be read: {str(error).splitlines()[0]}") from error
+        _check_modules(folder)
         most = _read(folder / "sentence_bert_config.json").get("max_seq_length")
         self._tokenizer.enable_truncation(min(most, _MOST_TOKENS) if isinstance(most, int) else _MOST_TOKENS)
         self._tokenizer.enable_padding(**_padding(self._tokenizer.padding))
         self._by_first = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
         prompts = _read(folder / "config_sentence_transformers.json").get("prompts")
         self._prompts = prompts if isinstance(prompts, dict) else {}
-        self._inputs = {each.name for each in self._session.get_inputs()}
+        self._inputs = {each.name: _KINDS.get(each.type, np.int64) for each in self._session.get_inputs()}
         self._one_at_a_time = Lock()
 
     def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
@@ -62,12 +66,32 @@ class LocalModel:
             tokens = self._tokenizer.encode_batch([prompt + text for text in texts])
         mask = np.array([each.attention_mask for each in tokens], np.int64)
         ids = np.array([each.ids for each in tokens], np.int64)
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        found = self._session.run(None, {name: value for name, value in given.items() if name in self._inputs})
+        given = {
+            "input_ids": ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(ids),
+            "position_ids": np.broadcast_to(np.arange(ids.shape[1]), ids.shape),
+        }
+        found = self._session.run(
+            None, {name: given[name].astype(kind) for name, kind in self._inputs.items() if name in given}
+        )
         vectors = next((each for each in found if each.ndim == 2), None)
         if vectors is None:
             vectors = found[0][:, 0] if self._by_first else _mean(found[0], mask)
         return np.ascontiguousarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9), np.float32)
+
+
+def _check_modules(folder: Path) -> None:
+    """Refuse a model that makes sentences in a way that is not done here: its vectors would be wrong."""
+    try:
+        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        modules = []
+    kinds = {str(each.get("type")).rpartition(".")[2] for each in modules if isinstance(each, dict)}
+    pooling = _read(folder / "1_Pooling" / "config.json")
+    ways = {name for name, chosen in pooling.items() if name.startswith("pooling_mode_") and chosen is True}
+    if odd := sorted((kinds - _MODULES) | (ways - _POOLINGS)):
+        raise Unavailable(f"the model in {folder} needs {', '.join(odd)}, which is not supported")
 
 
 def _mean(tokens: Any, mask: Any) -> Any:

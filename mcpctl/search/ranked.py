@@ -8,7 +8,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
 from mcpctl.models import Found, Row, Tool, Usage
-from mcpctl.search import Build, Explanation, Ranking, nearest
+from mcpctl.search import MAX_RESULTS, Build, Explanation, Ranking, nearest
 from mcpctl.toolsets.toolset import searched
 
 
@@ -33,6 +33,8 @@ def found(
     ranking = build(list(tools.values()), searched(tools.values()), kept).search(queries, limit=len(tools) or 1)
     _say(queries, ranking, tools)
     hits = [hit for hit in ranking.hits if wanted.met_by(tools[hit.key])]
+    if ranking.provider == "cloud" and len(ranking.hits) >= MAX_RESULTS and len(hits) < len(ranking.hits):
+        warn(f"the search service names {MAX_RESULTS} tools at most, the filters are for those alone")
     if ranking.hits and not hits:
         warn(f"{len(ranking.hits)} tools match, none of them meets the filters")
 
@@ -54,23 +56,21 @@ def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) ->
     if ranking.lost_words and tools:
         more = f" and {len(ranking.lost_words) - 10} more" if len(ranking.lost_words) > 10 else ""
         warn(f"no tool has these words: {', '.join(ranking.lost_words[:10])}{more}")
-    if not tools:
-        warn("there is no tool to find; see: mcpctl servers ls")
     if not ranking.weak or not tools:
         return
     near = sorted({key for query in queries[:4] for key in nearest(query[:100], tools)})
     names = f"; nearest names: {', '.join(near)}" if near else ""
     if ranking.hits:
         warn(f"no good match, these are weak{names}")
-    else:
+    elif near:
         warn(f"no tool matches{names}")
 
 
 def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
     parts = [{"word": part.word or None, "field": part.field, "score": part.score} for part in why.parts]
     return {
-        "query": why.query,
-        "score": why.score,
+        "query": why.query or None,
+        "score": why.score if why.parts else None,
         "pinned": why.pinned,
         "parts": parts,
         "said": why.said or None,

@@ -20,7 +20,9 @@ SERVER = 0.5
 """What the mean of its server's tools counts beside a tool: it tells what a terse tool is for."""
 FAINTEST = 0.05
 """What is less near is not near."""
-MOST_SENTENCES = 8
+MOST_SENTENCES = 12
+"""Sentences of one search that are embedded; of several queries each has its share."""
+_ALIKE = 0.95
 _SHORTEST = 2
 """Words, stop words not counted, of a sentence that says something."""
 _SENTENCE = re.compile("[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
@@ -56,10 +58,13 @@ class Semantic:
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""
         queries = queries[:MAX_QUERIES]
-        asked = {text: _sentences(text) for text in ([*queries, context] if context else queries)}
+        texts = [*queries, context] if context else queries
+        most = max(MOST_SENTENCES // len(texts), 1) if texts else 0
+        asked = {text: _sentences(text, most) for text in texts}
         try:
             near = self._near(asked)
-        except Unavailable as why:
+        except Exception as error:
+            why = error if isinstance(error, Unavailable) else f"{type(error).__name__}: {str(error)[:200]}"
             by_words = self._words.search(queries, context=context, limit=limit)
             return replace(by_words, fallback=f"{self.name}: {why}")
         found = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
@@ -67,9 +72,10 @@ class Semantic:
 
     def _near(self, asked: Mapping[str, Sequence[str]]) -> dict[str, Scores]:
         """How near each tool is to each text, by the sentence it is nearest to: 0 is what strangers are, 1 the same."""
-        if self._space is None:
-            self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
-        tools, strange = self._space
+        space = self._space
+        if space is None:
+            space = self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
+        tools, strange = space
         vectors = iter(
             self._embeddings.of_queries([sentence for sentences in asked.values() for sentence in sentences])
         )
@@ -109,10 +115,13 @@ def _model(config: Config) -> Model:
     raise Unavailable("[search] has no semantic_model")
 
 
-def _sentences(text: str) -> list[str]:
-    """A text and, where it has several, its sentences: one that tells much is near to no tool as a whole."""
+def _sentences(text: str, most: int) -> list[str]:
+    """A text and, where it has several, its sentences: one that tells much is near to no tool as a whole. Nothing of
+    one without a word."""
+    if next(words(text), None) is None:
+        return []
     found = [part for part in _SENTENCE.split(sendable(text)) if len(list(words(part))) >= _SHORTEST]
-    return [text, *(found[:MOST_SENTENCES] if len(found) > 1 else ())]
+    return [text, *(found[:most] if len(found) > 1 else ())]
 
 
 def _text(tool: Tool) -> str:
@@ -131,5 +140,6 @@ def _space(tools: Sequence[Tool], vectors: Matrix) -> tuple[Matrix, float]:
     cosines = strangers @ strangers.T
     count = len(strangers)
     strange = float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
-    drawn = ((own + SERVER * sums[server]) / (1 + SERVER)).astype(np.float32)
-    return drawn, min(strange, 0.99)
+    if strange > _ALIKE:
+        raise Unavailable("the model finds all texts alike")
+    return ((own + SERVER * sums[server]) / (1 + SERVER)).astype(np.float32), strange

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mcpctl.search import Unavailable
@@ -12,20 +13,21 @@ from mcpctl.search import Unavailable
 if TYPE_CHECKING:
     import httpx2
 
-_MAX_ANSWER = 64 << 20
 _FIRST_PAUSE_S, _LAST_PAUSE_S = 5.0, 60.0
 
 
 class Service:
     """One address. May be asked from any thread, and keeps its connections."""
 
-    def __init__(self, url: str, variable: str) -> None:
-        """`variable` names what of the environment has the bearer token (RFC 6750), if one is needed."""
+    def __init__(self, url: str, variable: str, most: int) -> None:
+        """`variable` names what of the environment has the bearer token (RFC 6750), if one is needed. An answer may
+        have `most` bytes."""
         self._url = url
+        self._most = most
         self._variable = variable
         self._slow = 0
         """How often it did not answer in time, one after the other."""
-        self._not_before = 0.0
+        self._late = self._not_before = 0.0
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: list[httpx2.AsyncClient] = []
@@ -34,16 +36,18 @@ class Service:
     def post(self, body: bytes, seconds: float) -> bytes:
         """What it answers to JSON within so many seconds, sending and reading included; raises `Unavailable`."""
         if (wait := self._not_before - time.monotonic()) > 0:
-            raise Unavailable(f"no answer within {seconds:g} s, {self._slow} times; it is asked again in {wait:.0f} s")
+            raise Unavailable(f"no answer in time, {self._slow} times; it is asked again in {wait:.0f} s")
+        began = time.monotonic()
         try:
             answer = asyncio.run_coroutine_threadsafe(self._posted(body, seconds), self._running()).result()
             self._slow = 0
             return answer
         except TimeoutError:
-            self._slow += 1
+            if began >= self._late:  # those that were asked at once are late together
+                self._slow, self._late = self._slow + 1, time.monotonic()
             if self._slow > 1:  # the next try is free; then searches do not each wait for it
                 self._not_before = time.monotonic() + min(_FIRST_PAUSE_S * 2 ** (self._slow - 2), _LAST_PAUSE_S)
-            raise Unavailable(f"no answer within {seconds:g} s") from None
+            raise Unavailable(f"no answer within {seconds:.3g} s") from None
         except Unavailable:
             self._slow = 0
             raise
@@ -73,12 +77,29 @@ class Service:
         async with asyncio.timeout(seconds):
             if not self._clients:
                 self._clients.append(http.client(self._url, {}))
-            async with http.request(self._clients[0], "POST", self._url, headers, body) as response:
-                if response.status_code >= 400:
-                    said = http.refusal(response, await http.body(response))
-                    unset = "" if token else f"; {self._variable} is not set"
-                    raise Unavailable(said + (unset if response.status_code in (401, 403) else ""))
-                return await _whole(response)
+            try:
+                return await self._answer(headers, body, token)
+            except http.Failed as error:
+                if error.code != "server_died":
+                    raise
+                # It may have closed a connection that was kept; a search may be sent twice.
+                return await self._answer(headers, body, token)
+
+    async def _answer(self, headers: Mapping[str, str], body: bytes, token: str) -> bytes:
+        from mcpctl import http
+
+        async with http.request(self._clients[0], "POST", self._url, headers, body) as response:
+            if response.status_code >= 400:
+                said = http.refusal(response, await http.body(response))
+                unset = "" if token else f"; {self._variable} is not set"
+                told = said.replace(token, "***") if token else said
+                raise Unavailable(told + (unset if response.status_code in (401, 403) else ""))
+            found = bytearray()
+            async for part in response.aiter_bytes():
+                found += part
+                if len(found) > self._most:
+                    raise Unavailable(f"its answer is longer than {self._most >> 20} MB")
+            return bytes(found)
 
 
 def _run(loop: asyncio.AbstractEventLoop, clients: "list[httpx2.AsyncClient]") -> None:
@@ -87,12 +108,3 @@ def _run(loop: asyncio.AbstractEventLoop, clients: "list[httpx2.AsyncClient]") -
     for client in clients:
         loop.run_until_complete(client.aclose())
     loop.close()
-
-
-async def _whole(response: "httpx2.Response") -> bytes:
-    found = bytearray()
-    async for part in response.aiter_bytes():
-        found += part
-        if len(found) > _MAX_ANSWER:
-            raise Unavailable(f"its answer is longer than {_MAX_ANSWER >> 20} MB")
-    return bytes(found)

@@ -122,6 +122,18 @@ def test_a_project_whose_servers_are_all_elsewhere_finds_nothing(paths: Paths, s
     assert client.discover("count")["results"] == []
 
 
+def test_a_model_of_a_project_cannot_add_notes_to_the_tools_of_another(served: Any, paths: Paths) -> None:
+    client = served("--project", "acme", "--allow-annotate")
+    client.open()
+    before = (paths.toolsets / "acme.json").read_bytes()
+    for key in ("other:count", "other:none"):
+        note = {"toolRef": {"namespacedName": key.replace(":", ".")}, "notes": [{"name": "use", "note": "first"}]}
+        answer = client.tool("add-tool-annotation", note)
+        assert answer.is_error
+        assert f"no tool '{key}' is in the project in force" in answer.text
+    assert (paths.toolsets / "acme.json").read_bytes() == before
+
+
 @pytest.mark.parametrize(("options", "project"), [(["--project", "acme"], "acme"), ([], None)])
 def test_the_project_in_force_is_on_every_record(
     home: Path, mcpctl: Mcpctl, served: Any, options: list[str], project: str | None

@@ -1,5 +1,6 @@
 """A search service: what it is sent, that its answer is checked, and words where it has none."""
 
+import contextlib
 import json
 import socket
 import threading
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcpctl.models import Tool
 from mcpctl.search import Hit, build
-from mcpctl.search import service as module
+from mcpctl.search import cloud as module
 from mcpctl.search.cloud import Cloud
 from tests.search.conftest import Made
 from tests.search.test_bm25 import CATALOG, tool
@@ -78,7 +80,7 @@ def test_results_are_put_in_order_once_each_and_no_more_than_asked(search: Calla
     "odd",
     [
         ("other:tool", 0.9), ("", 0.9), (None, 0.9), (["x"], 0.9), (SEND, 1.01), (SEND, -0.1), (SEND, "0.9"),
-        (SEND, True), (SEND, None),
+        (SEND, True), (SEND, None), (SEND, 10**400),
     ],
 )  # fmt: skip
 def test_what_was_not_offered_or_has_no_relevance_is_left_out_and_said(
@@ -120,6 +122,7 @@ FAILURES: dict[str, Any] = {
     "its answer is no JSON object with results": (200, {}, b"<html>"),
     "its answer is no JSON object with results ": (200, {}, b"[]"),
     "its answer is no JSON object with results  ": (200, {}, b'"results"'),
+    "its answer is no JSON object with results   ": (200, {}, b'{"results": [{"toolKey": "\xff"}]}'),
     "its answer has results that are no list": (200, {}, b'{"results": {}}'),
     "none of its results is a tool that it was sent, with a relevance from 0 to 1": results(("other:tool", 1)),
     "it redirects to http://192.0.2.1/; write that as its url if it is right": (
@@ -128,6 +131,7 @@ FAILURES: dict[str, Any] = {
         b"",
     ),
     "its answer is longer than 0 MB": results(*[(ALERTS, 0.5)] * 4_000),
+    "HTTP 403 Forbidden: not ***; try another": (403, {}, b'{"message": "not t0ken-12345; try another"}'),
 }
 
 
@@ -136,6 +140,8 @@ def test_a_service_that_fails_leaves_the_words(
     search: Callable[..., Any], cloud: Service, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     monkeypatch.setattr(module, "_MAX_ANSWER", 100_000)
+    if "***" in why:
+        monkeypatch.setenv("MCPCTL_CLOUD_TOKEN", "t0ken-12345")
     cloud.answer = lambda asked: FAILURES[why]
     found = search("storm warnings")
     assert found.hits == build(CATALOG).search(["storm warnings"]).hits
@@ -165,7 +171,7 @@ def test_a_service_that_is_slow_twice_is_left_alone_for_a_while(
         ended.set()
     cloud.answer = quick
     asked = len(cloud.asked)
-    assert provider.search(["storm"]).fallback == "cloud: no answer within 0.1 s, 2 times; it is asked again in 5 s"
+    assert provider.search(["storm"]).fallback == "cloud: no answer in time, 2 times; it is asked again in 5 s"
     assert len(cloud.asked) == asked
     later = time.monotonic() + 6
     monkeypatch.setattr("mcpctl.search.service.time.monotonic", lambda: later)
@@ -212,6 +218,42 @@ def test_a_service_that_is_not_there_or_not_named_leaves_the_words(search: Calla
         "cloud: nothing listens there (connection refused)"
     )
     assert made(CATALOG, "cloud").search(["storm"]).fallback == "cloud: [search] has no cloud_url"
+
+
+def test_a_refusal_without_an_end_is_not_read_to_its_end(made: Made) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        sent = 0
+
+        def flood() -> None:
+            nonlocal sent
+            connection, _ = listener.accept()
+            with connection, contextlib.suppress(OSError):
+                connection.recv(1 << 20)
+                connection.sendall(b"HTTP/1.1 500 No\r\ncontent-length: 1000000000000\r\n\r\n")
+                while sent < 1 << 28:
+                    sent += connection.send(b"x" * 65_536)
+
+        flooding = threading.Thread(target=flood)
+        flooding.start()
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}/"
+        found = made(CATALOG, "cloud", cloud_url=url).search(["storm"])
+        flooding.join()
+    assert found.fallback is not None
+    assert found.fallback.startswith("cloud: HTTP 500 No: xxx")
+    assert sent < 1 << 26
+
+
+def test_a_connection_that_was_closed_meanwhile_is_no_failure(made: Made, cloud: Service) -> None:
+    provider = made(CATALOG, "cloud", cloud_url=cloud.url)
+    for _ in range(3):
+        assert provider.search(["storm"]).fallback is None
+        cloud.hang_up()
+
+
+def test_notes_of_a_toolset_are_not_sent(search: Callable[..., Any], cloud: Service) -> None:
+    note = "\n\nAsk the caretaker."
+    search("storm", tools=[Tool("weather", "alerts", {"description": f"Storms{note}"}, "", note)])
+    assert [tool["description"] for tool in cloud.asked[0].body["tools"]] == ["Storms"]
 
 
 def test_a_service_is_asked_over_one_connection(made: Made, cloud: Service) -> None:

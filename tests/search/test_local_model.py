@@ -119,6 +119,18 @@ def test_odd_files_beside_it_are_passed_over(folder: Folder, files: Any) -> None
     assert embedded(folder(**files), "car")[0] == meaning(0)
 
 
+@pytest.mark.parametrize(
+    ("files", "needs"),
+    [
+        ({"1_Pooling/config": {"pooling_mode_max_tokens": True}}, "pooling_mode_max_tokens"),
+        ({"modules": [{"type": "sentence_transformers.models.Dense"}]}, "Dense"),
+    ],
+)
+def test_a_model_that_makes_sentences_in_another_way_is_refused(folder: Folder, files: Any, needs: str) -> None:
+    with pytest.raises(Unavailable, match=f"needs {needs}, which is not supported"):
+        LocalModel(folder(**files))
+
+
 def test_it_ranks_tools(made: Made, folder: Folder) -> None:
     tools = [tool("a:wash", "drive"), tool("b:report", "bug"), tool("c:show", "photo")]
     table = _table()
@@ -131,7 +143,7 @@ def test_its_folder_may_be_named_beside_the_configuration(made: Made, folder: Fo
     home.mkdir()
     folder().rename(home / "mini")
     found = made([tool("a:wash", "drive")], "semantic", semantic_model="mini").search(["automobile"])
-    assert found.fallback is None
+    assert found.fallback == "semantic: the model finds all texts alike"  # so it was read
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,9 +16,10 @@ from mcpctl.search import Ranking, build, builder
 from mcpctl.search import embeddings as module
 from mcpctl.search.semantic import STRANGERS
 from mcpctl.store import state
+from tests.proxy.client import until
 from tests.search.conftest import Made
 from tests.search.test_bm25 import CATALOG, tool
-from tests.servers.service import Asked, Service, embeddings
+from tests.servers.service import Asked, Service, embeddings, vector
 
 TOOLS = [*CATALOG, tool("rental:book", "Reserve a car"), tool("garage:wash", "Clean what you drive")]
 
@@ -152,17 +154,69 @@ def test_a_cache_that_cannot_be_had_costs_nothing_but_time(semantic: Callable[..
         with closing(state.connect(paths)) as db:
             db.execute("UPDATE vectors SET vector = ? WHERE rowid > 3", (broken,))
         provider = semantic()
-        while (found := provider.search(["automobile"])).fallback:
-            assert found.fallback.startswith("semantic: the model gave ")
-        assert found == first
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(module, "_opened", lambda paths: closed(state.connect(paths)))
-        assert semantic().search(["automobile"]) == first
+        assert [provider.search(["automobile"]) for _ in range(3)][-1] == first
+    paths.state.write_bytes(b"rubbish")
+    paths.state.with_name("state.db-wal").unlink(missing_ok=True)
+    assert semantic().search(["automobile"]) == first
 
 
-def closed(db: Any) -> Any:
-    db.close()
-    return db
+def test_where_nothing_can_be_kept_the_vectors_of_the_last_catalog_are(
+    made: Made, endpoint: Service, home: Path, paths: Paths
+) -> None:
+    made(TOOLS, "off", semantic_url=endpoint.url, semantic_model="m")
+    paths.state.mkdir(parents=True)
+    make = builder(config.load(home / "config.toml"), paths, "semantic", unseen)
+    make(TOOLS, None, None).search(["automobile"])
+    before = len(endpoint.asked)
+    make([*TOOLS, tool("new:tool", "A photo")], None, None).search(["automobile"])
+    assert [asked.body["input"] for asked in endpoint.asked[before:]] == [["new tool: A photo"]]
+
+
+def test_tools_that_have_changed_are_not_read_to_the_end(
+    made: Made, endpoint: Service, home: Path, paths: Paths
+) -> None:
+    many = [tool(f"s:t{n}", f"number {n}") for n in range(400)]
+    reading, go_on = threading.Event(), threading.Event()
+
+    def slow(asked: Asked) -> Any:
+        reading.set()
+        go_on.wait(30)
+        return embeddings(asked)
+
+    made(TOOLS, "off", semantic_url=endpoint.url, semantic_model="m")
+    make = builder(config.load(home / "config.toml"), paths, "semantic", unseen)
+    endpoint.answer = slow
+    older = make(many, None, None)
+    assert reading.wait(30)
+    newer = make(TOOLS, None, None)
+    go_on.set()
+    assert newer.search(["automobile"]).provider == "semantic"
+    assert older.search(["number"]).fallback == "semantic: the tools have changed"
+    assert sum(len(asked.body["input"]) for asked in endpoint.asked) < 100
+
+
+def test_a_model_that_finds_everything_alike_leaves_the_words(semantic: Callable[..., Any], endpoint: Service) -> None:
+    endpoint.answer = lambda asked: {
+        "data": [{"index": n, "embedding": [1.0, 0.01 * n]} for n, _ in enumerate(asked.body["input"])]
+    }
+    assert semantic().search(["storm"]).fallback == "semantic: the model finds all texts alike"
+
+
+@pytest.mark.parametrize("query", ["", "the of", "?!", "\U0001f642"])
+def test_a_query_without_a_word_is_near_to_nothing(semantic: Callable[..., Any], query: str) -> None:
+    found = semantic().search([query])
+    assert (found.hits, found.provider, found.weak) == ((), "semantic", True)
+
+
+def test_many_long_queries_are_embedded_in_portions(semantic: Callable[..., Any], endpoint: Service) -> None:
+    provider = semantic()
+    provider.search(["storm"])
+    before = len(endpoint.asked)
+    queries = [". ".join(f"Sentence {n} of query {m}" for n in range(20)) for m in range(32)]
+    assert provider.search(queries, context="storm").fallback is None
+    sizes = [len(asked.body["input"]) for asked in endpoint.asked[before:]]
+    assert max(sizes) <= 32
+    assert sum(sizes) <= 33 * 2
 
 
 def test_notes_are_searched_by_their_words_and_not_embedded(
@@ -170,8 +224,10 @@ def test_notes_are_searched_by_their_words_and_not_embedded(
 ) -> None:
     made(TOOLS, "semantic", semantic_url=endpoint.url, semantic_model="m")
     loaded = config.load(home / "config.toml")
-    provider = builder(loaded, paths, on_progress=unseen)(TOOLS, {"bing:image_search": "Ask the caretaker."}, None)
-    assert keys(provider.search(["caretaker"])) == ["bing:image_search"]
+    note = "\n\nAsk the caretaker."
+    noted = Tool("bing", "image_search", {"description": f"Find images{note}"}, "", note)
+    provider = builder(loaded, paths, on_progress=unseen)([noted, *TOOLS], {noted.key: note}, None)
+    assert keys(provider.search(["caretaker"])) == [noted.key]
     assert not any("caretaker." in text for asked in endpoint.asked for text in asked.body["input"])
 
 
@@ -207,8 +263,8 @@ def test_while_tools_are_read_words_rank_and_then_no_more(semantic: Callable[...
     assert all(why.score == pytest.approx(why.relevance, abs=1e-4) for why in whys)
     assert provider.search(["storm"]).fallback == first.fallback  # and nobody waits for it again
     readable.set()
-    while (found := provider.search(["automobile"])).fallback:
-        assert "still being read" in found.fallback or "no answer" in found.fallback
+    until("the tools are read", lambda: provider.search(["automobile"]).fallback is None)
+    found = provider.search(["automobile"])
     assert keys(found) == ["rental:book", "garage:wash"]
 
 
@@ -252,7 +308,7 @@ def test_a_model_that_changes_the_length_of_its_vectors_is_asked_about_all_tools
     told = "the model gave 262 numbers for a tool, and 2 for a query"
     assert provider.search(["telegram"]).fallback == f"semantic: {told}"
     endpoint.answer = lambda asked: {
-        "data": [{"index": n, "embedding": [1.0, float(len(text))]} for n, text in enumerate(asked.body["input"])]
+        "data": [{"index": n, "embedding": vector(text)[:-1]} for n, text in enumerate(asked.body["input"])]
     }
     found = provider.search(["post"])
     assert (found.provider, found.fallback) == ("semantic", None)

@@ -1,6 +1,7 @@
 """An HTTP service on this machine that answers what a test tells it to, and remembers what it was asked."""
 
 import json
+import socket
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,6 +28,14 @@ class Service:
     url: str
     answer: Callable[[Asked], Any]
     asked: list[Asked] = field(default_factory=list)
+    connections: list[socket.socket] = field(default_factory=list)
+
+    def hang_up(self) -> None:
+        """End every connection, without a word."""
+        for connection in self.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self.connections.clear()
 
 
 @contextmanager
@@ -37,6 +46,7 @@ def running(answer: Callable[[Asked], Any]) -> Iterator[Service]:
         protocol_version = "HTTP/1.1"
 
         def handle(self) -> None:
+            service.connections.append(self.connection)
             with suppress(ConnectionError):  # whoever asked has gone
                 super().handle()
 

@@ -151,13 +151,11 @@ def test_search_that_is_off_finds_nothing_and_says_why(mcpctl: Mcpctl, paths: Pa
 @pytest.mark.parametrize("query", ["", "the of and a", "?!", "\U0001f642"])
 def test_a_query_without_a_word_finds_nothing_and_says_so(mcpctl: Mcpctl, paths: Paths, query: str) -> None:
     demo_tools(paths)
-    ran = mcpctl("tools", "search", query)
-    assert (ran.code, ran.out) == (0, "")
-    assert "no tool matches" in ran.err
+    ran = mcpctl("tools", "search", query, tty=True)
+    assert (ran.code, ran.out, ran.err) == (0, "", "no tool matches\n")
 
 
 def test_why_nothing_is_found_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
-    assert "there is no tool to find" in mcpctl("tools", "search", "note").err
     demo_tools(paths)
     assert "none of them meets the filters" in mcpctl("tools", "search", "weather", "--server", "notes").err
     many = " ".join(f"zz{chr(97 + n)}y" for n in range(12))
