@@ -49,6 +49,21 @@ def test_words_that_neither_a_tool_has_nor_the_model_knows_are_told(semantic: Ca
     assert (found.weak, found.lost_words) == (True, ("zebra",))
 
 
+def test_a_tool_that_says_little_is_near_to_what_its_server_is_near_to(semantic: Callable[..., Any]) -> None:
+    tools = [tool(f"{name}:start", "Begin with a car") for name in ("studio", "workshop")]
+    tools += [tool("studio:shoot", "Take a photo"), tool("workshop:wash", "Clean a vehicle")]
+    found = keys(semantic(tools).search(["automobile"]))
+    assert found.index("workshop:start") < found.index("studio:start")
+
+
+def test_of_a_very_long_request_a_dozen_sentences_are_embedded(semantic: Callable[..., Any], endpoint: Service) -> None:
+    provider = semantic()
+    provider.search(["storm"])
+    before = len(endpoint.asked)
+    provider.search([". ".join(f"Sentence number {n}" for n in range(100))])
+    assert [len(asked.body["input"]) for asked in endpoint.asked[before:]] == [13]
+
+
 def test_words_still_count(semantic: Callable[..., Any]) -> None:
     assert keys(semantic().search(["storm warnings"]))[:2] == ["weather:alerts", "weather:forecast"]
     assert semantic().search(["slack:send_message"]).hits[0].relevance == 1
