@@ -216,7 +216,7 @@ def test_a_search_may_take_as_long_as_the_end_of_the_servers(
 ) -> None:
     write_config(home, {"stubborn": command("orphans", tmp_path / "pids", "stubborn")})
     mcpctl("tools", "refresh")
-    client = serve(env=searching_takes(0.8))
+    client = serve(env=searching_takes(0.6))
     client.call("stubborn:pids")
     processes = client.children()
     id = client.start_tool("tool_discovery", {"query": ["stubborn:pids"]})
