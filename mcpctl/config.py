@@ -1,10 +1,9 @@
-"""`config.toml`: servers, projects and settings, read, checked entry by entry, and expanded only when a server starts.
+"""`config.toml`: servers, projects and settings, read and checked entry by entry; nothing in them is expanded here.
 
 Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
 """
 
 import hashlib
-import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
@@ -15,26 +14,22 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, did_you_mean
+from mcpctl.errors import NotFound, Refused, Unusable, did_you_mean
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 """How servers and projects may be named."""
 _NAMES = "names have only letters, digits, '_' and '-'"
-_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
+VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 TRANSPORTS = ("http", "sse")
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 """The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
-OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN)
-"""What no server is given of the environment."""
 _REMOTE_ONLY = ("transport", "headers")
 _LOCAL_ONLY = ("args", "cwd")
-_URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
-# RFC 9110, 5.1 and 5.5; what else h11 would take is no header that a server reads.
+URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
+# RFC 9110, 5.1; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-_HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
 _MAX_S = 1e7
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
@@ -174,30 +169,6 @@ def no_server(name: str, known: Iterable[str]) -> NotFound:
     return NotFound(f"no server '{name}'", hint, "server_not_found")
 
 
-@dataclass(frozen=True)
-class Launch:
-    """How a server is started, everything expanded. Holds secrets: never shown, never stored."""
-
-    argv: list[str]
-    env: dict[str, str]
-    cwd: str | None
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a remote server is, everything expanded. Holds secrets: never shown, never stored."""
-
-    url: str
-    transport: str
-    headers: dict[str, str]
-
-
-class CannotLaunch(McpctlError):
-    """A server's entry asks for something this environment does not have."""
-
-    code = "cannot_launch"
-
-
 def load(path: Path, project: str | None = None) -> Config:
     """The configuration in `path` with this project in force, empty when there is no such file.
 
@@ -216,67 +187,6 @@ def load(path: Path, project: str | None = None) -> Config:
         what = "it is nested too deep" if isinstance(error, RecursionError) else error
         raise Unusable(f"{path}: {what}", "mend the TOML there", code="config_syntax") from error
     return _checked(path, document, project)
-
-
-def expand(text: str, env: Mapping[str, str]) -> str:
-    """`text` with each `${VAR}` and `${VAR:-default}` replaced; raises `CannotLaunch` naming a variable not set."""
-
-    def value(match: re.Match[str]) -> str:
-        name, default = match.groups()
-        found = env.get(name)
-        if not found and default is not None:
-            found = default
-        if found is None:
-            raise CannotLaunch(f"variable {name} is not set", f"set {name}, or write ${{{name}:-default}}")
-        return found
-
-    return _VARIABLE.sub(value, text)
-
-
-def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
-    """How to start `server` in the environment `env`: that of mcpctl, then `env_file`, then `env`."""
-    merged = _environment(server, config_path, env)
-    cwd = str(Path(expand(server.cwd, merged)).expanduser()) if server.cwd else None
-    if cwd and not Path(cwd).is_dir():
-        raise CannotLaunch(f"its cwd does not exist: {cwd}", 'create it, or change "cwd"')
-    command = expand(server.command, merged)
-    argv = [str(Path(command).expanduser()) if command.startswith("~") else command]
-    return Launch([*argv, *(expand(arg, merged) for arg in server.args)], merged, cwd)
-
-
-def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Endpoint:
-    """Where a remote `server` is; the variables of its URL and headers are those that a local one would be given."""
-    merged = _environment(server, config_path, env)
-    url = expand(server.url, merged)
-    if not _URL.match(url):
-        raise CannotLaunch("its url, once expanded, is no address", 'write "url" as https://host/path')
-    # White space around a value is not part of it (RFC 9110, 5.5): an empty token leaves some.
-    headers = {name: expand(value, merged).strip(" \t") for name, value in server.headers.items()}
-    for name, value in headers.items():
-        if not _HEADER_VALUE.match(value):
-            raise CannotLaunch(f"its header {name} has characters that no header may have", "mend its value")
-    return Endpoint(url, server.transport, headers)
-
-
-def credentials(server: Server, env: Mapping[str, str] = os.environ) -> str:
-    """What is known of the headers that should have let us in, to end a message about a refusal."""
-    if not server.headers:
-        return '; no header is sent with it: add headers = { Authorization = "Bearer ${VARIABLE}" }'
-    told = []
-    for name, value in server.headers.items():
-        variables = [match[1] for match in _VARIABLE.finditer(value)]
-        empty = [variable for variable in variables if env.get(variable) == ""]
-        source = f"from {', '.join(variables)}" if variables else "as written in the configuration"
-        told.append(f"{name} ({source}{', which is empty' if empty else ''})")
-    return f"; not accepted: header {', '.join(told)}"
-
-
-def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    merged = {name: value for name, value in env.items() if name not in OWN_SECRETS}
-    if server.env_file:
-        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
-    merged.update({name: expand(value, merged) for name, value in server.env.items()})
-    return merged
 
 
 def _checked(path: Path, document: dict[str, Any], project: str | None) -> Config:
@@ -365,7 +275,7 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
 
 
 def _check_remote(server: Server) -> None:
-    if not _URL.match(server.url) and not _VARIABLE.search(server.url):
+    if not URL.match(server.url) and not VARIABLE.search(server.url):
         raise ValueError(".url: must be an http:// or https:// address")
     if server.transport not in TRANSPORTS:
         raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
@@ -386,7 +296,7 @@ def _check_search(search: Search) -> None:
     _check_optimization(search.optimization)
     for key in ("semantic_url", "cloud_url"):
         url = getattr(search, key)
-        if url and not _URL.match(url):
+        if url and not URL.match(url):
             raise ValueError(f".{key}: must be an http:// or https:// address")
     if search.semantic_url and not search.semantic_model:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
@@ -435,23 +345,3 @@ def _converted(table: Any, kind: type[_Struct]) -> _Struct:
     if missing := re.search(r"missing required field `([^`]*)`", what):
         raise ValueError(f"{where}.{missing[1]}: is missing")
     raise ValueError(f"{where}: {what}")
-
-
-def _env_file(path: Path) -> dict[str, str]:
-    """`NAME=value` lines; `export`, quotes, blank lines and `#` comments as shells and dotenv files have them."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise CannotLaunch(f"its env_file cannot be read: {path}: {reason}", 'mend "env_file"') from error
-    found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        name, equals, value = stripped.removeprefix("export ").partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
-            raise CannotLaunch(f"its env_file has no NAME=value in line {number}: {path}", "mend that line")
-        quoted = _QUOTED.fullmatch(value.strip())
-        found[name.strip()] = quoted[2] if quoted else value.split(" #")[0].strip()
-    return found

@@ -18,6 +18,7 @@ LAYERS = (
     ("errors", "models", "posix"),
     ("paths",),
     ("config", "files"),
+    ("launching",),
     ("store",),
     ("http",),
     ("toolsets",),

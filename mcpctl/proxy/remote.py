@@ -15,9 +15,10 @@ import httpx2
 import msgspec
 
 from mcpctl import http
-from mcpctl.config import Endpoint, Server, credentials
+from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.http import Failed, in_words
+from mcpctl.launching import Endpoint, credentials
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import LISTEN, Connection, Exchange
 from mcpctl.proxy.headers import mirrored

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable
 
 from mcpctl import posix
-from mcpctl.config import Launch
+from mcpctl.launching import Launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection, Exchange
 from mcpctl.proxy.pipes import Line, LineReader, Turn, Writer

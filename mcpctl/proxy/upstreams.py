@@ -18,8 +18,9 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl import posix
-from mcpctl.config import CannotLaunch, Server, endpoint, launch
+from mcpctl.config import Server
 from mcpctl.errors import warn
+from mcpctl.launching import CannotLaunch, endpoint, launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer, askable
 from mcpctl.proxy.listing import Listing

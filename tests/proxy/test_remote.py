@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl.config import Endpoint, Server
+from mcpctl.config import Server
 from mcpctl.http import Failed
+from mcpctl.launching import Endpoint
 from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.jsonrpc import Message
 from mcpctl.proxy.remote import Sse

@@ -1,0 +1,177 @@
+"""How servers are started and found: variables, environment, folders, headers."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl import config, launching
+from mcpctl.config import Server
+from mcpctl.launching import CannotLaunch
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "config.toml"
+
+
+# ---- variables
+
+
+@pytest.mark.parametrize(
+    ("text", "expanded"),
+    [
+        ("plain", "plain"),
+        ("${A}", "a"),
+        ("x${A}y${B}z", "xaybz"),
+        ("${EMPTY}", ""),
+        ("${EMPTY:-d}", "d"),
+        ("${NONE:-d}", "d"),
+        ("${NONE:-}", ""),
+        ("${A:-d}", "a"),
+        ("${NONE:-https://x/?a=b}", "https://x/?a=b"),
+        ("$A", "$A"),
+        ("$${A}", "$a"),
+        ("${}", "${}"),
+        ("${1A}", "${1A}"),
+        ("${A", "${A"),
+        ("${a b}", "${a b}"),
+    ],
+)
+def test_variables_are_expanded(text: str, expanded: str) -> None:
+    assert launching.expand(text, {"A": "a", "B": "b", "EMPTY": ""}) == expanded
+
+
+def test_what_a_variable_holds_is_not_expanded_again() -> None:
+    assert launching.expand("${A}", {"A": "${B}", "B": "b"}) == "${B}"
+
+
+def test_a_variable_that_is_not_set_is_named() -> None:
+    with pytest.raises(CannotLaunch, match="variable NO_SUCH is not set") as raised:
+        launching.expand("${NO_SUCH}", {})
+    assert "${NO_SUCH:-default}" in raised.value.hint
+
+
+# ---- starting
+
+
+def launch(file: Path, ours: Mapping[str, str] | None = None, **entry: Any) -> launching.Launch:
+    return launching.launch(Server(**{"command": "run", **entry}), file, ours or {})
+
+
+def test_the_environment_is_ours_then_env_file_then_env(file: Path) -> None:
+    file.with_name("e.env").write_text("B=file\nC=file\n", encoding="utf-8")
+    launched = launch(file, {"A": "ours", "B": "ours", "C": "ours"}, env_file="e.env", env={"C": "env", "D": "${B}"})
+    assert launched.env == {"A": "ours", "B": "file", "C": "env", "D": "file"}
+
+
+def test_tokens_of_search_services_are_not_for_servers(file: Path) -> None:
+    ours = {"MCPCTL_CLOUD_TOKEN": "c", "MCPCTL_SEMANTIC_TOKEN": "s", "MCPCTL_HOME": "h"}
+    assert launch(file, ours).env == {"MCPCTL_HOME": "h"}
+
+
+def test_command_arguments_and_folder_are_expanded(file: Path, tmp_path: Path) -> None:
+    launched = launch(
+        file, {"X": "x", "DIR": str(tmp_path)}, command="${X}-server", args=["--a=${X}", "${NONE:-d}"], cwd="${DIR}"
+    )
+    assert (launched.argv, launched.cwd) == (["x-server", "--a=x", "d"], str(tmp_path))
+
+
+def test_a_tilde_is_the_home(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "x.env").write_text("A=1\n", encoding="utf-8")
+    launched = launch(file, command="~/bin/x", args=["~"], cwd="~", env_file="~/x.env")
+    assert launched.argv == [str(tmp_path / "bin" / "x"), "~"]
+    assert (launched.cwd, launched.env["A"]) == (str(tmp_path), "1")
+
+
+@pytest.mark.parametrize("entry", [{"args": ["${NO_SUCH}"]}, {"env": {"A": "${NO_SUCH}"}}, {"cwd": "${NO_SUCH}"}])
+def test_an_unset_variable_anywhere_stops_the_server_and_is_named(file: Path, entry: dict[str, Any]) -> None:
+    with pytest.raises(CannotLaunch, match="NO_SUCH"):
+        launch(file, **entry)
+
+
+def test_a_folder_that_does_not_exist_is_named(file: Path) -> None:
+    with pytest.raises(CannotLaunch, match="its cwd does not exist: /no/such/folder"):
+        launch(file, cwd="/no/such/folder")
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("A=x", "x"),
+        (" A = x ", "x"),
+        ("export A=x", "x"),
+        ("A=", ""),
+        ("A=x=y", "x=y"),
+        ('A="x y"', "x y"),
+        ("A='x y'", "x y"),
+        ("A=\"x 'y'\"", "x 'y'"),
+        ('A="x" # comment', "x"),
+        ("A='x # y' # comment", "x # y"),
+        ("A=x # comment", "x"),
+        ("A=x#y", "x#y"),
+        ('A="', '"'),
+        ("A=é", "é"),
+        ("# A=no\n\nA=x\n", "x"),
+        ("A=1\nA=2", "2"),
+    ],
+)
+def test_lines_of_env_file_are_as_shells_and_dotenv_have_them(file: Path, line: str, value: str) -> None:
+    file.with_name("e.env").write_text(line, encoding="utf-8")
+    assert launch(file, env_file="e.env").env == {"A": value}
+
+
+@pytest.mark.parametrize("line", ["nonsense", "=x", "A B=x", "1A=x", "{", "A:x"])
+def test_a_line_of_env_file_that_is_none_is_named_by_number_without_what_it_says(file: Path, line: str) -> None:
+    path = file.with_name("e.env")
+    path.write_text(f"OK=1\n{line}\n", encoding="utf-8")
+    with pytest.raises(CannotLaunch) as raised:
+        launch(file, env_file="e.env")
+    assert raised.value.message == f"its env_file has no NAME=value in line 2: {path}"
+
+
+def test_an_env_file_that_is_missing_or_no_text_is_named(file: Path) -> None:
+    with pytest.raises(CannotLaunch, match=r"its env_file cannot be read: .*none\.env: No such file"):
+        launch(file, env_file="none.env")
+    file.with_name("bad.env").write_bytes(b"A=\xff\n")
+    with pytest.raises(CannotLaunch, match="not UTF-8"):
+        launch(file, env_file="bad.env")
+
+
+# ---- a server with a URL
+
+
+def remote(**entry: Any) -> Server:
+    return config.check_server("s", {"url": "https://${HOST:-a.example}/mcp", **entry})
+
+
+def test_a_url_and_its_headers_are_expanded_when_it_is_connected(tmp_path: Path) -> None:
+    (tmp_path / "s.env").write_text("TOKEN=from-file\n", encoding="utf-8")
+    server = remote(env_file="s.env", headers={"Authorization": "Bearer ${TOKEN}", "X": "${EMPTY:-}"})
+    found = launching.endpoint(server, tmp_path / "config.toml", {"HOST": "b.example"})
+    assert (found.url, found.transport) == ("https://b.example/mcp", "http")
+    assert found.headers == {"Authorization": "Bearer from-file", "X": ""}
+    assert "TOKEN" not in repr(server.fingerprint)
+
+
+@pytest.mark.parametrize(
+    ("entry", "env", "message"),
+    [
+        ({"headers": {"A": "${TOKEN}"}}, {}, "variable TOKEN is not set"),
+        ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "a\nB: c"}, "its header A has characters that no header may have"),
+        ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "schl\u00fcssel"}, "its header A has characters"),
+        ({"url": "${URL}"}, {"URL": "a.example"}, "its url, once expanded, is no address"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_had_says_why(
+    tmp_path: Path, entry: dict[str, Any], env: dict[str, str], message: str
+) -> None:
+    with pytest.raises(CannotLaunch, match=message):
+        launching.endpoint(remote(**entry), tmp_path / "config.toml", env)
+
+
+def test_a_url_and_its_transport_make_another_server_and_its_headers_do_not() -> None:
+    assert remote().fingerprint == remote(headers={"A": "b"}).fingerprint
+    assert len({remote().fingerprint, remote(transport="sse").fingerprint, remote(url="http://b").fingerprint}) == 3
