@@ -1,7 +1,7 @@
 """Ranking tools for a query: the answer's types, and the providers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -126,6 +126,12 @@ class Provider(Protocol):
 
 class Unavailable(Exception):
     """A provider cannot rank now; why, in words that follow its name and a colon."""
+
+
+def fallen_back(provider: str, error: Exception, ranking: Ranking) -> Ranking:
+    """The ranking in place of one that a provider could not give, and why: whatever it is, a search is answered."""
+    why = error if isinstance(error, Unavailable) else f"{type(error).__name__}: {str(error)[:200]}"
+    return replace(ranking, fallback=f"{provider}: {why}")
 
 
 Build = Callable[[Sequence[Tool], Mapping[str, str] | None, Path | None], Provider]

@@ -5,14 +5,13 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import msgspec
 
 from mcpctl.config import CLOUD_TOKEN, Config
 from mcpctl.models import Tool
-from mcpctl.search import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable
+from mcpctl.search import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
 from mcpctl.search.bm25 import WEAK, Bm25
 from mcpctl.search.service import Service
 from mcpctl.search.tokens import sendable
@@ -42,9 +41,7 @@ class Cloud:
         try:
             found, notice = self._asked(queries, context, min(limit, MAX_RESULTS))
         except Exception as error:
-            why = error if isinstance(error, Unavailable) else f"{type(error).__name__}: {str(error)[:200]}"
-            by_words = self._words.search(queries, context=context, limit=limit)
-            return replace(by_words, fallback=f"{self.name}: {why}")
+            return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
         named = {key: Explanation(key, 1.0, "", (), how) for key, how in self._words.named(queries).items()}
         best = sorted((found | named).values(), key=lambda why: (-why.relevance, why.key))[:limit]
         return Ranking(

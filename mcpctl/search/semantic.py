@@ -10,7 +10,7 @@ import numpy as np
 from mcpctl.config import Config
 from mcpctl.models import Progress, Tool
 from mcpctl.paths import Paths
-from mcpctl.search import MAX_QUERIES, Build, Ranking, Unavailable
+from mcpctl.search import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Embeddings, Matrix, Model
 from mcpctl.search.engine import Scores
@@ -64,9 +64,7 @@ class Semantic:
         try:
             near = self._near(asked)
         except Exception as error:
-            why = error if isinstance(error, Unavailable) else f"{type(error).__name__}: {str(error)[:200]}"
-            by_words = self._words.search(queries, context=context, limit=limit)
-            return replace(by_words, fallback=f"{self.name}: {why}")
+            return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
         found = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
         return replace(found, provider=self.name)
 
