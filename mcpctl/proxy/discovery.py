@@ -98,14 +98,11 @@ class Discovery:
             self._built_for = state
         return self._provider
 
-    def answer(
-        self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str], toolset: Toolset | None = None
-    ) -> Answer:
-        """The whole answer of a search that was ranked so, of the tools of `toolset` where there is one.
+    def answer(self, asked: Wanted, ranking: Ranking, missing: Mapping[str, str]) -> Answer:
+        """The whole answer of a search that was ranked so, of the tools that `provider` last looked at.
 
         `missing` says, per server without any known tools, why it has none.
         """
-        self.provider(toolset)
         hits = [hit for hit in ranking.hits if hit.key in self._tools]
         if len(hits) < len(ranking.hits):
             gone = "Tools have changed while they were searched; search again."

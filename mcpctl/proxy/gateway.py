@@ -125,12 +125,12 @@ class Gateway:
         if self._discovery is None:
             catalog = Catalog(self.config, state.opened(self._paths, create=True))
             self._discovery = Discovery(catalog, builder(self.config, self._paths), split=self._split)
+        provider = self._discovery.provider(toolset)
         if ranking is None:
-            provider = self._discovery.provider(toolset)
             if provider.waits:
                 return provider
             ranking = asked.ranked_by(provider)
-        return self._discovery.answer(asked, ranking, missing, toolset)
+        return self._discovery.answer(asked, ranking, missing)
 
     def _why_unlisted(self, name: str) -> str:
         upstream = self.upstreams[name]
