@@ -132,7 +132,9 @@ class Discovery:
             said.append(f"Ranked by {ranking.provider}, since another search could not be had: {ranking.fallback}.")
         servers = ", ".join(list(self._catalog.config.enabled)[:50])
         if not self._catalog.config.enabled:
-            said.append("No server is configured. The user can add one with: mcpctl servers add NAME -- COMMAND.")
+            project = self._catalog.config.project
+            none = f"No server is in project '{project}'" if project else "No server is configured"
+            said.append(f"{none}. The user can add one with: mcpctl servers add NAME -- COMMAND.")
         elif not ranking.hits and ranking.provider == Off.name:
             return " ".join(said)  # what else could be said is of searching
         elif not ranking.hits and self._tools:

@@ -119,7 +119,9 @@ def test_a_project_whose_servers_are_all_elsewhere_finds_nothing(paths: Paths, s
     configure(paths, {"other": {"command": "x", "projects": ["zoo"]}}, projects={"idle": {}})
     client = served("--project", "idle")
     assert client.open()["instructions"].startswith("No MCP server is behind this one yet")
-    assert client.discover("count")["results"] == []
+    found = client.discover("count")
+    assert found["results"] == []
+    assert found["notice"].startswith("No server is in project 'idle'.")
 
 
 def test_a_model_of_a_project_cannot_add_notes_to_the_tools_of_another(served: Any, paths: Paths) -> None:
