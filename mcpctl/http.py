@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 
 import httpx2
 
@@ -23,6 +24,7 @@ _BODY_S = 10.0
 _BODY_BYTES = 65_536
 _MAX_REDIRECTS = 5
 _LONGEST_SAID = 200
+_STATUSES = frozenset(HTTPStatus)
 
 
 @dataclass
@@ -32,11 +34,14 @@ class Failed(Exception):
     code: str
     """What kind of failure it is, for programs: `unreachable`, `server_died` and `http_error` here."""
     words: str
+    """In words of ours alone."""
     was_taken: bool = True
     """Whether the server may have begun with it."""
+    said: str = ""
+    """What the server says of it, and what a person can do, as it follows the words."""
 
     def __str__(self) -> str:
-        return self.words
+        return self.words + self.said
 
 
 def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
@@ -80,12 +85,30 @@ async def request(
         raise Failed("server_died", in_words(error)) from error
     try:
         if response.has_redirect_location:
-            raise Failed("http_error", f"it redirects to {_place(response)}; write that as its url if it is right")
+            said = f": {_place(response)}; write that as its url if it is right"
+            raise Failed("http_error", "it redirects to another place", said=said)
         yield response
     except (httpx2.HTTPError, httpx2.StreamError) as error:
         raise Failed("server_died", in_words(error)) from error
     finally:
         await response.aclose()
+
+
+async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
+    """A body as it comes, decompressed; others have their turn between its pieces, of which none is long."""
+    async for piece in response.aiter_bytes():
+        yield piece
+        await asyncio.sleep(0)
+
+
+async def whole(response: httpx2.Response, most: int) -> bytearray:
+    """A response's body; raises `Failed` when it has more than `most` bytes, decompressed."""
+    found = bytearray()
+    async for piece in pieces(response):
+        found += piece
+        if len(found) > most:
+            raise Failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
+    return found
 
 
 async def body(response: httpx2.Response) -> bytes:
@@ -104,12 +127,13 @@ async def body(response: httpx2.Response) -> bytes:
 
 def refusal(response: httpx2.Response, body: bytes) -> str:
     """A response of 400 and above in words: its status, and what the server says of it, on one line."""
-    return f"{status(response)}{_detail(response, body)}"
+    return f"{status(response)}{detail(response, body)}"
 
 
 def status(response: httpx2.Response) -> str:
-    """A response's status, such as `HTTP 404 Not Found`."""
-    return f"HTTP {response.status_code} {response.reason_phrase}".rstrip()
+    """A response's status, such as `HTTP 404 Not Found`: its name is the standard's, whatever the server calls it."""
+    phrase = HTTPStatus(response.status_code).phrase if response.status_code in _STATUSES else ""
+    return f"HTTP {response.status_code} {phrase}".rstrip()
 
 
 def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
@@ -120,7 +144,7 @@ def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
 def in_words(error: BaseException) -> str:
     """What went wrong with a request, for a person. Never an address: it may hold a secret."""
     if isinstance(error, Failed):
-        return error.words
+        return str(error)
     cause: BaseException | None = error
     while cause:
         if said := _cause_in_words(cause):
@@ -131,9 +155,7 @@ def in_words(error: BaseException) -> str:
     if isinstance(error, httpx2.NetworkError | httpx2.RemoteProtocolError):
         return "the connection broke off"
     if isinstance(error, httpx2.DecodingError):
-        return "its answer is compressed in a way that it is not"
-    if isinstance(error, httpx2.SSEError | httpx2.StreamError):
-        return "its event stream is none, or a message in it is too long"
+        return "its answer cannot be decompressed: it does not match its Content-Encoding"
     return f"the HTTP request failed ({type(error).__name__})"
 
 
@@ -191,8 +213,8 @@ def _place(response: httpx2.Response) -> str:
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
-def _detail(response: httpx2.Response, body: bytes) -> str:
-    """What the server says of its refusal, on one line."""
+def detail(response: httpx2.Response, body: bytes) -> str:
+    """What the server says of its refusal, on one line, as it follows the status."""
     described = re.search(r'error_description="([^"]*)"', response.headers.get("www-authenticate", ""))
     text = described[1] if described else body[: 4 * _LONGEST_SAID].decode("utf-8", "replace")
     try:

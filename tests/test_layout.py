@@ -15,7 +15,7 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("errors", "models", "posix"),
+    ("bounds", "errors", "models", "posix"),
     ("paths",),
     ("config", "files"),
     ("launching",),

@@ -10,12 +10,15 @@ from typing import Any
 
 import msgspec
 
+from mcpctl import bounds
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
 from mcpctl.toolsets.toolset import Toolset
 
 STALE_S = 24 * 3600
+HELD = 0
+"""The generation of a list that is in no database."""
 
 
 @dataclass(frozen=True)
@@ -40,26 +43,43 @@ class Listed:
 class Catalog:
     """The tools of the enabled servers of one configuration, as a toolset has them where one is in force.
 
-    Belongs to the thread that made it.
+    Belongs to the thread that made it, but for `lists`, which others may read and fill too. One without a database
+    knows only what is put there, and never waits.
     """
 
-    def __init__(self, config: Config, db: sqlite3.Connection, toolset: Toolset | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        db: sqlite3.Connection | None,
+        toolset: Toolset | None = None,
+        lists: dict[str, Listed] | None = None,
+    ) -> None:
         self.config = config
-        self.db = db
         self.toolset = toolset
-        self._listed: dict[str, Listed] = {}
+        self._db = db
+        self._lists = {} if lists is None else lists
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """The database, of a catalog that has one."""
+        assert self._db is not None
+        return self._db
+
+    def snapshot(self) -> "Catalog":
+        """What is known at this moment, for another thread."""
+        return Catalog(self.config, None, self.toolset, dict(self._lists))
 
     def listed(self, server: str) -> Listed | None:
         """What an enabled server last listed; None when it has never been asked."""
         entry = self.config.enabled.get(server)
         if entry is None:
             return None
-        if server not in self._listed:
-            listed = load(self.db, server, entry.fingerprint)
-            if listed is None:
-                return None
-            self._listed[server] = listed
-        return self._listed[server]
+        listed = self._lists.get(server)
+        if listed is None and self._db is not None:
+            listed = load(self._db, server, entry.fingerprint)
+            if listed is not None:
+                self._lists[server] = listed
+        return listed
 
     def find(self, server: str, name: str) -> Tool | None:
         """A tool by its server and name, permitted or not, in the toolset or not."""
@@ -95,35 +115,17 @@ class Catalog:
     def generations(self) -> dict[str, int]:
         """A number per listed server that grows whenever its tools change; what has grown is loaded anew."""
         rows = {(s, f): g for s, f, g in self.db.execute("SELECT server, fingerprint, generation FROM catalogs")}
-        keys = ((name, server.fingerprint) for name, server in self.config.enabled.items())
-        found = {name: rows[name, fingerprint] for name, fingerprint in keys if (name, fingerprint) in rows}
-        self._listed = {name: entry for name, entry in self._listed.items() if found.get(name) == entry.generation}
+        found: dict[str, int] = {}
+        for name, server in self.config.enabled.items():
+            entry, generation = self._lists.get(name), rows.get((name, server.fingerprint))
+            if entry and entry.generation == HELD:
+                found[name] = -round(entry.fetched_at * 1000)  # told from every other, kept or held
+                continue
+            if generation is not None:
+                found[name] = generation
+            if entry and entry.generation != generation:
+                self._lists.pop(name, None)
         return found
-
-    def replace(self, server: str, definitions: Sequence[bytes], *, asked: bool = False) -> bool:
-        """Put what a server lists now in place of what it listed before; True when that changed anything."""
-        self.forget(server)
-        return replace(self.db, server, self.config.servers[server].fingerprint, definitions, asked=asked)
-
-    def hold(self, server: str, definitions: Sequence[bytes]) -> None:
-        """Take a server's list for as long as this process runs: where it could not be kept."""
-        tools = tuple(tool(server, name, text) for name, text in _usable(server, definitions))
-        self._listed[server] = Listed(0, time.time(), tools)
-
-    def forget(self, server: str) -> None:
-        """Look the server's list up again when it is next needed."""
-        self._listed.pop(server, None)
-
-    def known_era(self, server: str) -> bool | None:
-        """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
-        key = (server, self.config.servers[server].fingerprint)
-        row = self.db.execute("SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", key).fetchone()
-        return bool(row[0]) if row else None
-
-    def remember_era(self, server: str, modern: bool) -> None:
-        """Keep what `server/discover` showed, so that it is asked once."""
-        key = (server, self.config.servers[server].fingerprint)
-        self.db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (*key, modern))
 
 
 def replace(
@@ -158,6 +160,23 @@ def replace(
     return not keep
 
 
+def held(server: str, definitions: Sequence[bytes]) -> Listed:
+    """A server's list for as long as this process runs: where it could not be kept."""
+    return Listed(HELD, time.time(), tuple(tool(server, name, text) for name, text in _usable(server, definitions)))
+
+
+def known_era(db: sqlite3.Connection, server: str, fingerprint: str) -> bool | None:
+    """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
+    key = (server, fingerprint)
+    row = db.execute("SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", key).fetchone()
+    return bool(row[0]) if row else None
+
+
+def remember_era(db: sqlite3.Connection, server: str, fingerprint: str, modern: bool) -> None:
+    """Keep what `server/discover` showed, so that it is asked once."""
+    db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
+
+
 def load(db: sqlite3.Connection, server: str, fingerprint: str) -> Listed | None:
     """What a server last listed; None when it has never been asked."""
     key = (server, fingerprint)
@@ -181,19 +200,21 @@ def _usable(server: str, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
             named.setdefault(name, text)
     if lost := len(definitions) - len(named):
         tools = "a tool" if lost == 1 else f"{lost} tools"
-        warn(f"server '{server}' lists {tools} without a usable name of its own: left out")
+        warn(f"server '{server}' lists {tools} without a usable name of its own, or too long: left out")
     return list(named.items())
 
 
 def _named(definition: bytes) -> tuple[str, str]:
     """A definition's name, empty when it has none that could be called, and its text."""
+    if len(definition) > bounds.DEFINITION:
+        return "", ""
     try:
         decoded = msgspec.json.decode(definition)
         text = definition.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decoded, text = _mended(definition)
     name = decoded.get("name") if isinstance(decoded, dict) else None
-    return (name, text) if isinstance(name, str) and name.strip() else ("", "")
+    return (name, text) if isinstance(name, str) and name.strip() and len(name) <= bounds.NAME else ("", "")
 
 
 def _mended(definition: bytes) -> tuple[Any, str]:

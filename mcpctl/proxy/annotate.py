@@ -7,7 +7,8 @@ import msgspec
 
 from mcpctl.catalog import annotations
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import NotFound, WrongUsage
+from mcpctl.errors import NotFound, Refused, WrongUsage
+from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets import changing
 from mcpctl.toolsets.changing import Subject
 from mcpctl.toolsets.reading import Source
@@ -23,15 +24,19 @@ def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[
             "no toolset is equipped", "the user can equip one with: mcpctl toolsets equip NAME", "no_toolset"
         )
     try:
-        given = msgspec.json.decode(arguments or b"{}")
+        given = jsonrpc.value(arguments or b"{}", dict)
         named, notes = dict(given["toolRef"]), [_note(note) for note in given["notes"]]
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError):
         raise WrongUsage("the arguments of add-tool-annotation have another form", f"Example: {_EXAMPLE}") from None
     changing.check_notes(notes)
     key = _key(named, catalog)
     if key.partition(":")[0] in catalog.config.elsewhere:
         # Models of another project would read it.
         raise NotFound(f"no tool '{key}' is in the project in force", f"Example: {_EXAMPLE}", "tool_not_found")
+    server, _, name = key.partition(":")
+    if server in catalog.config.servers and not catalog.config.servers[server].permits(name):
+        told = f"tool '{key}' is not permitted by the user's configuration"
+        raise Refused(told, "do not retry it", "not_permitted")
     return annotations.of_key(catalog, toolset, key), notes
 
 

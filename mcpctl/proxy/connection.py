@@ -34,6 +34,12 @@ class Failure:
 
     code: str
     message: str
+    """What happened, in words of ours alone: models are told it."""
+    said: str = ""
+    """What the server had to say of it, with the words that join it to the message: for people and the record."""
+
+    def __str__(self) -> str:
+        return self.message + self.said
 
 
 @dataclass(slots=True)
@@ -57,11 +63,11 @@ class Exchange:
     """The connection that it was sent on."""
     timer: asyncio.TimerHandle | None = None
 
-    def failed(self, code: str, message: str) -> None:
+    def failed(self, failure: Failure) -> None:
         """End it without an answer."""
         if self.timer:
             self.timer.cancel()
-        self.on_failure(Failure(code, message))
+        self.on_failure(failure)
 
 
 def unanswered(method: str, params: Mapping[str, bytes], caller: Caller) -> Exchange:
@@ -72,10 +78,11 @@ def unanswered(method: str, params: Mapping[str, bytes], caller: Caller) -> Exch
 
 
 class NoAnswer(Exception):
-    """An `ask` that failed; carries the upstream's error object when it sent one."""
+    """A request of ours, or a server as a whole, that failed; carries the error object when there is one."""
 
-    def __init__(self, message: str, error: bytes = b"") -> None:
-        super().__init__(message)
+    def __init__(self, failure: Failure, error: bytes = b"") -> None:
+        super().__init__(str(failure))
+        self.failure = failure
         self.error = error
 
 
@@ -102,6 +109,11 @@ class Connection(ABC):
         self._last_id = 0
 
     @property
+    def is_full(self) -> bool:
+        """Whether it has left so much unread that it is sent nothing more."""
+        return False
+
+    @property
     @abstractmethod
     def is_over(self) -> bool:
         """Whether nothing of it is left."""
@@ -109,11 +121,11 @@ class Connection(ABC):
     @property
     @abstractmethod
     def last_words(self) -> str:
-        """What it said of itself lately, on one line, for a message; without what looks like a secret."""
+        """What it said of itself lately, as `Failure.said` has it, without what looks like a secret; or nothing."""
 
     @abstractmethod
     def how_it_ended(self) -> str:
-        """Why it is gone, for a message."""
+        """Why it is gone, in words of ours."""
 
     @abstractmethod
     def write(self, line: bytes, exchange: Exchange | None = None) -> None:
@@ -157,21 +169,29 @@ class Connection(ABC):
         """A request of our own: its result, or `NoAnswer`."""
         answer: asyncio.Future[bytes] = self._loop.create_future()
 
-        def fail(message: str, error: bytes = b"") -> None:
+        def fail(failure: Failure, error: bytes = b"") -> None:
             if not answer.done():
-                answer.set_exception(NoAnswer(message, error))
+                answer.set_exception(NoAnswer(failure, error))
+
+        def refuse(error: bytes) -> None:
+            said = mask(error[:300].decode("utf-8", "replace"))
+            fail(Failure("refused", f"its answer to {method} is an error", f": {said}"), error)
 
         exchange = Exchange(
             method, params, {}, caller,
             on_result=lambda result: None if answer.done() else answer.set_result(bytes(result)),
-            on_error=lambda error: fail(f"{method} failed: {mask(error[:300].decode('utf-8', 'replace'))}", error),
-            on_failure=lambda failure: fail(failure.message),
+            on_error=refuse,
+            on_failure=fail,
         )  # fmt: skip
         self.send(exchange)
         try:
             return await answer
         finally:
-            self.pending.pop(exchange.id, None)
+            if method == "initialize":
+                self.pending.pop(exchange.id, None)  # the protocol has no way to take it back
+            else:
+                # Nobody waits for it any more: what it holds open is let go.
+                self.cancel(exchange, {"reason": b'"nobody waits for it"'})
 
     def _params(self, exchange: Exchange, id_: bytes) -> bytes:
         meta = exchange.meta
@@ -201,7 +221,7 @@ class Connection(ABC):
         try:
             self._deliver(exchange, message)
         except Exception as error:
-            exchange.on_failure(Failure("bad_answer", f"the server's answer cannot be passed on: {error}"))
+            exchange.on_failure(Failure("bad_answer", f"its answer cannot be passed on ({type(error).__name__})"))
             raise
 
     def _deliver(self, exchange: Exchange, message: jsonrpc.Message) -> None:
@@ -212,21 +232,22 @@ class Connection(ABC):
             # A view: a result of 20 MB is never copied on its way.
             exchange.on_result(result)
         else:
-            exchange.on_failure(Failure("bad_answer", "the server's answer has neither result nor error"))
+            exchange.on_failure(Failure("bad_answer", "its answer has neither result nor error"))
 
     def _answered(self, raw: Raw) -> Exchange | None:
+        """Whose answer has this id: nobody waits for another."""
         # Some servers send ids back as strings or floats.
         text = bytes(raw).strip(b'"').removesuffix(b".0")
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
-    def _is_gone(self, why: str) -> None:
+    def _is_gone(self, why: Failure) -> None:
         """Nothing comes from it any more: whoever waits is told."""
         self.hung_up = True
         self.gone.set()
         self._on_gone(self)
         pending, self.pending = self.pending, {}
         for exchange in pending.values():
-            exchange.failed("server_died", why)
+            exchange.failed(why)
 
 
 LISTEN = "subscriptions/listen"

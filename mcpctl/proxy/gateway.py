@@ -5,10 +5,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import closing, suppress
+from typing import Any, TypeVar
 
 from mcpctl import posix
-from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog import cache
+from mcpctl.catalog.cache import Catalog, Listed
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
@@ -16,8 +18,8 @@ from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection
 from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
-from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.questions import Questions
+from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstreams import Upstream
 from mcpctl.search import Provider, Ranking, builder
 from mcpctl.store import index, retention, state
@@ -25,6 +27,7 @@ from mcpctl.store.recorder import Recorder
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset import Toolset
 
+T = TypeVar("T")
 _FIRST_SEARCH_S = 10.0
 _INDEX_EVERY_S = 2.0
 _STARTS_AT_ONCE = 4
@@ -57,24 +60,36 @@ class Gateway:
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._paths = paths
-        self._state = state.opened(paths, create=True)
-        self._catalog = Catalog(config, self._state)
+        self._lists: dict[str, Listed] = {}
+        """What is known of servers' tools: by the event loop, which asks no database, and by the search thread."""
+        self._catalog = Catalog(config, None, lists=self._lists)
         self._split = split
-        self._in_force = InForce(paths, config, toolset, self._state)
+        self._toolset = toolset
+        self._in_force: InForce | None = None
         self.questions = Questions(lambda line: self.to_client(line))
         self.to_client: Callable[[bytes], None] = lambda _: None
         """Sends a line to the client, where there is one."""
-        self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions, self.look_at_toolset)
         self._searching = ThreadPoolExecutor(1, "search")
+        self._keeping = ThreadPoolExecutor(4, "keep")
         self._asking = ThreadPoolExecutor(32, "ask")
         self._indexing = ThreadPoolExecutor(1, "index")
         self._discovery: Discovery | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self._loads: dict[str, asyncio.Task[None]] = {}
+        # Another process may hold the database: then calls and searches wait for it, and nothing else does.
+        self.opened = self.background(self._open_state())
+        self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions, self)
+
+    async def _open_state(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._state = await loop.run_in_executor(self._keeping, state.opened_for_others, self._paths)
+        self._in_force = InForce(self._paths, self.config, self._toolset, self._state)
 
     def look_at_toolset(self) -> None:
-        """Have the toolset that is in force at this moment count for the request that begins."""
+        """Have the toolset that is in force at this moment count for the request that begins, once `opened` is done."""
+        assert self._in_force
         toolset = self._in_force.now()
         self._catalog.toolset = toolset
         self.recorder.toolset = toolset.name if toolset else None
@@ -83,16 +98,17 @@ class Gateway:
 
     async def discover(self, asked: Wanted, caller: Caller) -> Answer:
         """The answer to a search. Only when nothing is known of any server are they waited for."""
+        loop = asyncio.get_running_loop()
+        await asyncio.shield(self.opened)
         self.look_at_toolset()
         toolset = self._catalog.toolset
-        unlisted = self._catalog.unlisted()
+        unlisted = await loop.run_in_executor(self._searching, self._unlisted)
         if unlisted:
             refreshing = self.background(self.refresh(unlisted, caller))
             if len(unlisted) == len(self.upstreams):
                 await asyncio.wait([refreshing], timeout=_FIRST_SEARCH_S)
         missing = {name: self._why_unlisted(name) for name in self._catalog.unlisted()}
         problems = dict.fromkeys(self.config.problems, "cannot be used: its configuration is wrong")
-        loop = asyncio.get_running_loop()
 
         async def searched(ranking: Ranking | None) -> Answer | Provider:
             return await loop.run_in_executor(
@@ -110,8 +126,11 @@ class Gateway:
         """The answer to a model that adds notes; raises `McpctlError` where it may not."""
         from mcpctl.proxy import annotate  # what changes files is no part of starting up
 
+        await asyncio.shield(self.opened)
         self.look_at_toolset()
+        assert self._in_force
         toolset, place = self._catalog.toolset, self._in_force.place
+        await asyncio.get_running_loop().run_in_executor(self._searching, self._unlisted)
         subject, notes = annotate.asked(arguments, self._catalog, toolset)
         assert toolset
         assert place
@@ -122,21 +141,33 @@ class Gateway:
         self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None, ranking: Ranking | None
     ) -> Answer | Provider:
         """The answer; without a ranking, of a provider that waits for others, that provider."""
-        if self._discovery is None:
-            catalog = Catalog(self.config, state.opened(self._paths, create=True))
-            self._discovery = Discovery(catalog, builder(self.config, self._paths), split=self._split)
-        provider = self._discovery.provider(toolset)
+        discovery = self._discovering()
+        provider = discovery.provider(toolset)
         if ranking is None:
             if provider.waits:
                 return provider
             ranking = asked.ranked_by(provider)
-        return self._discovery.answer(asked, ranking, missing)
+        return discovery.answer(asked, ranking, missing)
+
+    def _discovering(self) -> Discovery:
+        """What answers searches, over a catalog that reads the database; of the search thread."""
+        if self._discovery is None:
+            catalog = Catalog(self.config, state.opened(self._paths, create=True), lists=self._lists)
+            self._discovery = Discovery(catalog, builder(self.config, self._paths), split=self._split)
+        return self._discovery
+
+    def _unlisted(self) -> list[str]:
+        """The servers of which no tool is known, once all that is kept of them is loaded; in the search thread."""
+        try:
+            return self._discovering().catalog.unlisted()
+        except sqlite3.Error:
+            return self._catalog.unlisted()
 
     def _why_unlisted(self, name: str) -> str:
         upstream = self.upstreams[name]
         if upstream.down_since:
             since = time.strftime("%H:%M:%SZ", time.gmtime(upstream.down_since))
-            return f"is not running since {since} ({upstream.last_failure})"
+            return f"has been down since {since}; the user can see why with: mcpctl servers check {name}"
         return "is still starting; its tools are not known yet, search again in a moment"
 
     # ---- keeping the catalog
@@ -160,12 +191,19 @@ class Gateway:
 
     def warm_up(self, caller: Caller) -> None:
         """In the background: list servers whose tools are unknown or stale, make search ready, tidy the records."""
-        due = self._catalog.due()
-        if due:
-            self.background(self.refresh(due, caller))
-        self.look_at_toolset()
-        self._searching.submit(self._make_search_ready, self._catalog.toolset)
+        self.background(self._warmed_up(caller))
         self.background(self._keep_index())
+
+    async def _warmed_up(self, caller: Caller) -> None:
+        await asyncio.shield(self.opened)
+        self.look_at_toolset()
+        ready = asyncio.get_running_loop().run_in_executor(
+            self._searching, self._make_search_ready, self._catalog.toolset
+        )
+        await asyncio.get_running_loop().run_in_executor(self._searching, self._unlisted)
+        if due := self._catalog.due():
+            self.background(self.refresh(due, caller))
+        await ready
 
     def _make_search_ready(self, toolset: Toolset | None) -> None:
         try:
@@ -185,41 +223,65 @@ class Gateway:
 
     async def listed(self, upstream: Upstream, definitions: list[bytes]) -> None:
         """Keep what a server lists."""
-        loop = asyncio.get_running_loop()
         name = upstream.name
         if name in self.asked_for:
             self.asked_for[name] = definitions
-        try:
-            await loop.run_in_executor(self._searching, self._store, name, definitions, name in self.asked_for)
-        except (sqlite3.Error, Unusable) as error:
-            warn(f"the tools of '{name}' cannot be kept: {error}")
-            self._catalog.hold(name, definitions)
-        else:
-            self._catalog.forget(name)
-            try:
-                self._catalog.listed(name)
-            except sqlite3.Error:
-                # What was open has broken since: what was kept is elsewhere, and must be known here.
-                self._catalog.hold(name, definitions)
+        self._lists[name] = await self._kept(self._keep, name, definitions, name in self.asked_for)
         self.execute.listed(name)
 
-    def _store(self, name: str, definitions: list[bytes], asked: bool) -> None:
-        db = state.opened(self._paths, create=True)
+    def _keep(self, name: str, definitions: list[bytes], asked: bool) -> Listed:
+        fingerprint = self.config.servers[name].fingerprint
         try:
-            Catalog(self.config, db).replace(name, definitions, asked=asked)
-        finally:
-            db.close()
+            with closing(state.opened(self._paths, create=True)) as db:
+                cache.replace(db, name, fingerprint, definitions, asked=asked)
+                if found := cache.load(db, name, fingerprint):
+                    return found
+        except (sqlite3.Error, Unusable) as error:
+            warn(f"the tools of '{name}' cannot be kept: {error}")
+        return cache.held(name, definitions)
 
-    def known_era(self, upstream: Upstream) -> bool | None:
+    async def load(self, name: str) -> None:
+        """Have what is kept of a server's tools, once; without it where the database cannot be read."""
+        if name not in self._lists and name not in self._loads:
+            self._loads[name] = self.background(self._loaded(name))
+        if name in self._loads:
+            await asyncio.shield(self._loads[name])
+
+    async def _loaded(self, name: str) -> None:
+        found = await self._kept(self._load, name)
+        if found:
+            self._lists.setdefault(name, found)
+
+    def _load(self, name: str) -> Listed | None:
+        try:
+            with closing(state.opened(self._paths, create=True)) as db:
+                return cache.load(db, name, self.config.servers[name].fingerprint)
+        except (sqlite3.Error, Unusable):
+            return None  # its server is asked instead
+
+    async def known_era(self, upstream: Upstream) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
-        return self._catalog.known_era(upstream.name)
+        return await self._kept(self._era, upstream.name)
+
+    def _era(self, name: str) -> bool | None:
+        try:
+            with closing(state.opened(self._paths)) as db:
+                return cache.known_era(db, name, self.config.servers[name].fingerprint)
+        except (sqlite3.Error, Unusable):
+            return None
 
     def era_found(self, upstream: Upstream, modern: bool) -> None:
         """Remember what `server/discover` showed."""
-        try:
-            self._catalog.remember_era(upstream.name, modern)
-        except sqlite3.Error:
-            return  # it is asked again next time
+        self._keeping.submit(self._remember_era, upstream.name, modern)
+
+    def _remember_era(self, name: str, modern: bool) -> None:
+        # Where it cannot be kept, it is asked again next time.
+        with suppress(sqlite3.Error, Unusable), closing(state.opened(self._paths, create=True)) as db:
+            cache.remember_era(db, name, self.config.servers[name].fingerprint, modern)
+
+    async def _kept(self, work: Callable[..., T], *given: Any) -> T:
+        """What `work` finds in the database, in a thread: it waits for as long as another process holds it."""
+        return await asyncio.get_running_loop().run_in_executor(self._keeping, work, *given)
 
     def message(self, upstream: Upstream, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand on what an upstream says to the client."""

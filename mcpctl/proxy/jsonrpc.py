@@ -3,14 +3,15 @@
 https://www.jsonrpc.org/specification, and the envelope of MCP 2026-07-28 in a request's `_meta`.
 """
 
-import codecs
 import json
-import re
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
+
+from mcpctl import bounds
+from mcpctl.proxy import loose_json
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
@@ -40,83 +41,112 @@ class Message(msgspec.Struct):
 
 
 class Malformed(ValueError):
-    """A line that is no JSON-RPC message."""
+    """A text that is not the JSON-RPC message, or the part of one, that it should be."""
 
 
 _message: msgspec.json.Decoder[Message] = msgspec.json.Decoder(Message)
 _members: msgspec.json.Decoder[dict[str, Raw]] = msgspec.json.Decoder(dict[str, Raw])
 _items: msgspec.json.Decoder[list[Raw]] = msgspec.json.Decoder(list[Raw])
+_REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+_MANY = 100_000
+"""A text with more commas is counted out: each part would be an object, of a hundred bytes, before there is a bound."""
 
 
-def decode(line: bytes | bytearray) -> Message:
-    """The message in `line`; raises `Malformed` when there is none.
-
-    JSON that a strict decoder refuses (NaN, half surrogates, raw control characters, deep nesting) is still taken
-    apart, since what it carries is not ours to judge.
-    """
+def decode(line: bytes | bytearray) -> Message | None:
+    """The message in `line`; None where a strict decoder refuses it, so that only `messages` can tell."""
     try:
         return _message.decode(line)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        pass
-    line = bytes(line)
-    found = {name: Raw(line[start:end]) for name, (start, end) in spans(line).items()}
+    except _REFUSED:
+        return None
+
+
+def messages(line: bytes) -> "list[Message | Malformed]":
+    """The message in a line, or those of a batch; in place of one that cannot be read, why. Takes linear time.
+
+    JSON that a strict decoder refuses is taken apart all the same, since what it carries is not ours to judge. Raises
+    `Malformed` where the line is neither.
+    """
+    line = bytes(loose_json.well_formed(line))
+    if not line.lstrip().startswith(b"["):
+        found = _loosely(line)
+        if type(found) is Malformed:
+            raise found
+        return [found]
+    batch = items(line, bounds.BATCH + 1)
+    if len(batch) > bounds.BATCH:
+        return [Malformed(f"a batch has at most {bounds.BATCH} messages")]
+    return [_loosely(item) for item in batch]
+
+
+def _loosely(text: bytes) -> "Message | Malformed":
+    if message := decode(text):
+        return message
     try:
-        method = json.loads(bytes(found["method"])) if "method" in found else None
+        where = loose_json.members(text, bounds.MEMBERS)
+        found = {name: text[start:end] for name, (start, end) in where.items()}
+        method = json.loads(found["method"]) if "method" in found else None
     except (ValueError, RecursionError) as error:
-        raise Malformed("its method is no string") from error
-    if method is not None and not isinstance(method, str):
-        raise Malformed("its method is no string")
-    empty = found.get
-    return Message(
-        empty("id", ABSENT), method, empty("params", ABSENT), empty("result", ABSENT), empty("error", ABSENT)
-    )
+        return Malformed(str(error))
+    if not isinstance(method, str | None):
+        return Malformed("its method is not a string")
+    id_, params, answer, failure = (Raw(found.get(name, b"")) for name in ("id", "params", "result", "error"))
+    return Message(id_, method, params, answer, failure)
 
 
 def members(text: bytes | Raw) -> dict[str, bytes]:
-    """The members of a JSON object, each as it came; raises `Malformed` when it is no object."""
-    try:
-        return {name: bytes(value) for name, value in _members.decode(text).items()}
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        data = bytes(text)
-        return {name: data[start:end] for name, (start, end) in spans(data).items()}
+    """The members of a JSON object, each as it came; raises `Malformed` when it is not an object, or a huge one."""
+    data = text if isinstance(text, bytes) else bytes(text)
+    if data.count(b",") < _MANY:
+        try:
+            return {name: bytes(value) for name, value in _members.decode(data).items()}
+        except _REFUSED:
+            pass
+    return {name: data[start:end] for name, (start, end) in spans(data).items()}
 
 
 def members_or_empty(text: bytes | Raw) -> dict[str, bytes]:
-    """The members of a JSON object, each as it came; none where it is no object."""
+    """The members of a JSON object, each as it came; none where it is not an object."""
     try:
         return members(text)
     except Malformed:
         return {}
 
 
-def items(text: bytes | Raw) -> list[bytes]:
-    """The items of a JSON array, each as it came; raises `Malformed` when it is no array."""
+def spans(text: bytes) -> dict[str, tuple[int, int]]:
+    """Where each member's value is in a JSON object, of equal names the last; raises `Malformed`."""
     try:
-        return [bytes(value) for value in _items.decode(text)]
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        data = bytes(text)
-        return [data[start:end] for start, end in _parts(data, b"[")]
+        return loose_json.members(text, bounds.MEMBERS)
+    except loose_json.NotJson as error:
+        raise Malformed(str(error)) from error
 
 
-_CHECKED_AT_ONCE = 1 << 20
-
-
-def well_formed(line: bytes | bytearray) -> bytes | bytearray:
-    """The line without a byte order mark, each byte that is no UTF-8 as U+FFFD.
-
-    A long one is checked in pieces, so that it is in memory once.
-    """
-    if line.isascii():
-        return line
-    line = line.removeprefix(codecs.BOM_UTF8)
-    decoder = codecs.getincrementaldecoder("utf-8")()
+def items(text: bytes | Raw, most: int) -> list[bytes]:
+    """The first `most` items of a JSON array, each as it came; raises `Malformed` when it is not an array."""
+    data = text if isinstance(text, bytes) else bytes(text)
+    if data.count(b",") < _MANY:
+        try:
+            return [bytes(value) for value in _items.decode(data)[:most]]
+        except _REFUSED:
+            pass
+    found: list[bytes] = []
     try:
-        for start in range(0, len(line), _CHECKED_AT_ONCE):
-            decoder.decode(line[start : start + _CHECKED_AT_ONCE])
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return line.decode("utf-8", "replace").encode()
-    return line
+        for start, end in loose_json.parts(data, b"[", most):
+            found.append(data[start:end])
+    except loose_json.NotJson as error:
+        if len(found) < most:
+            raise Malformed(str(error)) from error
+    return found
+
+
+T = TypeVar("T")
+
+
+def value(text: bytes, kind: type[T]) -> T:
+    """What a short JSON text says, as Python has it; raises `Malformed` when it is not of this kind."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except _REFUSED as error:
+        raise Malformed(str(error)) from error
 
 
 def is_id(raw: Raw) -> bool:
@@ -166,59 +196,3 @@ def _name(name: str) -> bytes:
         return msgspec.json.encode(name)
     except UnicodeEncodeError:
         return json.dumps(name).encode()  # half a character, which JSON can write and UTF-8 cannot
-
-
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]', re.DOTALL)
-
-
-def spans(text: bytes) -> dict[str, tuple[int, int]]:
-    """Where each member's value stands in the JSON object `text`; of equal names the last, as parsers take it.
-
-    A scanner of brackets and strings, not a parser: it takes what only looks like JSON, to any depth.
-    """
-    found: dict[str, tuple[int, int]] = {}
-    for start, end in _parts(text, b"{"):
-        name = _TOKEN.match(text, start)
-        if not name or not name.group().startswith(b'"'):
-            raise Malformed("a member has no name")
-        colon = _TOKEN.search(text, name.end(), end)
-        if not colon or colon.group() != b":" or text[name.end() : colon.start()].strip():
-            raise Malformed("a member has no value")
-        try:
-            key = json.loads(name.group())
-        except ValueError as error:
-            raise Malformed("a member's name is no string") from error
-        found[key] = _trimmed(text, colon.end(), end)
-    return found
-
-
-def _parts(text: bytes, opening: bytes) -> Iterator[tuple[int, int]]:
-    """Where the parts between the commas of the outermost brackets stand, white space left out."""
-    text = text.rstrip()
-    start = len(text) - len(text.lstrip())
-    if text[start : start + 1] != opening or text[-1:] not in (b"}", b"]"):
-        raise Malformed("it is no JSON " + ("object" if opening == b"{" else "array"))
-    depth = 0
-    begin = start + 1
-    for token in _TOKEN.finditer(text, start):
-        mark = token.group()
-        if mark in (b"{", b"["):
-            depth += 1
-        elif mark in (b"}", b"]"):
-            depth -= 1
-            if depth == 0 and token.end() != len(text):
-                raise Malformed("something follows it")
-        if (depth == 1 and mark == b",") or depth == 0:
-            if text[begin : token.start()].strip():
-                yield _trimmed(text, begin, token.start())
-            begin = token.end()
-    if depth:
-        raise Malformed("it is cut short")
-
-
-def _trimmed(text: bytes, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start : start + 1] in (b" ", b"\t", b"\r", b"\n"):
-        start += 1
-    while end > start and text[end - 1 : end] in (b" ", b"\t", b"\r", b"\n"):
-        end -= 1
-    return start, end

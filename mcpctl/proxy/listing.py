@@ -5,10 +5,12 @@ import contextlib
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from mcpctl import bounds
+from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import LISTEN, Caller, Connection, Exchange, NoAnswer
+from mcpctl.proxy.connection import LISTEN, Caller, Connection, Exchange, Failure, NoAnswer
+from mcpctl.proxy.messages import beside
 
-_MAX_PAGES = 1000
 _BETWEEN_LISTS_S = 0.2
 _MAX_BETWEEN_LISTS_S = 30.0
 _FIRST_LISTEN_S = 1.0
@@ -100,7 +102,7 @@ class Listing:
                             await self._hurry.wait()
                     wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
         finally:
-            ended = NoAnswer(f"server '{self._name}' ended before it listed its tools")
+            ended = NoAnswer(Failure("server_died", f"server '{self._name}' ended before it listed its tools"))
             self._under_way, unlisted, self._next = None, [self._under_way, self._next], None
             for waiting in unlisted:
                 _end(waiting, ended)
@@ -121,25 +123,37 @@ class Listing:
     async def _list(self, connection: Connection, caller: Caller) -> None:
         try:
             async with asyncio.timeout(self._timeout_s):
-                definitions = await _pages(connection, caller)
+                definitions = await self._pages(connection, caller)
         except TimeoutError:
-            raise NoAnswer(f"server '{self._name}' did not list its tools within {self._timeout_s:g} s") from None
+            late = f"server '{self._name}' did not list its tools within {self._timeout_s:g} s"
+            raise NoAnswer(Failure("timed_out", late)) from None
         await self._listed(definitions)
 
+    async def _pages(self, connection: Connection, caller: Caller) -> list[bytes]:
+        definitions: list[bytes] = []
+        size, cursor = 0, b""
+        for _ in range(bounds.PAGES):
+            params = {"cursor": cursor} if cursor else {}
+            answer = await connection.ask("tools/list", params, caller)
+            page, following = await beside(_page, answer) if len(answer) > bounds.LITTLE else _page(answer)
+            for definition in page:
+                size += len(definition)
+                if size > bounds.LIST_BYTES or len(definitions) == bounds.TOOLS:
+                    most = f"{bounds.TOOLS} tools or {bounds.LIST_BYTES >> 20} MB of them"
+                    warn(f"server '{self._name}' lists more than {most}: the rest is left out")
+                    return definitions
+                definitions.append(definition)
+            if following in (b"", b"null", b'""', cursor):
+                break
+            cursor = following
+        return definitions
 
-async def _pages(connection: Connection, caller: Caller) -> list[bytes]:
-    definitions: list[bytes] = []
-    cursor = b""
-    for _ in range(_MAX_PAGES):
-        params = {"cursor": cursor} if cursor else {}
-        page = jsonrpc.members(await connection.ask("tools/list", params, caller))
-        tools = page.get("tools", b"null")
-        definitions += jsonrpc.items(tools) if tools != b"null" else []
-        following = page.get("nextCursor", b"null")
-        if following in (b"null", b'""', cursor):
-            break
-        cursor = following
-    return definitions
+
+def _page(answer: bytes) -> tuple[list[bytes], bytes]:
+    """The definitions of one page, no more than are kept, and the cursor of the next; raises `Malformed`."""
+    members = jsonrpc.members(answer)
+    tools = members.get("tools", b"null")
+    return [] if tools == b"null" else jsonrpc.items(tools, bounds.TOOLS + 1), members.get("nextCursor", b"")
 
 
 def _ignore_failure(task: asyncio.Task[None]) -> None:

@@ -18,8 +18,8 @@ from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFail
 from mcpctl.models import Found, Progress, RawJson, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, translate
+from mcpctl.proxy.call import Asked
 from mcpctl.proxy.connection import Caller
-from mcpctl.proxy.execute import Asked
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.store import state
 from mcpctl.store.recorder import Client, Json
@@ -153,6 +153,7 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
 
 def _load(paths: Paths, project: str | None) -> Config:
     loaded = config.load(paths.config, project)
+    state.check(paths)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     return loaded

@@ -8,6 +8,7 @@ import sys
 from mcpctl import config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.store import state
 from mcpctl.toolsets import in_force
 
 
@@ -20,6 +21,7 @@ def run(
     used.
     """
     loaded = config.load(paths.config, project)
+    state.check(paths)
     in_force.check(paths, loaded, toolset)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
@@ -34,6 +36,8 @@ def run(
     from mcpctl.proxy.metatools import Offer
     from mcpctl.proxy.server import serve
 
+    # Work in threads hands over to the calls after this long, not after five times of it.
+    sys.setswitchinterval(0.001)
     # What is loaded now lives as long as the process; the collector need not look at it again.
     gc.freeze()
 

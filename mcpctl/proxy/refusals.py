@@ -1,6 +1,7 @@
 """What a model is told when a call is refused, by us or by the upstream, so that its next try is right."""
 
 import json
+import re
 import time
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,9 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools, translate
 from mcpctl.proxy.connection import Caller
-from mcpctl.toolsets.toolset import Toolset
 
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9_./-]{1,128})?")
+"""Server names are ours; tool names have this form by the specification (2025-11-25, Tool Names)."""
 _MAX_CHECKED = 64 * 1024
 _MAX_SCHEMA = 64 * 1024
 _MAX_DEPTH = 20
@@ -43,25 +45,38 @@ def own(result: bytes, caller: Caller) -> bytes:
 
 def unknown(key: str, catalog: Catalog) -> str:
     """That there is no such tool, and which are near; nothing is ever executed in its place."""
-    from mcpctl.search import nearest
-
-    key = key[:200]
-    near = nearest(key, catalog.keys())
+    near = _near(key, catalog)
     servers = ", ".join(list(catalog.config.enabled)[:50]) or "none"
     suggestion = f"did you mean {' or '.join(near)}? " if near else ""
-    return f"there is no tool '{key}': {suggestion}Keys are server:tool; servers: {servers}. Search with tool_discovery"
+    told = f"there is no {named(key)}: {suggestion}"
+    return f"{told}Keys are server:tool; servers: {servers}. Search with tool_discovery"
 
 
-def not_in_toolset(key: str, tool: Tool | None, toolset: Toolset, catalog: Catalog) -> str:
+def not_in_toolset(key: str, tool: Tool | None, catalog: Catalog) -> str:
     """That the toolset in force does not have this tool; where there is no such tool, which ones it has are near."""
-    from mcpctl.search import nearest
-
-    key = key[:200]
-    near = [] if tool else nearest(key, catalog.keys())
+    toolset = catalog.toolset
+    assert toolset
+    near = [] if tool else _near(key, catalog)
     suggestion = f"; did you mean {' or '.join(near)}?" if near else ""
     trouble = f" ({toolset.problem})" if toolset.problem else ""
-    told = f"tool '{key}' is not in the toolset '{toolset.name}', whose tools alone may be called now{trouble}"
+    told = f"{named(key)} is not in the toolset '{toolset.name}', whose tools alone may be called now{trouble}"
     return f"{told}{suggestion or '; do not retry it'}"
+
+
+def named(key: str) -> str:
+    """The tool of this key, in a sentence of ours: a name that is a sentence itself is left out of it."""
+    return f"tool '{key}'" if is_plain(key) else "such tool"
+
+
+def is_plain(key: str) -> bool:
+    """Whether a key has a name of the protocol's grammar, so that it cannot say anything in a sentence of ours."""
+    return _PLAIN_KEY.fullmatch(key) is not None
+
+
+def _near(key: str, catalog: Catalog) -> list[str]:
+    from mcpctl.search import nearest
+
+    return nearest(key[:256], filter(is_plain, catalog.keys()))
 
 
 def help_with(tool: Tool, arguments: bytes) -> str:

@@ -1,4 +1,4 @@
-"""A server at a URL: Streamable HTTP, and the older SSE of 2024-11-05.
+"""A server at a URL: what its two transports have in common.
 
 https://modelcontextprotocol.io/specification/2025-11-25/basic/transports. Spoken here with the SDK's HTTP client and
 event streams but not through its transports: those end a whole connection for one request's failure, hide what a
@@ -7,32 +7,29 @@ refusal said, and parse what only has to pass. Imported in a thread, by the firs
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from http import HTTPStatus
 from typing import Any
 
 import httpx2
 import msgspec
 
-from mcpctl import http
+from mcpctl import bounds, http
 from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.http import Failed, in_words
 from mcpctl.launching import Endpoint, credentials
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import LISTEN, Connection, Exchange
-from mcpctl.proxy.headers import mirrored
+from mcpctl.proxy import jsonrpc, loose_json
+from mcpctl.proxy.connection import LISTEN, Connection, Exchange, Failure
+from mcpctl.proxy.event_stream import Event, EventStream, TooLong
+from mcpctl.proxy.messages import beside
+from mcpctl.proxy.turn import Turn
 
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
 _CLOSE_S = 0.3
-_MAX_MESSAGE = 256 << 20
-_FIRST_RETRY_S, _LAST_RETRY_S = 1.0, 30.0
-_RESUMPTIONS = 2
-_HEADER_SINCE = "2025-06-18"
-"""The first revision whose requests carry the MCP-Protocol-Version header."""
-_SESSION = "mcp-session-id"
-_JSON, _EVENTS = "application/json", "text/event-stream"
+_IN_A_ROW = 50
+JSON, EVENTS = "application/json", "text/event-stream"
 
 
 class Remote(Connection):
@@ -42,17 +39,22 @@ class Remote(Connection):
         self,
         server: Server,
         where: Endpoint,
+        turn: Turn,
         on_message: Callable[[Connection, jsonrpc.Message], None],
         on_gone: Callable[[Connection], None],
     ) -> None:
         super().__init__(on_message, on_gone)
+        self._turn = turn
         self._server = server
         self._where = where
-        self._why = ""
+        self._why: Failed | None = None
         self._has_answered = False
+        self._long = asyncio.Lock()
+        """Held while a long answer is read: one at a time, since each is in memory whole."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._posts: dict[int, asyncio.Task[None]] = {}
         self._opening = self._loop.create_task(self._open(), name="open")
+        self._in_a_row = 0
         self._first: asyncio.Task[None] | None = None
         self._winding_up: asyncio.Task[None] | None = None
 
@@ -63,12 +65,19 @@ class Remote(Connection):
 
     @property
     def last_words(self) -> str:
-        """What went wrong lately."""
-        return self._why
+        """What the server said of what went wrong lately."""
+        return self._why.said if self._why else ""
 
     def how_it_ended(self) -> str:
         """Why it is gone."""
-        return self._why or "the server closed the connection"
+        return self._why.words if self._why else "the server closed the connection"
+
+    def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
+        """Take a request back: by saying so, and by reading no more of what it brings."""
+        if self.pending.get(exchange.id) is exchange:
+            super().cancel(exchange, params)
+            if post := self._posts.get(exchange.id):
+                post.cancel()
 
     async def ready(self) -> None:
         """Return when it can be used; raises `Failed`."""
@@ -98,7 +107,7 @@ class Remote(Connection):
                     await self._close()
             except Exception:
                 pass  # it will forget us by itself
-            self._is_gone(f"the connection was lost: {self.how_it_ended()}")
+            self._is_gone(Failure("server_died", f"the connection was lost: {self.how_it_ended()}", self.last_words))
 
     def _other_transport(self, response: httpx2.Response) -> str:
         """What to try where the address is one, but not of this transport."""
@@ -142,11 +151,11 @@ class Remote(Connection):
             async with asyncio.timeout(_NOTIFY_S):
                 await self._sent(line, None)
         except Failed as failed:
-            self._why = failed.words
+            self._why = failed
             if not failed.was_taken:
                 self._retire()
         except Exception as error:
-            self._why = in_words(error)
+            self._why = Failed("server_died", in_words(error))
 
     async def _sent(self, line: bytes, exchange: Exchange | None) -> None:
         await self.ready()
@@ -159,13 +168,13 @@ class Remote(Connection):
         if self.pending.get(exchange.id) is not exchange:
             return  # answered or taken back before
         del self.pending[exchange.id]
-        self._why = failed.words
+        self._why = failed
         if not failed.was_taken:
             self._retire()
             if exchange.on_not_taken:
                 exchange.on_not_taken(exchange)
                 return
-        exchange.failed(failed.code, failed.words)
+        exchange.failed(Failure(failed.code, failed.words, failed.said))
 
     def _retire(self) -> None:
         """Take no more: the next request makes a new connection. What is under way still comes to its end."""
@@ -184,19 +193,17 @@ class Remote(Connection):
         exchange = self.pending.get(id_)
         return exchange is not None and exchange.method != LISTEN
 
-    def _take(self, text: bytes, asked: Exchange | None) -> bool:
+    async def _take(self, text: bytes | bytearray, asked: Exchange | None) -> bool:
         """Take one message, or a batch; whether `asked` was answered by it."""
-        text = bytes(jsonrpc.well_formed(text))
-        if b"\n" in text or b"\r" in text:
-            # No JSON string has a line break in it; on stdio a message is one line.
-            text = text.replace(b"\n", b" ").replace(b"\r", b" ")
+        await self._turn.released()
         try:
-            items = jsonrpc.items(text) if text.lstrip().startswith(b"[") else [text]
-            messages = [jsonrpc.decode(item) for item in items]
+            messages = await beside(_read, text) if len(text) > bounds.LITTLE else _read(text)
         except jsonrpc.Malformed:
             return False
         self._has_answered = True
         for message in messages:
+            if isinstance(message, jsonrpc.Malformed):
+                continue
             if message.method is None and asked and not self._is_pending(message):
                 # Some servers answer with no id, or another: what is in its response is its answer.
                 message.id = msgspec.Raw(b"%d" % asked.id)
@@ -216,187 +223,55 @@ class Remote(Connection):
     async def _refusal(self, response: httpx2.Response, asked: Exchange | None, *, had_session: bool) -> None:
         """Take the answer that a response of 400 and above has, or raise `Failed` with what it says."""
         body = await http.body(response)
-        status = response.status_code
-        said = http.refusal(response, body)
-        if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise Failed("unauthorized", said + credentials(self._server))
+        status, said = http.status(response), http.detail(response, body)
+        if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise Failed("unauthorized", status, said=said + credentials(self._server))
         error = _error(body)
         if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
-            self._take(body, asked)
-        elif had_session and _is_no_session(status, body):
-            raise Failed("no_session", said, was_taken=False)
+            await self._take(body, asked)
+        elif had_session and _is_no_session(response.status_code, body):
+            raise Failed("no_session", status, was_taken=False, said=said)
         elif not error or asked is None:
-            raise Failed("http_error", said + self._other_transport(response))
+            raise Failed("http_error", status, said=said + self._other_transport(response))
         else:
-            self._take(body, asked)
+            await self._take(body, asked)
 
-    async def _events(self, response: httpx2.Response, take: Callable[[httpx2.ServerSentEvent], bool]) -> None:
-        """Hand on the events of a stream until `take` has had enough, or it ends."""
-        async for event in httpx2.EventSource(response, max_event_size=_MAX_MESSAGE):
-            if take(event):
-                return
-
-
-class StreamableHttp(Remote):
-    """Streamable HTTP: the answer is in the response; what else the server has to say is in a stream of its own."""
-
-    session = ""
-
-    def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
-        """Take a request back: in 2026-07-28 by ending it, in older revisions by saying so."""
-        if not self.modern:
-            super().cancel(exchange, params)
-        elif self.pending.get(exchange.id) is exchange:
-            del self.pending[exchange.id]
-            if post := self._posts.get(exchange.id):
-                post.cancel()
-
-    async def _post(self, line: bytes, exchange: Exchange | None) -> None:
-        headers = self._headers()
-        if self.modern and exchange:
-            headers |= await mirrored(line, exchange)
-        headers |= {"accept": f"{_JSON}, {_EVENTS}", "content-type": _JSON}
-        async with http.request(self._client, "POST", self._where.url, headers, line) as response:
-            if response.status_code >= HTTPStatus.BAD_REQUEST:
-                await self._refusal(response, exchange, had_session=_SESSION in headers)
-            elif exchange is None:
-                if b'"notifications/initialized"' in line and self.session:
-                    self._spawn(self._listen())
-            else:
-                await self._answer(response, exchange)
-
-    async def _answer(self, response: httpx2.Response, exchange: Exchange) -> None:
-        if exchange.method == "initialize":
-            self.session = response.headers.get(_SESSION, "")
-        kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if kind == _EVENTS:
-            await self._answered_in(response, exchange)
-        elif not self._take(await response.aread(), exchange):
-            what = f" but {kind}" if kind and kind != _JSON else ""
-            raise Failed("bad_answer", f"its answer is no JSON-RPC message{what}")
-
-    async def _answered_in(self, response: httpx2.Response, exchange: Exchange) -> None:
-        """Read a request's stream; one that breaks off is resumed where the server has numbered its events."""
-        place, wait = "", _FIRST_RETRY_S
-
-        def take(event: httpx2.ServerSentEvent) -> bool:
-            nonlocal place, wait
-            place, wait = event.id or place, wait if event.retry is None else event.retry / 1000
-            return bool(event.data) and self._take(event.data.encode(), exchange)
-
-        for _ in range(_RESUMPTIONS + 1):
-            try:
-                await self._events(response, take)
-            except httpx2.HTTPError:
-                if not place:
-                    raise
-            if exchange.id not in self.pending:
-                return
-            if not place:
-                break
-            await asyncio.sleep(wait)
-            headers = {**self._headers(), "accept": _EVENTS, "last-event-id": place}
-            async with http.request(self._client, "GET", self._where.url, headers) as resumed:
-                if resumed.status_code >= HTTPStatus.BAD_REQUEST:
-                    break
-                await self._events(resumed, take)
-            if exchange.id not in self.pending:
-                return
-        raise Failed("server_died", "the connection broke off before it answered")
-
-    async def _listen(self) -> None:
-        """Hear what an older server says of itself, for as long as it lets us."""
-        place, wait, heard = "", _FIRST_RETRY_S, False
-
-        def take(event: httpx2.ServerSentEvent) -> bool:
-            nonlocal place, wait, heard
-            place, heard = event.id or place, True
-            wait = _FIRST_RETRY_S if event.retry is None else event.retry / 1000
-            if event.data:
-                self._take(event.data.encode(), None)
-            return False
-
-        while not self.hung_up:
-            headers = {**self._headers(), "accept": _EVENTS, **({"last-event-id": place} if place else {})}
-            try:
-                async with http.request(self._client, "GET", self._where.url, headers) as response:
-                    if response.status_code == HTTPStatus.NOT_FOUND:
-                        self._retire()
-                    if response.status_code >= HTTPStatus.BAD_REQUEST:
-                        return  # it has nothing to say, or nothing more
-                    if heard:
-                        # What it said meanwhile is lost: its tools may have changed.
-                        self._on_message(self, jsonrpc.Message(method="notifications/tools/list_changed"))
-                    await self._events(response, take)
-            except Failed:
-                heard = True
-            await asyncio.sleep(wait)
-            wait = min(2 * wait, _LAST_RETRY_S)
-
-    async def _close(self) -> None:
-        if self.session and not self._why:
-            async with http.request(self._client, "DELETE", self._where.url, self._headers()):
-                pass
-        await super()._close()
-
-    def _headers(self) -> dict[str, str]:
-        headers = {_SESSION: self.session} if self.session else {}
-        if self.modern or self.revision >= _HEADER_SINCE:
-            headers["mcp-protocol-version"] = jsonrpc.MODERN_REVISION if self.modern else self.revision
-        return headers
-
-
-class Sse(Remote):
-    """The older transport: all that the server says is in one stream, which names where messages go."""
-
-    _endpoint = ""
-
-    async def _open(self) -> None:
-        await super()._open()
-        opened: asyncio.Future[str] = self._loop.create_future()
-        self._spawn(self._hear(opened))
-        self._endpoint = await opened
-
-    async def _hear(self, opened: "asyncio.Future[str]") -> None:
-        def take(event: httpx2.ServerSentEvent) -> bool:
-            if event.event == "endpoint" and not opened.done():
-                opened.set_result(self._checked(event.data))
-            elif event.data:
-                self._take(event.data.encode(), None)
-            return False
-
-        failed = Failed("server_died", "the connection broke off")
+    async def _events(self, response: httpx2.Response) -> AsyncIterator[Event]:
+        """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
+        kind = media_type(response)
+        if kind != EVENTS:
+            raise Failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")
+        stream = EventStream(bounds.MESSAGE)
         try:
-            async with http.request(self._client, "GET", self._where.url, {"accept": _EVENTS}) as response:
-                if response.status_code >= HTTPStatus.BAD_REQUEST:
-                    await self._refusal(response, None, had_session=False)
-                await self._events(response, take)
-        except Exception as error:
-            failed = error if isinstance(error, Failed) else Failed("server_died", in_words(error))
-        self._why = failed.words
-        if not opened.done():
-            opened.set_exception(failed)
-            return
-        # What was asked can only have been answered here.
-        self._retire()
-        for exchange in list(self.pending.values()):
-            self._failed(exchange, Failed("server_died", failed.words))
+            async for piece in http.pieces(response):
+                for event in stream.feed(piece):
+                    yield event
+                    await self._give_way()
+        except TooLong:
+            told = f"an event of its stream has more than {bounds.MESSAGE >> 20} MB"
+            raise Failed("answer_unreadable", told) from None
 
-    def _checked(self, address: str) -> str:
-        url = httpx2.URL(self._where.url).join(address)
-        if http.origin(url) != http.origin(httpx2.URL(self._where.url)):
-            raise Failed("http_error", f"it wants its messages at another place, {url.host}, which is not its url's")
-        return str(url)
-
-    async def _post(self, line: bytes, exchange: Exchange | None) -> None:
-        async with http.request(self._client, "POST", self._endpoint, {"content-type": _JSON}, line) as response:
-            if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-                raise Failed("no_session", http.status(response), was_taken=False)
-            if response.status_code >= HTTPStatus.BAD_REQUEST:
-                await self._refusal(response, exchange, had_session=False)
+    async def _give_way(self) -> None:
+        """Let others have their turn once many events in a row have come."""
+        self._in_a_row += 1
+        if self._in_a_row >= _IN_A_ROW:
+            self._in_a_row = 0
+            await asyncio.sleep(0)
 
 
-TRANSPORTS: Mapping[str, type[Remote]] = {"http": StreamableHttp, "sse": Sse}
+def _read(text: bytes | bytearray) -> list[jsonrpc.Message | jsonrpc.Malformed]:
+    """The messages of a body or an event; raises `Malformed` when it has none."""
+    if b"\n" in text or b"\r" in text:
+        # No JSON string has a line break in it; on stdio a message is one line.
+        text = text.replace(b"\n", b" ").replace(b"\r", b" ")
+    text = loose_json.well_formed(text)
+    message = jsonrpc.decode(text)
+    return [message] if message else jsonrpc.messages(bytes(text))
+
+
+def media_type(response: httpx2.Response) -> str:
+    """The media type of a body."""
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _error(body: bytes) -> dict[str, bytes]:

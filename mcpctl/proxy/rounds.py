@@ -7,8 +7,6 @@ For an older client the rounds are made here: it is asked, and the tool is calle
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
-import msgspec
-
 from mcpctl.proxy import jsonrpc, translate
 from mcpctl.proxy.connection import Caller
 from mcpctl.proxy.questions import Questions, can_be_asked
@@ -46,7 +44,7 @@ class Rounds:
         self._number += 1
         try:
             self._take(result)
-        except (jsonrpc.Malformed, msgspec.MsgspecError):
+        except jsonrpc.Malformed:
             self._refuse("bad_answer", _ODD)
 
     def _take(self, result: bytes) -> None:
@@ -71,7 +69,7 @@ class Rounds:
 
     def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
         wanted = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: msgspec.json.decode(members.get("method", b'""'), type=str) for key, members in wanted.items()}
+        methods = {key: jsonrpc.value(members.get("method", b'""'), str) for key, members in wanted.items()}
         if not all(can_be_asked(self._caller, method) for method in methods.values()):
             self._refuse("cannot_ask", _CANNOT_ASK)
             return

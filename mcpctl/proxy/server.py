@@ -8,25 +8,25 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from mcpctl import bounds
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc, metatools, refusals
+from mcpctl.proxy.call import Asked
 from mcpctl.proxy.connection import ASKABLE, Caller, Connection
-from mcpctl.proxy.discovery import wanted
-from mcpctl.proxy.execute import Asked
+from mcpctl.proxy.discovery import Wanted, wanted
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.messages import MessageReader, beside, id_of
 from mcpctl.proxy.metatools import Offer
-from mcpctl.proxy.pipes import Line, LineReader, Writer
 from mcpctl.proxy.questions import Question, can_be_asked
+from mcpctl.proxy.writer import Writer
 from mcpctl.store.recorder import Client, Json
 
 _GRACE_S = 0.5
 _LOOK_S = 0.01
 _LAST_S = 1.4
 """After this it ends, though the client has not read all of its answers."""
-_MAX_UNREAD = 16 << 20
-"""Bytes the client may leave unread before no more of its requests are read."""
 
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
 """What marks a request of 2026-07-28, whole or in part."""
@@ -74,10 +74,12 @@ class Server:
         self._warm = False
         self._initialized = False
         gateway.from_upstream = self._from_upstream
-        self._out = Writer(stdout, gateway.turn, self.ending.set, inherited=True)
+        self._out = Writer(stdout, gateway.turn, self.ending.set, inherited=True, holds=True)
         gateway.to_client = self._out.write
-        self._in = LineReader(stdin, gateway.turn, self.line, self.ending.set)
-        self._out.on_drained = self._in.resume
+        self._in = MessageReader(
+            stdin, gateway.turn, of_client=True, on_message=self._said, on_other=self._not_a_message,
+            on_end=self.ending.set, on_too_long=self._too_long,
+        )  # fmt: skip
 
     def hear_no_more(self) -> None:
         """Take no more requests: what they would start, nobody would end."""
@@ -90,34 +92,25 @@ class Server:
 
     # ---- what the client says
 
-    def line(self, line: Line) -> None:
-        """Take one line from the client."""
-        try:
-            message = jsonrpc.decode(line)
-        except jsonrpc.Malformed:
-            self._not_a_message(bytes(line))
-            return
-        if message.method is None:
+    def _said(self, message: jsonrpc.Message | jsonrpc.Malformed) -> None:
+        if isinstance(message, jsonrpc.Malformed):
+            self._error(b"null", jsonrpc.INVALID_REQUEST, f"Invalid Request: {message}")
+        elif message.method is None:
             self._answered(message)
         elif jsonrpc.is_id(message.id):
             self._requested_safely(bytes(message.id), message.method, message.params)
         else:
             self._notified(message.method, message.params)
-        if self._out.pending > _MAX_UNREAD:
-            self._in.pause()
 
     def _not_a_message(self, line: bytes) -> None:
-        if not line.strip():
-            return
-        try:
-            batch = jsonrpc.items(line)
-        except jsonrpc.Malformed:
+        if line.strip() in (b"[]", b"[ ]"):
+            self._error(b"null", jsonrpc.INVALID_REQUEST, "Invalid Request: an empty batch")
+        elif line.strip():
             self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
-            return
-        if not batch:
-            self._error(b"null", jsonrpc.INVALID_REQUEST, "Invalid Request")
-        for item in batch:  # 2025-03-26 allows batches; each request in one is answered on its own
-            self.line(item)
+
+    def _too_long(self, beginning: bytes, end: bytes) -> None:
+        message = f"Invalid Request: a message has at most {bounds.MESSAGE >> 20} MB"
+        self._error(id_of(beginning, end) or b"null", jsonrpc.INVALID_REQUEST, message)
 
     def _requested_safely(self, id_: bytes, method: str, raw: Raw) -> None:
         try:
@@ -237,7 +230,7 @@ class Server:
     async def _discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         started = time.time()
         try:
-            asked = wanted(jsonrpc.members(arguments))
+            asked = await beside(_wanted, arguments) if len(arguments) > bounds.LITTLE else _wanted(arguments)
         except jsonrpc.Malformed as error:
             self._out.write(jsonrpc.result(id_, refusals.no_results(str(error), caller)))
             return
@@ -248,7 +241,7 @@ class Server:
             raise
         except Exception as error:
             warn(f"a search failed: {error!r}")
-            told = f"the search failed: {error}; tools can still be called by their keys"
+            told = "the search failed; tools can still be called by their keys"
             self._out.write(jsonrpc.result(id_, refusals.no_results(told, caller)))
             return
         self.gateway.recorder.discovery_finished(
@@ -281,7 +274,7 @@ class Server:
 
     def _tell(self, method: str, params: bytes) -> None:
         """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
-        if self._out.pending <= _MAX_UNREAD:
+        if self._out.pending <= bounds.UNREAD_NOTICES:
             self._out.write(jsonrpc.notification(method, params))
 
     def _error(self, id_: bytes, code: int, message: str, data: Any = None) -> None:
@@ -320,7 +313,7 @@ class Server:
             call.ask(question)
         elif call is None and parked:
             parked.add(question)
-        elif not caller.modern and self._initialized and self._out.pending <= _MAX_UNREAD:
+        elif not caller.modern and can_be_asked(caller, method) and self._out.pending <= bounds.UNREAD_NOTICES:
             self.gateway.questions.forward(connection, message)
         else:
             self._cannot_be_asked(question)
@@ -330,6 +323,10 @@ class Server:
         question.connection.write(jsonrpc.error(question.id, error))
 
 
+def _wanted(arguments: bytes) -> Wanted:
+    return wanted(jsonrpc.members(arguments))
+
+
 class _Info(msgspec.Struct):
     name: str | None = None
     version: str | None = None
@@ -337,8 +334,8 @@ class _Info(msgspec.Struct):
 
 def _caller(revision: str, info: bytes, capabilities: bytes) -> Caller:
     try:
-        named = msgspec.json.decode(info, type=_Info) if info else _Info()
-    except msgspec.MsgspecError:
+        named = jsonrpc.value(info, _Info) if info else _Info()
+    except jsonrpc.Malformed:
         named = _Info()
     return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
 
@@ -352,6 +349,6 @@ def _severity(level: bytes) -> int | None:
 def _text(raw: bytes) -> str:
     """A JSON string's text, or what stands there."""
     try:
-        return msgspec.json.decode(raw, type=str)
-    except msgspec.MsgspecError:
+        return jsonrpc.value(raw, str)
+    except jsonrpc.Malformed:
         return raw.decode("utf-8", "replace")

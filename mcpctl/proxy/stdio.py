@@ -1,24 +1,26 @@
 """A server that is a process: its pipes, what it was asked and has not answered, and its certain end."""
 
 import asyncio
-import contextlib
 import os
 import signal
 import threading
 from collections.abc import Callable
+from typing import Any
 
-from mcpctl import posix
+from msgspec import Raw
+
+from mcpctl import bounds, posix
 from mcpctl.launching import Launch
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Connection, Exchange
-from mcpctl.proxy.pipes import Line, LineReader, Turn, Writer
+from mcpctl.proxy.connection import Connection, Exchange, Failure
+from mcpctl.proxy.messages import MessageReader, id_of
+from mcpctl.proxy.turn import Turn
+from mcpctl.proxy.writer import Writer
 from mcpctl.store.redact import mask
 
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200
-_MAX_UNREAD = 16 << 20
-_MOST_LINES = 100_000
-"""The longest message that is printed over several lines."""
+_EDGE = 1024
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
 _LOOK_S = 0.02
@@ -40,6 +42,12 @@ class Stdio(Connection):
         self.chatter = b""
         """The first line on stdout that was no message."""
         self._pretty: list[bytes] = []
+        """The lines so far of a message that is printed over several."""
+        self._pretty_bytes = 0
+        self._junk = 0
+        """How many lines in a row were no message."""
+        self._exit_seen = False
+        self._stopping = False
         self._on_stderr = on_stderr
         self._stderr = b""
         self._ending: asyncio.Task[None] | None = None
@@ -53,7 +61,10 @@ class Stdio(Connection):
         # The writer owns a descriptor of its own, which it closes to say that nothing more comes.
         self._writer = Writer(os.dup(stdin.fileno()), turn, on_broken=self._hung_up)
         stdin.close()
-        self._reader = LineReader(stdout.fileno(), turn, self._line, self._hung_up)
+        self._reader = MessageReader(
+            stdout.fileno(), turn, of_client=False, on_message=self._read, on_other=self._not_a_message,
+            on_end=self._all_read, on_too_long=self._is_too_long,
+        )  # fmt: skip
         self._loop.add_reader(stderr.fileno(), self._read_stderr)
         threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
 
@@ -71,16 +82,25 @@ class Stdio(Connection):
     def last_words(self) -> str:
         """The last lines it wrote to stderr, or what it wrote to stdout instead, on one line."""
         lines = (self._stderr.strip() or self.chatter).decode("utf-8", "replace").strip().splitlines()
-        return mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
+        said = mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
+        return f"; its last words: {said}" if said else ""
 
     def write(self, line: bytes, exchange: Exchange | None = None) -> None:
         """Send a line that is complete already. A server that reads nothing is not answered without end."""
-        if exchange or self._writer.pending <= _MAX_UNREAD:
+        if exchange or self._writer.pending <= bounds.UNREAD:
             self._writer.write(line)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has left so much unread that it is sent nothing more."""
+        return self._writer.pending > bounds.MESSAGE
 
     async def stop(self) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
+        self._stopping = True
         self._writer.close()
+        if self._exit_seen:
+            self._end()
         last = self._loop.time() + _EOF_GRACE_S + _TERM_GRACE_S
         for grace, number in ((_EOF_GRACE_S, signal.SIGTERM), (_TERM_GRACE_S, signal.SIGKILL)):
             if await self._is_gone_within(grace):
@@ -99,40 +119,43 @@ class Stdio(Connection):
             return False
         return True
 
-    def _line(self, line: Line) -> None:
-        # Invalid UTF-8 would end the client's whole connection, and with it every other server's calls.
-        line = jsonrpc.well_formed(line)
-        try:
-            message = jsonrpc.decode(line)
-        except jsonrpc.Malformed:
-            self._not_a_message(bytes(line))
-            return
-        if self._pretty and message.method is None and not jsonrpc.is_id(message.id):
-            self._not_a_message(bytes(line))  # a part of one that is printed over several lines
-            return
+    def _read(self, message: jsonrpc.Message | jsonrpc.Malformed) -> None:
+        assert isinstance(message, jsonrpc.Message)  # of a server no others are given
         self._pretty.clear()
+        self._junk = 0
         self._received(message)
 
-    def _not_a_message(self, line: bytes) -> None:
-        """What some servers print: batches, a message over several lines, and what belongs on stderr."""
-        if self._pretty or line.rstrip() == b"{":
+    def _not_a_message(self, line: bytes) -> asyncio.Future[Any] | None:
+        """What some servers print: a message over several lines, and what belongs on stderr."""
+        edge = line[:3].rstrip()
+        if self._pretty or edge == b"{":
+            self._pretty_bytes = len(line) + (self._pretty_bytes if self._pretty else 0)
             self._pretty.append(line)
-            if line.rstrip() != b"}" and len(self._pretty) < _MOST_LINES:
-                return
-            # No JSON string has a line break in it: what joins the lines is white space.
-            whole, self._pretty = b" ".join(self._pretty), []
-            with contextlib.suppress(jsonrpc.Malformed):
-                self._received(jsonrpc.decode(whole))
-                return
-        try:
-            batch = jsonrpc.items(line)
-        except jsonrpc.Malformed:
-            # The fault of many servers, and harmless.
-            self.chatter = self.chatter or line[:_CHATTER_KEPT]
-            return
-        for item in batch:
-            with contextlib.suppress(Exception):  # one bad item costs no other its answer
-                self._received(jsonrpc.decode(item))
+            if len(self._pretty) > bounds.MESSAGE_LINES or self._pretty_bytes > bounds.MESSAGE:
+                self._pretty.clear()
+                return self._pause()
+            if edge == b"}" and len(self._pretty) > 1:
+                # No JSON string has a line break in it: what joins the lines is white space.
+                whole, self._pretty = b" ".join(self._pretty), []
+                return self._reader.take(whole)
+            return None
+        if id_ := id_of(line[:_EDGE], line[-_EDGE:]):
+            self._unreadable(id_, "its answer is not JSON")
+        # The fault of many servers, and harmless; one that does little else must not take up others' time.
+        self.chatter = self.chatter or line[:_CHATTER_KEPT]
+        self._junk += 1
+        return None if self._junk % bounds.JUNK_LINES else self._pause()
+
+    def _pause(self) -> asyncio.Future[Any]:
+        return self._loop.create_task(asyncio.sleep(bounds.JUNK_PAUSE_S))
+
+    def _is_too_long(self, beginning: bytes, end: bytes) -> None:
+        self._unreadable(id_of(beginning, end), f"its answer has more than {bounds.MESSAGE >> 20} MB")
+
+    def _unreadable(self, id_: bytes, why: str) -> None:
+        """Fail the call whose answer cannot be passed on."""
+        if exchange := self._answered(Raw(id_)):
+            exchange.failed(Failure("answer_unreadable", why))
 
     def _read_stderr(self) -> None:
         try:
@@ -155,7 +178,7 @@ class Stdio(Connection):
             return  # the loop is closed: so is everything else
 
     def _hung_up(self) -> None:
-        # With one stream closed it can answer nothing any more: the next call starts it anew.
+        # With one stream closed or not read on, it can answer nothing any more: the next call starts it anew.
         if self.hung_up:
             return
         self.hung_up = True
@@ -163,19 +186,33 @@ class Stdio(Connection):
         # Kept, since the loop holds its tasks weakly.
         self._ending = self._loop.create_task(self.stop())
 
+    def _all_read(self) -> None:
+        if self._exit_seen:
+            self._end()
+        else:
+            self._hung_up()
+
     def _exited(self) -> None:
         self.exit_status = self._process.wait()
+        self._exit_seen = True
         # First of all: a child of its that goes on writing would be read for ever.
         if posix.signal_group(self.pid, signal.SIGTERM):
             self._ending_group = self._loop.create_task(self._end_group())
-        self._reader.drain()
         self._read_stderr()
         self._writer.close()
-        self._reader.close()
         self._loop.remove_reader(self._stderr_pipe.fileno())
-        self._stdout.close()
-        self._stderr_pipe.close()
-        self._is_gone(f"it ended ({self.how_it_ended()})")
+        if self._stopping or self.hung_up:
+            self._end()
+        else:
+            self._reader.finish()
+
+    def _end(self) -> None:
+        """Its process is gone and all that it said is read: whoever still waits is told."""
+        if not self.gone.is_set():
+            self._reader.close()
+            self._stdout.close()
+            self._stderr_pipe.close()
+            self._is_gone(Failure("server_died", f"it ended ({self.how_it_ended()})", self.last_words))
 
     async def _end_group(self) -> None:
         """What the process has started is in its group, and must not outlive it."""
@@ -186,14 +223,9 @@ class Stdio(Connection):
         self._loop.call_soon(self._on_gone, self)
 
     def how_it_ended(self) -> str:
-        """Exit status or signal, and its last words, for a message."""
+        """Exit status or signal, for a message."""
         status = self.exit_status
         if status is not None and status < 0:
-            how = (
-                f"killed by {signal.Signals(-status).name}"
-                if -status in signal.valid_signals()
-                else f"signal {-status}"
-            )
-        else:
-            how = f"exit status {status}"
-        return f"{how}; its last words: {self.last_words}" if self.last_words else how
+            known = -status in signal.valid_signals()
+            return f"killed by {signal.Signals(-status).name}" if known else f"signal {-status}"
+        return f"exit status {status}"

@@ -87,8 +87,8 @@ def with_data(error: bytes, text: str) -> bytes:
 def message_of(error: bytes) -> str:
     """What an error says; of one that is no error object, all of it."""
     try:
-        found = msgspec.json.decode(error)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        found: Any = jsonrpc.value(error, object)
+    except jsonrpc.Malformed:
         found = error.decode("utf-8", "replace")
     return str(found.get("message", found) if isinstance(found, dict) else found)[:500]
 
@@ -96,8 +96,8 @@ def message_of(error: bytes) -> str:
 def text_of(result: bytes) -> str:
     """The text blocks of a result, joined by newlines."""
     try:
-        blocks: Any = msgspec.json.decode(bytes(head(result).content) or b"[]")
-    except (msgspec.MsgspecError, RecursionError):
+        blocks = jsonrpc.value(bytes(head(result).content) or b"[]", object)
+    except jsonrpc.Malformed:
         return ""
     if not isinstance(blocks, list):
         return ""

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import importlib
 import math
 import os
 import re
@@ -12,20 +11,23 @@ import time
 from collections.abc import Coroutine, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Raw
 
-from mcpctl import posix
+from mcpctl import bounds, posix
 from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.launching import CannotLaunch, endpoint, launch
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Caller, Connection, Exchange, NoAnswer, askable
+from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure, NoAnswer, askable
 from mcpctl.proxy.listing import Listing
-from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.stdio import Stdio
+from mcpctl.proxy.turn import Turn
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.remote import Remote
 
 _PROBE_S = 2.0
 _MAX_BACKOFF_S = 60.0
@@ -51,7 +53,7 @@ class Events(Protocol):
     def gone(self, connection: Connection) -> None:
         """A connection has ended."""
 
-    def known_era(self, upstream: "Upstream") -> bool | None:
+    async def known_era(self, upstream: "Upstream") -> bool | None:
         """Whether it is known to speak 2026-07-28; None when it was never asked."""
 
     def era_found(self, upstream: "Upstream", modern: bool) -> None:
@@ -65,7 +67,7 @@ class _Discovered(msgspec.Struct):
     capabilities: Raw = jsonrpc.ABSENT
 
 
-class DidNotStart(Exception):
+class DidNotStart(NoAnswer):
     """Why a server cannot be used now."""
 
 
@@ -78,7 +80,7 @@ class Upstream:
         self.name = name
         self.server = server
         self.down_since: float | None = None
-        self.last_failure = ""
+        self.last_failure = Failure("server_did_not_start", "")
         self.start_s = 0.0
         self._config_path = config_path
         self._turn = turn
@@ -86,6 +88,8 @@ class Upstream:
         self._verbose = verbose
         self._connection: Connection | None = None
         self._live: set[Connection] = set()
+        self._opened: list[Connection] = []
+        """The connections that were made to start it this time."""
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
         self._listing = Listing(name, server.start_timeout_s, self._is_current, partial(events.listed, self))
@@ -103,11 +107,14 @@ class Upstream:
     def send(self, exchange: Exchange) -> None:
         """Forward a request, starting the server first where that is needed. Sent once, whatever happens."""
         self.watch(exchange)
-        if self._connection:
+        if self._connection is None:
+            self._enqueue(exchange)
+        elif self._connection.is_full:
+            unread = f"it has left {bounds.MESSAGE >> 20} MB of what it was sent unread; this was not sent"
+            exchange.failed(Failure("server_busy", unread))
+        else:
             exchange.on_not_taken = self._not_taken
             self._connection.send(exchange)
-        else:
-            self._enqueue(exchange)
 
     def watch(self, exchange: Exchange) -> None:
         """Bound the time that a request may take from now."""
@@ -120,7 +127,7 @@ class Upstream:
 
     def _not_taken(self, exchange: Exchange) -> None:
         """A server that had gone, or has forgotten us, is connected anew; twice would be a circle."""
-        exchange.on_not_taken = None
+        exchange.on_not_taken = exchange.connection = None
         self._enqueue(exchange)
 
     def cancel(self, exchange: Exchange, params: dict[str, bytes]) -> None:
@@ -129,8 +136,8 @@ class Upstream:
             exchange.timer.cancel()
         if exchange in self._queue:
             self._queue.remove(exchange)
-        elif self._connection:
-            self._connection.cancel(exchange, params)
+        elif exchange.connection:
+            exchange.connection.cancel(exchange, params)
 
     async def connected(self, caller: Caller) -> Connection:
         """Its connection, started if needed; raises `DidNotStart`."""
@@ -142,10 +149,15 @@ class Upstream:
             raise DidNotStart(self._why_down())
         return self._connection
 
-    async def refresh(self, caller: Caller) -> None:
-        """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`."""
+    async def refresh(self, caller: Caller, wait_s: float | None = None) -> None:
+        """List its tools now, once for all who ask meanwhile; raises `DidNotStart` or `NoAnswer`.
+
+        Once it is connected, its list is waited for as long as `wait_s`: then raises `TimeoutError`.
+        """
         begun = self._listing.begun
-        await self._listing.complete(await self.connected(caller), caller, begun)
+        connection = await self.connected(caller)
+        async with asyncio.timeout(wait_s):
+            await self._listing.complete(connection, caller, begun)
 
     @property
     def pids(self) -> list[int]:
@@ -181,7 +193,7 @@ class Upstream:
             self.start_s = time.monotonic() - began
             self._connected(connection, caller)
         except TimeoutError:
-            self._did_not_start(f"no answer within {self.server.start_timeout_s:g} s" + self._heard())
+            self._did_not_start(f"no answer within {self.server.start_timeout_s:g} s", self._heard())
         except FileNotFoundError as error:
             self._did_not_start(_no_command(str(error.filename)))
         except PermissionError as error:
@@ -191,15 +203,18 @@ class Upstream:
             self._did_not_start(f"{error.strerror or error}{what}")
         except CannotLaunch as error:
             self._did_not_start(f"{error.message}; {error.hint}")
+        except NoAnswer as error:
+            self._did_not_start(error.failure.message, error.failure.said)
         except Exception as error:
-            # An answer that is none, a NUL in an argument: whatever it is, those who wait are told.
-            self._did_not_start(str(error))
+            # An answer that is none, a NUL in an argument, an HTTP request that failed: those who wait are told.
+            words, said = getattr(error, "words", ""), getattr(error, "said", "")
+            self._did_not_start(words or "it cannot be started", said if words else f": {error}")
         finally:
             self._starting = None
 
     def _connected(self, connection: Connection, caller: Caller) -> None:
         if connection.hung_up:
-            raise NoAnswer(f"it ended ({connection.how_it_ended()})")
+            raise NoAnswer(_ended(connection))
         self._connection = connection
         if level := self._events.log_level:
             connection.set_log_level(level, caller)
@@ -210,37 +225,42 @@ class Upstream:
             try:
                 connection.send(exchange)
             except Exception as error:
-                exchange.failed("cannot_send", f"this request cannot be sent: {error}")
+                exchange.failed(Failure("cannot_send", "this request cannot be sent", f": {error}"))
         if connection.announces:
             self._listing.listen(connection, caller)
         self._listing.begin(connection, caller)
 
     def _heard(self) -> str:
-        said = next((c.last_words for c in self._live if c.last_words), "")
-        return f"; its last words: {said}" if said else ""
+        return next((each.last_words for each in self._opened if each.last_words), "")
 
-    def _did_not_start(self, why: str) -> None:
-        for connection in self._live:
+    def _did_not_start(self, why: str, said: str = "") -> None:
+        # What an earlier connection is still at work on comes to its end there.
+        for connection in self._opened:
             asyncio.create_task(connection.stop())  # noqa: RUF006 - it ends by itself, and stop() waits for it
         # The first try again is free; a server that keeps failing is asked less and less often.
         self._failures += 1
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
-        self.last_failure = f"server '{self.name}' {'cannot be used' if self.server.url else 'did not start'}: {why}"
+        how = "cannot be used" if self.server.url else "did not start"
+        self.last_failure = Failure("server_did_not_start", f"server '{self.name}' {how}: {why}", said)
         self._fail_queue(self._why_down())
 
-    def _why_down(self) -> str:
+    def _why_down(self) -> Failure:
         wait = math.ceil(self._not_before - time.monotonic())
-        return f"{self.last_failure}; it is tried again in {wait} s" if wait > 0 else self.last_failure
+        if wait <= 0:
+            return self.last_failure
+        failure = self.last_failure
+        return Failure(failure.code, f"{failure.message}; it is tried again in {wait} s", failure.said)
 
-    def _fail_queue(self, why: str) -> None:
+    def _fail_queue(self, why: Failure) -> None:
         queue, self._queue = self._queue, []
         for exchange in queue:
-            exchange.failed("server_did_not_start", why)
+            exchange.failed(why)
 
     async def _connect(self, caller: Caller) -> Connection:
-        if caller.modern and self._events.known_era(self) is not False:
+        self._opened = []
+        if caller.modern and await self._events.known_era(self) is not False:
             connection = await self._open()
             modern = await self._probe(connection, caller)
             if modern is not None:
@@ -255,17 +275,19 @@ class Upstream:
 
     async def _open(self) -> Connection:
         if not self.server.url:
-            connection: Connection = self._spawn()
-            self._live.add(connection)
-            return connection
+            return self._made(self._spawn())
         where = endpoint(self.server, self._config_path)
-        await asyncio.to_thread(importlib.import_module, "mcpctl.proxy.remote")
-        from mcpctl.proxy.remote import TRANSPORTS
-
-        remote = TRANSPORTS[where.transport](self.server, where, on_message=self._message, on_gone=self._gone)
-        self._live.add(remote)
+        # Aside: the first one loads an HTTP client, which takes 0.1 s.
+        kind = await asyncio.to_thread(_transport, where.transport)
+        remote = kind(self.server, where, self._turn, self._message, self._gone)
+        self._made(remote)
         await remote.ready()
         return remote
+
+    def _made(self, connection: Connection) -> Connection:
+        self._live.add(connection)
+        self._opened.append(connection)
+        return connection
 
     def _spawn(self) -> Stdio:
         return Stdio(
@@ -282,11 +304,11 @@ class Upstream:
         try:
             async with asyncio.timeout(_PROBE_S):
                 result = await connection.ask("server/discover", {}, caller)
-            answer = msgspec.json.decode(result, type=_Discovered)
+            answer = jsonrpc.value(result, _Discovered)
         except NoAnswer as error:
             # Only what the server itself says tells what it speaks: not a network, and not one who guards it.
-            return False if error.error or not self.server.url or _KNOWS_NOT.match(str(error)) else None
-        except (TimeoutError, msgspec.MsgspecError):
+            return False if error.error or not self.server.url or _KNOWS_NOT.match(error.failure.message) else None
+        except (TimeoutError, jsonrpc.Malformed):
             return None if self.server.url else False
         connection.revision = jsonrpc.MODERN_REVISION
         connection.announces = _ANNOUNCES.search(bytes(answer.capabilities)) is not None
@@ -341,7 +363,7 @@ class Upstream:
             self._connection = None
             self.down_since = time.time()
             lost = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
-            self.last_failure = f"server '{self.name}' {lost}"
+            self.last_failure = Failure("server_died", f"server '{self.name}' {lost}", connection.last_words)
 
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():
@@ -354,7 +376,21 @@ class Upstream:
     def _timed_out(self, exchange: Exchange) -> None:
         self.cancel(exchange, {"reason": b'"timed out"'})
         seconds = self.server.call_timeout_s
-        exchange.failed("timed_out", f"no answer within {seconds:g} s (call_timeout_s)")
+        exchange.failed(Failure("timed_out", f"no answer within {seconds:g} s (call_timeout_s)"))
+
+
+def _transport(name: str) -> "type[Remote]":
+    if name == "sse":
+        from mcpctl.proxy.sse import Sse
+
+        return Sse
+    from mcpctl.proxy.streamable_http import StreamableHttp
+
+    return StreamableHttp
+
+
+def _ended(connection: Connection) -> Failure:
+    return Failure("server_died", f"it ended ({connection.how_it_ended()})", connection.last_words)
 
 
 def _no_command(name: str) -> str:
@@ -363,7 +399,7 @@ def _no_command(name: str) -> str:
             return f"no such command: {name!r}; write its first word as command and the rest as args"
         return f"no such command on the PATH: {name!r}; install it, or write its absolute path"
     if Path(name).exists():
-        return f"what its first line names to run it is not there: {name!r}"
+        return f"the interpreter in the #! line of {name!r} does not exist"
     return f"there is no file {name!r}"
 
 

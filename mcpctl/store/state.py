@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
@@ -66,9 +66,28 @@ def opened(paths: Paths, *, create: bool = False) -> sqlite3.Connection:
         return in_memory()
 
 
+def check(paths: Paths) -> None:
+    """Raises `Unusable` for a database of a newer mcpctl: what it holds must not be taken for nothing. Never waits."""
+    if not paths.state.exists():
+        return
+    uri = f"{paths.state.absolute().as_uri()}?mode=ro"
+    # One that cannot be read now, or has no table yet, is looked at again by whoever opens it.
+    with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
+        _refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, STEPS)
+
+
+def opened_for_others(paths: Paths) -> sqlite3.Connection:
+    """`opened`, for another thread than this one; reading it never waits, but fails where another process holds it."""
+    db = opened(paths, create=True)
+    db.execute("PRAGMA busy_timeout = 0")
+    return db
+
+
 def in_memory() -> sqlite3.Connection:
     """A database that this process's connections share and that ends with it, where none on disk can be had."""
-    db = sqlite3.connect("file:mcpctl-state?mode=memory&cache=shared", uri=True, isolation_level=None)
+    db = sqlite3.connect(
+        "file:mcpctl-state?mode=memory&cache=shared", uri=True, isolation_level=None, check_same_thread=False
+    )
     migrate(db)
     return db
 
@@ -77,13 +96,7 @@ def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) 
     """Apply the steps that are missing, each in the transaction that notes it."""
     db.execute("CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID")
     done = {name for (name,) in db.execute("SELECT name FROM steps")}
-    unknown = done - {name for name, _ in steps}
-    if unknown:
-        raise Unusable(
-            f"state.db was written by a newer mcpctl (step '{min(unknown)}')",
-            "upgrade mcpctl, or name another place with MCPCTL_HOME",
-            code="state_newer",
-        )
+    _refuse_newer(done, steps)
     for name, statement in steps:
         if name not in done:
             db.execute("BEGIN IMMEDIATE")
@@ -91,6 +104,16 @@ def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) 
                 db.execute(statement)
                 db.execute("INSERT INTO steps VALUES (?)", (name,))
             db.execute("COMMIT")
+
+
+def _refuse_newer(done: set[str], steps: tuple[tuple[str, str], ...]) -> None:
+    unknown = done - {name for name, _ in steps}
+    if unknown:
+        raise Unusable(
+            f"state.db was written by a newer mcpctl (step '{min(unknown)}')",
+            "upgrade mcpctl, or name another place with MCPCTL_HOME",
+            code="state_newer",
+        )
 
 
 def redaction_key(paths: Paths) -> bytes:
@@ -135,7 +158,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
     # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
     uri = path.absolute().as_uri() + ("" if writable else "?immutable=1")
-    db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
+    db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
     try:
         if writable:
             wal.switch_on(db)

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from mcpctl.proxy.connection import NoAnswer
+from mcpctl.proxy.connection import Failure, NoAnswer
 from mcpctl.proxy.jsonrpc import LEGACY_REVISIONS
 from mcpctl.proxy.listing import Listing
 
@@ -41,7 +41,7 @@ async def listed_in_turn() -> list[list[bytes]]:
     await first.asked.wait()
     current = second
     listing.begin(current, None)
-    first.answer.set_exception(NoAnswer("it has gone"))
+    first.answer.set_exception(NoAnswer(Failure("server_died", "it has gone")))
     second.answer.set_result(b'{"tools": [{"name": "a"}]}')
     async with asyncio.timeout(5):
         await heard.wait()

@@ -16,7 +16,8 @@ from mcpctl.http import Failed
 from mcpctl.launching import Endpoint
 from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.jsonrpc import Message
-from mcpctl.proxy.remote import Sse
+from mcpctl.proxy.sse import Sse
+from mcpctl.proxy.turn import Turn
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
@@ -120,16 +121,22 @@ def test_a_call_that_is_taken_back_is_taken_back_there(clients: dict[str, Client
 
 
 @pytest.mark.parametrize(
-    ("tool", "told"),
+    ("tool", "told", "said"),
     [
-        ("busy", "server 'raw': HTTP 503 Service Unavailable: try later, api_key=***"),
-        ("page", "server 'raw': its answer is no JSON-RPC message but text/html"),
-        ("rubbish", "server 'raw': its answer is no JSON-RPC message"),
-        ("gzip", "server 'raw': its answer is compressed in a way that it is not. " + SENT),
+        ("busy", "HTTP 503 Service Unavailable", ": try later, api_key=[redacted:"),
+        ("page", "its answer is not a JSON-RPC message", " but 'text/html'"),
+        ("rubbish", "its answer is not a JSON-RPC message", ""),
+        ("gzip", "its answer cannot be decompressed: it does not match its Content-Encoding. " + SENT, ""),
     ],
 )
-def test_an_answer_that_is_none_is_told_in_words(clients: dict[str, Client], tool: str, told: str) -> None:
-    assert clients[LATEST].call(f"raw:{tool}").text == f"mcpctl: {told}"
+def test_an_answer_that_is_none_is_told_to_models_in_our_words_alone(
+    address: str, serve: Serve, mcpctl: Mcpctl, tool: str, told: str, said: str
+) -> None:
+    answer = serve(entries(address, "raw")).call(f"raw:{tool}")
+    record = mcpctl("calls", "show", "last", "--json").json
+    why = f". The user can see why with: mcpctl calls show {record['id'][:8]}" if said else ""
+    assert answer.text == f"mcpctl: server 'raw': {told}{why}"
+    assert record["error"]["message"].startswith(f"server 'raw': {told}{said}")
 
 
 def test_arguments_reach_the_server_as_the_bytes_they_were(clients: dict[str, Client]) -> None:
@@ -175,7 +182,7 @@ def heard(events: bytes, on_message: Callable[[Connection, Message], None]) -> N
     async def connected() -> None:
         async with await asyncio.start_server(say, "127.0.0.1", 0) as listening, asyncio.timeout(10):
             url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), on_message, lambda _: None)
+            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), Turn(lambda: None), on_message, lambda _: None)
             await remote.ready()
             await remote.gone.wait()
 
@@ -204,7 +211,7 @@ def test_redirects_on_the_same_origin_are_followed_and_others_named(address: str
     write_config(home, {"near": {"url": f"{address}/moved"}, "far": {"url": f"{address}/gone"}})
     assert mcpctl("tools", "call", "near:odd", "--json").json == json.loads(ODD)
     told = mcpctl("servers", "check", "far").err
-    assert "it redirects to http://elsewhere.invalid/mcp; write that as its url" in told
+    assert "it redirects to another place: http://elsewhere.invalid/mcp; write that as its url" in told
 
 
 def test_a_message_of_3_mb_passes_both_ways(clients: dict[str, Client]) -> None:

@@ -411,8 +411,9 @@ def test_a_first_search_waits_for_the_servers_that_start(serve: Serve) -> None:
     client = serve({"counter": command("counter"), "exits": command("exits")})
     found = client.discover("count the calls")
     assert found["results"][0]["toolKey"] == "counter:count"
-    assert "Server exits is not running since" in found["notice"]
-    assert "exit status 7" in found["notice"]
+    assert "Server exits has been down since" in found["notice"]
+    assert "mcpctl servers check exits" in found["notice"]
+    assert "configuration" not in found["notice"]  # its own words are for people
 
 
 def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve: Serve) -> None:
@@ -421,12 +422,12 @@ def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve:
     script = (
         "import sys, os, threading\n"
         "from mcpctl.proxy import server\n"
-        "kept = server.Server.line\n"
-        "def line(self, text):\n"
-        "    kept(self, text)\n"
+        "kept = server.Server._said\n"
+        "def said(self, message):\n"
+        "    kept(self, message)\n"
         f"    heavy = [name for name in '{names}'.split(', ') if name in sys.modules]\n"
         "    print(heavy, len(self.gateway.execute.in_flight), file=sys.stderr)\n"
-        "server.Server.line = line\n"
+        "server.Server._said = said\n"
         "from mcpctl.main import main\n"
         "sys.exit(main(['serve']))\n"
     )

@@ -93,12 +93,15 @@ def test_a_late_answer_goes_to_the_call_that_it_belongs_to(serve: Serve) -> None
 # ---- the ends of a server
 
 
-def test_a_server_that_dies_during_a_call_is_named_with_its_status_and_last_words(tmp_path: Path, serve: Serve) -> None:
+def test_a_server_that_dies_during_a_call_is_named_with_its_status_and_its_last_words_are_kept_for_people(
+    tmp_path: Path, serve: Serve, mcpctl: Mcpctl
+) -> None:
     answer = serve({"mortal": command("mortal", tmp_path / "calls")}).call("mortal:die")
     assert answer.is_error
     assert "server 'mortal'" in answer.text
     assert "exit status 3" in answer.text
-    assert "last words" in answer.text
+    assert "last words" not in answer.text
+    assert "last words" in mcpctl("calls", "show", "last", "--json").json["error"]["message"]
 
 
 def test_a_call_that_a_server_died_in_is_never_sent_twice(tmp_path: Path, serve: Serve) -> None:
@@ -162,12 +165,16 @@ def _text(path: Path) -> str:
 
 
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
-def test_a_server_that_exits_at_once_is_named_with_its_status_and_last_words(revision: str, serve: Serve) -> None:
+def test_a_server_that_exits_at_once_is_named_with_its_status_and_its_last_words_are_kept_for_people(
+    revision: str, serve: Serve, mcpctl: Mcpctl
+) -> None:
     answer = serve({"exits": command("exits")}, revision=revision).call("exits:anything")
     assert answer.is_error
     assert "server 'exits' did not start" in answer.text
     assert "exit status 7" in answer.text
-    assert "cannot find my configuration" in answer.text
+    assert "mcpctl servers check exits" in answer.text
+    assert "cannot find my configuration" not in answer.text
+    assert "cannot find my configuration" in mcpctl("calls", "show", "last", "--json").json["error"]["message"]
 
 
 def test_a_server_that_hangs_at_start_is_given_its_start_timeout(serve: Serve) -> None:
@@ -471,7 +478,8 @@ def test_a_cancellation_of_nothing_does_nothing(clients: dict[str, Client]) -> N
 
 
 def test_what_a_server_asks_of_the_client_is_asked_and_answered(tmp_path: Path, serve: Serve) -> None:
-    client = serve({"mortal": command("mortal", tmp_path / "calls")})
+    client = serve({"mortal": command("mortal", tmp_path / "calls")}, opened=False)
+    client.open(capabilities={"elicitation": {}})
     id = client.start_call("mortal:ask")
     asked = json.loads(client.line())
     assert asked["method"] == "elicitation/create"

@@ -1,0 +1,48 @@
+"""How much is taken of what comes from outside: one table, the same for stdio, Streamable HTTP and SSE.
+
+What is beyond a bound harms only whoever sent it: a call fails, tools are left out, a server is connected anew.
+"""
+
+MESSAGE = 64 << 20
+"""Bytes of one message, decompressed: a line, a body, an event's data, or what is printed over several lines."""
+BATCH = 1000
+"""Messages in one batch."""
+MEMBERS = 10_000
+"""Members of an object that is taken apart, such as a message's params."""
+
+ENDLESS = 4 * MESSAGE
+"""Bytes of a line that does not end, after which nothing more is read."""
+
+AT_ONCE = 1 << 20
+"""Bytes that are decoded on the event loop (about a millisecond's work); more is decoded beside it."""
+LITTLE = 1 << 14
+"""Bytes that are scanned in Python on the event loop."""
+DEEP = 1 << 20
+"""Bytes of a value that is nested deeper than decoders go, and so is looked at bracket by bracket."""
+SLICE_S = 0.004
+"""Seconds that the lines of one reader may take in a row before others have their turn."""
+
+UNREAD = 16 << 20
+"""Bytes that a client or server may leave unread before nothing more is taken for it."""
+UNREAD_NOTICES = 1 << 18
+"""Bytes that a client may leave unread and still be sent log messages, progress and questions."""
+
+JUNK_LINES = 1000
+"""Lines on stdout that are not messages, after which a server's next ones wait for a moment."""
+JUNK_PAUSE_S = 0.1
+MESSAGE_LINES = 100_000
+"""Lines of one message that is printed over several."""
+
+PAGES = 1000
+"""Pages of one list of tools."""
+TOOLS = 10_000
+"""Tools of one server."""
+LIST_BYTES = 16 << 20
+"""Bytes of all definitions of one server's tools."""
+DEFINITION = 1 << 20
+"""Bytes of one tool's definition."""
+NAME = 1024
+"""Characters of a tool's name."""
+
+FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
+"""The shortest and longest wait before a stream is opened again, whatever its server asks for."""

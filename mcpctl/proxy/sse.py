@@ -1,0 +1,63 @@
+"""The older transport of 2024-11-05: all that the server says is in one stream, which names where messages go.
+
+https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
+"""
+
+import asyncio
+from http import HTTPStatus
+
+import httpx2
+
+from mcpctl import http
+from mcpctl.http import Failed, in_words
+from mcpctl.proxy.connection import Exchange
+from mcpctl.proxy.remote import EVENTS, JSON, Remote
+
+_LONGEST_URL = 4096
+
+
+class Sse(Remote):
+    """A connection over HTTP with SSE."""
+
+    _endpoint = ""
+
+    async def _open(self) -> None:
+        await super()._open()
+        opened: asyncio.Future[str] = self._loop.create_future()
+        self._spawn(self._hear(opened))
+        self._endpoint = await opened
+
+    async def _hear(self, opened: "asyncio.Future[str]") -> None:
+        failed = Failed("server_died", "the connection broke off")
+        try:
+            async with http.request(self._client, "GET", self._where.url, {"accept": EVENTS}) as response:
+                if response.status_code >= HTTPStatus.BAD_REQUEST:
+                    await self._refusal(response, None, had_session=False)
+                async for event in self._events(response):
+                    if event.name == "endpoint" and not opened.done():
+                        opened.set_result(self._checked(event.data[:_LONGEST_URL].decode("utf-8", "replace")))
+                    elif event.data:
+                        await self._take(event.data, None)
+        except Exception as error:
+            failed = error if isinstance(error, Failed) else Failed("server_died", in_words(error))
+        self._why = failed
+        if not opened.done():
+            opened.set_exception(failed)
+            return
+        # What was asked can only have been answered here.
+        self._retire()
+        for exchange in list(self.pending.values()):
+            self._failed(exchange, Failed("server_died", failed.words, said=failed.said))
+
+    def _checked(self, address: str) -> str:
+        url = httpx2.URL(self._where.url).join(address)
+        if http.origin(url) != http.origin(httpx2.URL(self._where.url)):
+            raise Failed("http_error", "it wants its messages at another place than its url's", said=f": {url.host}")
+        return str(url)
+
+    async def _post(self, line: bytes, exchange: Exchange | None) -> None:
+        async with http.request(self._client, "POST", self._endpoint, {"content-type": JSON}, line) as response:
+            if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
+                raise Failed("no_session", http.status(response), was_taken=False)
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                await self._refusal(response, exchange, had_session=False)

@@ -1,0 +1,141 @@
+"""Streamable HTTP: a message is a POST, its answer is in the response, and what else there is to say in a GET's stream.
+
+https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#streamable-http
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import httpx2
+
+from mcpctl import bounds, http
+from mcpctl.http import Failed
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Exchange
+from mcpctl.proxy.event_stream import Event
+from mcpctl.proxy.headers import mirrored
+from mcpctl.proxy.remote import EVENTS, JSON, Remote, media_type
+
+_RESUMPTIONS = 2
+_HEADER_SINCE = "2025-06-18"
+"""The first revision whose requests carry the MCP-Protocol-Version header."""
+_SESSION = "mcp-session-id"
+
+
+class StreamableHttp(Remote):
+    """A connection over Streamable HTTP."""
+
+    session = ""
+
+    def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
+        """Take a request back: in 2026-07-28 by ending it alone."""
+        if not self.modern:
+            super().cancel(exchange, params)
+        elif self.pending.pop(exchange.id, None) and (post := self._posts.get(exchange.id)):
+            post.cancel()
+
+    async def _post(self, line: bytes, exchange: Exchange | None) -> None:
+        headers = self._headers()
+        if self.modern and exchange:
+            headers |= await mirrored(line, exchange)
+        headers |= {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
+        async with http.request(self._client, "POST", self._where.url, headers, line) as response:
+            if response.status_code >= HTTPStatus.BAD_REQUEST:
+                await self._refusal(response, exchange, had_session=_SESSION in headers)
+            elif exchange is None:
+                if b'"notifications/initialized"' in line and self.session:
+                    self._spawn(self._listen())
+            else:
+                await self._answer(response, exchange)
+
+    async def _answer(self, response: httpx2.Response, exchange: Exchange) -> None:
+        if exchange.method == "initialize":
+            self.session = response.headers.get(_SESSION, "")
+        if media_type(response) == EVENTS:
+            await self._answered_in(response, exchange)
+        elif not await self._answered_by(response, exchange):
+            kind = media_type(response)
+            said = f" but {kind[:100]!r}" if kind and kind != JSON else ""
+            raise Failed("bad_answer", "its answer is not a JSON-RPC message", said=said)
+
+    async def _answered_by(self, response: httpx2.Response, exchange: Exchange) -> bool:
+        """Whether the body is the answer. Of those that are not said to be short, one is read at a time."""
+        length = response.headers.get("content-length", "")
+        is_short = "content-encoding" not in response.headers and length.isdigit() and int(length) <= bounds.AT_ONCE
+        async with contextlib.nullcontext() if is_short else self._long:
+            return await self._take(await http.whole(response, bounds.MESSAGE), exchange)
+
+    async def _answered_in(self, response: httpx2.Response, exchange: Exchange) -> None:
+        """Read a request's stream; one that breaks off is resumed where the server has numbered its events."""
+        place, wait = await self._read_answer(response, exchange, "", bounds.FIRST_RETRY_S)
+        for _ in range(_RESUMPTIONS):
+            if exchange.id not in self.pending:
+                return
+            if not place:
+                break
+            await asyncio.sleep(wait)
+            headers = {**self._headers(), "accept": EVENTS, "last-event-id": place}
+            async with http.request(self._client, "GET", self._where.url, headers) as resumed:
+                if resumed.status_code >= HTTPStatus.BAD_REQUEST:
+                    break
+                place, wait = await self._read_answer(resumed, exchange, place, wait)
+        if exchange.id in self.pending:
+            raise Failed("server_died", "the connection broke off before it answered")
+
+    async def _read_answer(
+        self, response: httpx2.Response, exchange: Exchange, place: str, wait: float
+    ) -> tuple[str, float]:
+        """Read a stream until it has answered, or ends; the place where it can be resumed, and when, in seconds."""
+        try:
+            async for event in self._events(response):
+                place, wait = event.id or place, _wait(event, wait)
+                if event.data and await self._take(event.data, exchange):
+                    break
+        except httpx2.HTTPError:
+            if not place:
+                raise
+        return place, wait
+
+    async def _listen(self) -> None:
+        """Hear what an older server says of itself, for as long as it lets us."""
+        place, wait, heard = "", bounds.FIRST_RETRY_S, False
+        while not self.hung_up:
+            headers = {**self._headers(), "accept": EVENTS, **({"last-event-id": place} if place else {})}
+            try:
+                async with http.request(self._client, "GET", self._where.url, headers) as response:
+                    if response.status_code == HTTPStatus.NOT_FOUND:
+                        self._retire()
+                    if response.status_code >= HTTPStatus.BAD_REQUEST:
+                        return  # it has nothing to say, or nothing more
+                    if heard:
+                        # What it said meanwhile is lost: its tools may have changed.
+                        self._on_message(self, jsonrpc.Message(method="notifications/tools/list_changed"))
+                    async for event in self._events(response):
+                        place, heard, wait = event.id or place, True, _wait(event, bounds.FIRST_RETRY_S)
+                        if event.data:
+                            await self._take(event.data, None)
+            except Failed:
+                heard = True
+            await asyncio.sleep(wait)
+            wait = min(2 * wait, bounds.LAST_RETRY_S)
+
+    async def _close(self) -> None:
+        if self.session and not (self._why and self._why.code == "no_session"):
+            async with http.request(self._client, "DELETE", self._where.url, self._headers()):
+                pass
+        await super()._close()
+
+    def _headers(self) -> dict[str, str]:
+        headers = {_SESSION: self.session} if self.session else {}
+        if self.modern or self.revision >= _HEADER_SINCE:
+            headers["mcp-protocol-version"] = jsonrpc.MODERN_REVISION if self.modern else self.revision
+        return headers
+
+
+def _wait(event: Event, otherwise: float) -> float:
+    """Seconds before the stream is opened again, as its server wishes within bounds."""
+    if event.retry_ms is None:
+        return otherwise
+    return min(max(event.retry_ms / 1000.0, bounds.FIRST_RETRY_S), bounds.LAST_RETRY_S)

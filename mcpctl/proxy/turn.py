@@ -1,0 +1,78 @@
+"""One turn of reading, and who stops reading while the client takes nothing."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from mcpctl.errors import warn
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.line_reader import Line, LineReader
+    from mcpctl.proxy.writer import Writer
+
+
+class Turn:
+    """One turn of reading: what its lines cause to be written leaves at its end, the record first.
+
+    Shared by all who read for one client, so that they stop together while it takes nothing.
+    """
+
+    def __init__(self, record: Callable[[], None]) -> None:
+        self._record = record
+        self._writers: dict[Writer, None] = {}
+        self._taking = False
+        self._readers: set[LineReader] = set()
+        self._taken = asyncio.Event()
+        self._taken.set()
+
+    def take(self, lines: Iterable["Line"], on_line: "Callable[[Line], None]") -> None:
+        """Handle lines that were read."""
+        self._taking = True
+        for line in lines:
+            try:
+                if line:
+                    on_line(line)
+            except Exception as error:
+                # One line's fault must not cost the lines after it, nor the process.
+                warn(f"internal error: {error!r}")
+        self._taking = False
+        self._record()
+        writers, self._writers = self._writers, {}
+        for writer in writers:
+            writer.flush()
+
+    def written(self, writer: "Writer") -> None:
+        """Let a writer send now, or at the end of the turn."""
+        if self._taking:
+            self._writers[writer] = None
+        else:
+            self._record()
+            writer.flush()
+
+    def join(self, reader: "LineReader") -> None:
+        """Have a reader stop with the others."""
+        self._readers.add(reader)
+        if not self._taken.is_set():
+            reader.pause()
+
+    def leave(self, reader: "LineReader") -> None:
+        """Forget a reader that reads no more."""
+        self._readers.discard(reader)
+
+    def hold(self) -> None:
+        """Read nothing until `release`: who should have it takes nothing."""
+        if self._taken.is_set():
+            self._taken.clear()
+            for reader in self._readers:
+                reader.pause()
+
+    def release(self) -> None:
+        """Read on."""
+        if not self._taken.is_set():
+            self._taken.set()
+            for reader in list(self._readers):
+                reader.resume()
+
+    async def released(self) -> None:
+        """Return when there is no `hold`, for those who read no descriptor."""
+        await self._taken.wait()
