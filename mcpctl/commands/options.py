@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpctl.commands import complete
+from mcpctl.commands.command_line import Commands
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
@@ -199,7 +200,7 @@ OpenWorld = Annotated[
 
 def group(help: str) -> typer.Typer:
     """A noun, to hang its verbs on."""
-    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
+    return Commands(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
