@@ -13,9 +13,12 @@ import msgspec
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
+from mcpctl.store.redact import mask
 from mcpctl.toolsets.toolset import Toolset
 
 STALE_S = 24 * 3600
+_MOST_TOLD = 500
+"""Characters that are kept of a failure."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +127,32 @@ class Catalog:
         """Keep what `server/discover` showed, so that it is asked once."""
         key = (server, self.config.servers[server].fingerprint)
         self.db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (*key, modern))
+
+    def last_failure(self, server: str) -> tuple[float, str] | None:
+        """When a configured server last failed, in seconds of the epoch, and why; None when it has worked since."""
+        key = (server, self.config.servers[server].fingerprint)
+        try:
+            row = self.db.execute(
+                "SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", key
+            ).fetchone()
+        except sqlite3.OperationalError:  # of an older mcpctl, in a folder that cannot be written
+            return None
+        return (row[0], row[1]) if row else None
+
+    def remember_failure(self, server: str, message: str | None) -> None:
+        """Keep why a configured server failed just now, without secrets and cut; None: it works.
+
+        It is told to people alone, so what cannot be kept is let go.
+        """
+        key = (server, self.config.servers[server].fingerprint)
+        try:
+            if message is not None:
+                told = mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
+                self.db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), told))
+            elif self.last_failure(server):
+                self.db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
+        except sqlite3.Error:
+            return
 
 
 def replace(

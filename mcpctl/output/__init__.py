@@ -21,7 +21,7 @@ from mcpctl.output.text import block_of, line_of, plain_json
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _TABLE_ROWS = 50
 _LINES_AT_ONCE = 500
-_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used"))
+_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at"))
 
 
 @dataclass(frozen=True)

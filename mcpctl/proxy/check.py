@@ -16,7 +16,7 @@ from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.once import CALLER, told
+from mcpctl.proxy.once import CALLER, remember, told
 from mcpctl.proxy.stdio import Stdio
 from mcpctl.proxy.upstreams import Upstream
 
@@ -36,8 +36,13 @@ def check(
     wanted = list(dict.fromkeys(names)) or sorted({*loaded.enabled, *loaded.problems})
     servers = {name: _prepared(loaded.servers[name], timeout_s) for name in wanted if name in loaded.servers}
     checked = asyncio.run(_checked(replace(loaded, servers=servers), paths, on_progress))
+    remember(loaded, paths, {name: _failure(row) for name, row in checked.items()})
     unusable = {name: _row(name, problems=[problem]) for name, problem in loaded.problems.items()}
     return [(checked | unusable)[name] for name in wanted]
+
+
+def _failure(row: Row) -> str | None:
+    return row["problems"][0] if row["status"] == "failed" else None
 
 
 def _prepared(server: Server, timeout_s: float | None) -> Server:

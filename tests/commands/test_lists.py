@@ -207,13 +207,22 @@ def test_a_warning_goes_to_stderr_and_leaves_json_whole(mcpctl: Mcpctl, paths: P
     assert "not listed yet: new" in ran.err
 
 
+@pytest.mark.parametrize("words", ["tools ls", "tools search note", "tools export"])
+def test_a_server_that_is_not_asked_about_is_not_named(mcpctl: Mcpctl, paths: Paths, words: str) -> None:
+    configure(paths, {**DEMO, "new": stub()})
+    assert mcpctl(*words.split(), "--server", "notes").err == ""
+    assert "not listed yet: new" in mcpctl(*words.split(), "--server", "new").err
+    assert mcpctl("tools", "show", "notes:add_note").err == ""
+    assert "mcpctl tools refresh new" in mcpctl("tools", "show", "new:tool").err
+
+
 @lists
 @pytest.mark.parametrize("format", ["table", "tsv", "json"])
 def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words: str, format: str) -> None:
     options = [*words.split(), "--format", format]
     if format == "json" and LISTS[words] in ("key", "name"):
         # The one field that is a time of this run, and the one that is a path of this machine.
-        left_out = ("listed_at", "command", "path")
+        left_out = ("listed_at", "command", "runs", "path")
         options += ["--fields", ",".join(name for name in rows(mcpctl, words)[0] if name not in left_out)]
     elif words == "servers ls":
         options += ["--fields", "name,enabled,transport,tools,args,problem"]

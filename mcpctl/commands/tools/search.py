@@ -54,7 +54,7 @@ def search(
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
-    with rows.catalog(paths, toolset, project) as catalog:
+    with rows.catalog(paths, toolset, project, server=server) as catalog:
         with output.progress("embedding", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             found = ranked.found(
