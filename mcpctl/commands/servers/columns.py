@@ -5,10 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mcpctl import output, servers
+from mcpctl import config, output, servers
+from mcpctl.clients import window_path
 from mcpctl.errors import UpstreamFailed, warn
 from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
 from mcpctl.output import Columns, Listing
+from mcpctl.paths import Paths
 
 
 def _words(args: Any) -> str:
@@ -71,6 +73,18 @@ def write_checked(rows: Sequence[Row], asked: Listing) -> None:
         said += [_attributed(row["server"], problem) for row in failed if not told for problem in row["problems"]]
         again = f"fix it, then: mcpctl servers check {failed[0]['server']}"
         raise UpstreamFailed("\n".join(said), again, "check_failed")
+
+
+def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
+    """Warn of servers among those that were checked whose command a program with a window would not find."""
+    checked = {row["server"] for row in rows}
+    usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked}
+    if hidden := window_path.hidden(usable):
+        programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
+        warn(
+            f"programs with a window do not find {programs} ({names}); the block of mcpctl serve --print-config CLIENT"
+            " has a PATH that does"
+        )
 
 
 def _attributed(server: str, problem: str) -> str:
