@@ -201,7 +201,7 @@ def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
         hint = f"did you mean {near}?" if near else f"see: mcpctl tools ls --server {server}"
         return NotFound(f"no tool '{key}'", hint, "tool_not_found")
     if code == "server_unusable":
-        return Unusable(message, f"mend it in {loaded.path}", code)
+        return Unusable(message, f"fix it in {loaded.path}", code)
     return UpstreamFailed(message, "see: mcpctl calls show last", code)
 
 
