@@ -117,7 +117,8 @@ OPTIONS = [
 def test_an_option_is_a_list_or_is_given_once(mcpctl: Mcpctl, words: str, option: Parameter) -> None:
     name = option.names[-1]
     twice = [name, "1", name, "1"] if option.takes else [name, option.secondary[-1]]
-    ran = mcpctl(*words.split(), *twice)
+    extra = ["extra"] * (words == "serve")  # which is refused, too: it must not serve the tests' own stdin
+    ran = mcpctl(*words.split(), *twice, *extra)
     assert (f"hint: give {name} once" in ran.err) is ((words, name) not in LISTS)
     if (words, name) not in LISTS:
         assert ran.code == 2
