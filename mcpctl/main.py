@@ -6,9 +6,9 @@ import copy
 import gc
 import importlib
 import io
+import itertools
 import os
 import pathlib
-import re
 import sys
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
@@ -17,8 +17,11 @@ import typer
 
 from mcpctl import __version__
 from mcpctl.commands import options as opt
+from mcpctl.commands.command_line import Commands
 from mcpctl.commands.demo import demo
+from mcpctl.commands.help import help
 from mcpctl.commands.serve import serve
+from mcpctl.commands.version import version
 from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 
 # The interpreter looks for garbage before it ends: a tenth of what a short command costs, for memory that goes anyway.
@@ -29,7 +32,7 @@ NOUNS = ("servers", "tools", "toolsets", "annotate", "sessions", "calls", "db")
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     """The command tree; with a noun that branch alone, with a verb too that command: others only cost start-up."""
-    app = typer.Typer(
+    app = Commands(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_DEBUG,"
         " NO_COLOR.",
@@ -41,8 +44,8 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     )
     app.callback()(root)
     if noun not in NOUNS:
-        app.command()(serve)
-        app.command()(demo)
+        for command in (serve, demo, help, version):
+            app.command()(command)
     for name in (noun,) if noun in NOUNS else NOUNS:
         branch = importlib.import_module(f"mcpctl.commands.{name}").app
         app.add_typer(_only(verb, branch) if name == noun else branch, name=name)
@@ -139,6 +142,11 @@ def _refuse_bytes(args: Sequence[str]) -> None:
 def _report(error: McpctlError, args: Sequence[str]) -> int:
     from mcpctl import output
 
-    options = " ".join(args[: args.index("--")] if "--" in args else args)
-    output.report(error, as_json=bool(re.search(r"(^| )--(json|jsonl|format[ =]jsonl?)( |$)", options)))
+    options = list(args[: args.index("--")] if "--" in args else args)
+    given = {*options, *(f"{name}={value}" for name, value in itertools.pairwise(options))}
+    output.report(error, as_json=not given.isdisjoint(_AS_JSON))
     return error.exit_code
+
+
+_AS_JSON = frozenset(("--json", "--jsonl", "--format=json", "--format=jsonl"))
+"""What asks for failures as JSON, too; an option and its value are as if written in one word."""

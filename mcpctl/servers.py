@@ -1,12 +1,14 @@
 """The `[servers]` of config.toml as people see and change them: secrets masked, comments and order kept."""
 
 import re
+import shlex
 from collections.abc import Callable, Mapping, MutableMapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from mcpctl import config, files
+from mcpctl.catalog import cache
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, Unusable, WrongUsage
@@ -16,12 +18,14 @@ from mcpctl.store import clock, state
 from mcpctl.store.redact import MASK, is_secret_name, mask
 
 FIELDS = (
-    "name", "enabled", "transport", "command", "args", "url", "headers", "env", "env_file", "cwd", "start_timeout_s",
-    "call_timeout_s", "projects", "permissions", "tools", "listed_at", "problem",
+    "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "cwd",
+    "start_timeout_s", "call_timeout_s", "projects", "permissions", "tools", "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 _SCHEMES = ("Bearer", "Basic", "Token")
+_LONG_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_~.=-]{20,}")
+"""A part of a path that is no word: some services put the key there."""
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 
@@ -43,7 +47,10 @@ def show(paths: Paths, name: str) -> Row:
 
 
 def row(loaded: Config, name: str, catalog: Catalog) -> Row:
-    """One entry with its secrets masked, and what is cached of its tools."""
+    """One entry with its secrets masked, and what is kept of its tools.
+
+    `problem` says why the entry cannot be used, or how the server last failed; then `failed_at` says when.
+    """
     server = loaded.servers.get(name)
     listed = catalog.listed(name)
     found: dict[str, Any] = dict.fromkeys(FIELDS)
@@ -52,6 +59,7 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
         found.update(
             enabled=server.enabled,
             transport=server.transport if server.url else "stdio",
+            runs=masked_url(server.url) or shlex.join([mask(server.command), *masked_args(server.args)]),
             command=mask(server.command) or None,
             args=masked_args(server.args),
             url=masked_url(server.url) or None,
@@ -66,6 +74,9 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             tools=len(listed.tools) if listed else None,
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )
+        if failure := cache.last_failure(catalog.db, name, server.fingerprint):
+            when, why = failure
+            found.update(problem=why.removeprefix(f"server '{name}' "), failed_at=clock.iso(when))
     return found
 
 
@@ -84,13 +95,19 @@ def masked_header(value: str) -> str:
 
 
 def masked_url(url: str) -> str:
-    """An address without a password, and without what follows a telling name or looks like a token."""
+    """An address without a password, without the values of its query, and without what looks like a token."""
     place, question, query = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url).partition("?")
-    return mask(place) + question + re.sub(r"([^=&#]+)=([^&#]*)", _masked_parameter, query)
+    shown = "/".join(MASK if _LONG_RANDOM.fullmatch(part) else part for part in mask(place).split("/"))
+    # What a signature or a key is called differs from service to service: sig, code, k.
+    return shown + question + re.sub(r"[^&#]+", _masked_parameter, query)
 
 
 def _masked_parameter(found: re.Match[str]) -> str:
-    return f"{found[1]}={masked(found[2])}" if is_secret_name(found[1]) else mask(found[0])
+    name, equals, value = found[0].partition("=")
+    if not equals:
+        return masked(name)
+    is_plain = re.fullmatch(r"true|false|[0-9]{1,3}", value) and not is_secret_name(name)
+    return found[0] if is_plain else f"{name}={masked(value)}"
 
 
 def masked_args(args: list[str]) -> list[str]:
@@ -198,6 +215,8 @@ def assignments(option: str, given: list[str]) -> dict[str, str]:
         if not equals or not _NAMES[option].match(name):
             example = {"env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[option]
             raise WrongUsage(f"--{option} wants NAME=VALUE", f"write for example: --{option} {example}")
+        if name in found:
+            raise WrongUsage(f"--{option} {name} is given twice, and only one value can count", f"give {name} once")
         found[name] = value
     return found
 

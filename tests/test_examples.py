@@ -30,7 +30,8 @@ def test_a_client_configuration_is_what_mcpctl_prints_for_that_client(
     mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
     monkeypatch.delenv("MCPCTL_HOME")
-    monkeypatch.setattr("mcpctl.clients.block.command", lambda: ["mcpctl"])
+    monkeypatch.setattr("mcpctl.clients.block.command", lambda: ["/path/to/.venv/bin/mcpctl"])
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     printed = mcpctl("serve", "--print-config", file.stem).out
     assert parsed(file.read_text(encoding="utf-8"), file.name) == parsed(printed, file.name)
 

@@ -10,15 +10,15 @@ import psutil
 import pytest
 
 from mcpctl import __version__
+from mcpctl.docgen.tree import Parameter, whole
 from mcpctl.errors import ExitCode, McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
+from mcpctl.main import NOUNS
 from mcpctl.paths import Paths
 from mcpctl.store import calls
 from tests.configured import configure, demo_tools, listed
 from tests.conftest import MCPCTL, Mcpctl
 from tests.recorded import call, session, two_sessions
 from tests.servers import command
-
-NOUNS = ("servers", "tools", "sessions", "calls", "db")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,11 @@ def test_what_follows_the_dashes_does_not_ask_for_json(mcpctl: Mcpctl) -> None:
     assert mcpctl("servers", "add", "a b", "--", "run", "--json", "--jsonl").err.startswith("mcpctl: ")
 
 
+@pytest.mark.parametrize("word", ["pass --json for output", "a --format json", "a --jsonl"])
+def test_a_word_that_only_contains_the_option_does_not_ask_for_json(mcpctl: Mcpctl, word: str) -> None:
+    assert mcpctl("calls", "show", word).err.startswith("mcpctl: no call ")
+
+
 @pytest.mark.parametrize("words", [["--fields", "x"], ["--since", "x"], ["--limit", "x"], ["--bogus"], ["extra"]])
 def test_usage_stays_text_under_json(mcpctl: Mcpctl, words: Sequence[str]) -> None:
     ran = mcpctl("calls", "ls", "--json", *words)
@@ -89,7 +94,41 @@ def test_help_is_an_answer(mcpctl: Mcpctl, words: Sequence[str], option: str) ->
 
 def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
     out = mcpctl("--help").out
-    assert all(f"\n  {noun} " in out for noun in (*NOUNS, "serve", "demo"))
+    assert all(f"\n  {noun} " in out for noun in (*NOUNS, "serve", "demo", "help", "version"))
+
+
+LISTS = {
+    ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--deny"), ("servers add", "--project"),
+    ("tools eval", "--provider"), ("tools eval", "--fail-under"),
+    ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
+    ("annotate check", "--ignore"),
+}  # fmt: skip
+"""Options that may be given again and again; each of the others is refused the second time."""
+OPTIONS = [
+    (" ".join(node.path[1:]), option)
+    for node in whole().walk()
+    if not node.children
+    for option in node.options
+    if option.takes or option.secondary  # a bare switch says the same twice
+]
+
+
+@pytest.mark.parametrize(("words", "option"), OPTIONS, ids=[f"{words} {option.names[-1]}" for words, option in OPTIONS])
+def test_an_option_is_a_list_or_is_given_once(mcpctl: Mcpctl, words: str, option: Parameter) -> None:
+    name = option.names[-1]
+    twice = [name, "1", name, "1"] if option.takes else [name, option.secondary[-1]]
+    extra = ["extra"] * (words == "serve")  # which is refused, too: it must not serve the tests' own stdin
+    ran = mcpctl(*words.split(), *twice, *extra)
+    assert (f"hint: give {name} once" in ran.err) is ((words, name) not in LISTS)
+    if (words, name) not in LISTS:
+        assert ran.code == 2
+
+
+def test_a_filter_given_twice_is_refused_and_not_answered(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    ran = mcpctl("calls", "ls", "--server", "weather", "--server=notes", "--count")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "mcpctl: --server is given 2 times, and only one value can count\nhint: give --server once\n"
 
 
 def test_version_is_printed(mcpctl: Mcpctl) -> None:

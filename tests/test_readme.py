@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -9,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import Mcpctl
+
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-TOUR = "".join(text for kind, text in BLOCKS if kind == "console")
 SHELL = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
 
 
@@ -29,31 +31,39 @@ def shell(line: str, home: Path) -> subprocess.CompletedProcess[str]:
 
 def lacks_a_tool(line: str) -> bool:
     """Whether a line needs a program that this machine does not have; none of ours is."""
-    return any(f"{tool} " in line and not shutil.which(tool) for tool in ("jq", "sqlite3"))
+    needed = [tool for tool in ("jq", "sqlite3") if f"{tool} " in line] + ["jq"] * line.startswith("examples/")
+    return any(not shutil.which(tool) for tool in needed)
+
+
+def steps(kind: str, text: str) -> list[tuple[str, str | None]]:
+    """The command lines of a block, each with what it prints; None where the README does not show it."""
+    if kind == "console":
+        shown = (step.partition("\n") for step in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:])
+        return [(line, rest.rstrip("\n") + "\n" * bool(rest.strip())) for line, _, rest in shown]
+    return [(line, None) for line in text.splitlines() if line.startswith(("mcpctl ", "examples/"))]
 
 
 @pytest.mark.process
-def test_the_tour_prints_what_the_readme_shows(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("COLUMNS", "95")
-    steps = [step.partition("\n") for step in re.split(r"^\$ ", TOUR, flags=re.MULTILINE)[1:]]
-    assert len(steps) > 10
-    for line, _, expected in steps:
-        if not lacks_a_tool(line):
-            ran = shell(line, home)
-            assert (ran.stdout, ran.returncode, ran.stderr) == (
-                expected.rstrip("\n") + "\n" * bool(expected.strip()),
-                0,
-                "",
-            )
+    every = [step for kind, text in BLOCKS if kind in ("sh", "console") for step in steps(kind, text)]
+    assert len(every) > 25
+    for line, shown in every:
+        if lacks_a_tool(line):
+            continue
+        ran = shell(line, home)
+        assert (ran.returncode, ran.stderr) == (0, ""), line
+        assert shown in (None, ran.stdout), line
 
 
-@pytest.mark.process
-@pytest.mark.parametrize("line", [line for line in SHELL if line.startswith(("mcpctl ", "examples/"))])
-def test_a_line_to_copy_does_its_work(line: str, home: Path) -> None:
-    if line.startswith("examples/") and not shutil.which("jq"):
-        pytest.skip("the recipes need jq")
-    ran = shell(line, home)
-    assert (ran.returncode, ran.stderr) == (0, "")
+def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes(mcpctl: Mcpctl) -> None:
+    lines = [line for kind, text in BLOCKS if kind == "text" for line in text.splitlines()]
+    assert len(lines) > 2
+    for line in lines:
+        program, *words = shlex.split(line)
+        assert (program, mcpctl(*words).code) == ("mcpctl", 0)
 
 
 @pytest.mark.process

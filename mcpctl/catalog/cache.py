@@ -14,11 +14,14 @@ from mcpctl import bounds
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
+from mcpctl.store.redact import mask
 from mcpctl.toolsets.toolset import Toolset
 
 STALE_S = 24 * 3600
 HELD = 0
 """The generation of a list that is in no database."""
+_MOST_TOLD = 500
+"""Characters that are kept of a failure."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +178,32 @@ def known_era(db: sqlite3.Connection, server: str, fingerprint: str) -> bool | N
 def remember_era(db: sqlite3.Connection, server: str, fingerprint: str, modern: bool) -> None:
     """Keep what `server/discover` showed, so that it is asked once."""
     db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
+
+
+def last_failure(db: sqlite3.Connection, server: str, fingerprint: str) -> tuple[float, str] | None:
+    """When a server last failed, in seconds of the epoch, and why; None when it has worked since."""
+    key = (server, fingerprint)
+    try:
+        row = db.execute("SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", key).fetchone()
+    except sqlite3.OperationalError:  # of an older mcpctl, in a folder that cannot be written
+        return None
+    return (row[0], row[1]) if row else None
+
+
+def remember_failure(db: sqlite3.Connection, server: str, fingerprint: str, message: str | None) -> None:
+    """Keep why a server failed just now, without secrets and cut; None: it works.
+
+    It is told to people alone, so what cannot be kept is let go.
+    """
+    key = (server, fingerprint)
+    try:
+        if message is not None:
+            told = mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
+            db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), told))
+        elif last_failure(db, *key):
+            db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
+    except sqlite3.Error:
+        return
 
 
 def load(db: sqlite3.Connection, server: str, fingerprint: str) -> Listed | None:

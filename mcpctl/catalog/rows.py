@@ -78,18 +78,24 @@ def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
 
 @contextmanager
 def catalog(
-    paths: Paths, toolset: str | None = NONE, project: str | None = None, *, quiet: bool = False
+    paths: Paths,
+    toolset: str | None = NONE,
+    project: str | None = None,
+    *,
+    server: str | None = None,
+    quiet: bool = False,
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force.
 
-    Unless it is to be `quiet`, it says which servers it knows nothing of.
+    Unless it is to be `quiet`, it says which servers it knows nothing of; with `server`, whether that is one of them.
     """
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with closing(state.opened(paths)) as db:
         found = Catalog(loaded, db, in_force.current(paths, loaded, toolset, db))
-        if not quiet and (unlisted := found.unlisted()):
+        unlisted = [name for name in found.unlisted() if server in (None, name)] if not quiet else []
+        if unlisted:
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
         yield found
 
@@ -168,11 +174,9 @@ def unknown(found: Catalog, key: str) -> NotFound:
             "server_disabled",
         )
     near = nearest(key, found.keys())
-    hint = (
-        f"did you mean '{near[0]}'?"
-        if near
-        else "list tools with: mcpctl tools ls; list them anew with: mcpctl tools refresh"
-    )
+    hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; anew with: mcpctl tools refresh"
+    if server in found.unlisted():
+        hint = f"its server is not listed yet; list its tools with: mcpctl tools refresh {server}"
     return NotFound(f"no tool '{key}'", hint, "tool_not_found")
 
 

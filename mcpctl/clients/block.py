@@ -4,25 +4,35 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcpctl.clients import known
+from mcpctl.clients import known, window_path
 from mcpctl.clients.known import CLIENTS
+from mcpctl.config import Server
 
 NAME = "mcpctl"
 _VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
 
 
-def text(client: str, options: Mapping[str, Path | str | bool | None]) -> str:
-    """The block for `client`: JSON, for Codex TOML. `options` are those given to `serve`, by their names."""
+_FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
+"""Clients that have the PATH of the shell that they are started in."""
+
+
+def text(client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()) -> str:
+    """The block for `client`: JSON, for Codex TOML. `options` are those given to `serve`, by their names.
+
+    A client with a window gets a PATH, where its own lacks what starts the `servers`.
+    """
     words = [*command(), "serve"]
     for option, value in options.items():
         if value:
             text = str(_absolute(value)) if isinstance(value, Path) else value
             words += [option] if text is True else [option, str(text)]
     env = {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
+    if client not in _FROM_A_SHELL and (path := window_path.complete(servers)):
+        env["PATH"] = path
     block = {CLIENTS[client].section: {NAME: _entry(client, words, env)}}
     if client != "codex":
         return json.dumps(block, indent=2, ensure_ascii=False)

@@ -68,6 +68,15 @@ def found(source: str | None, prefix: str = "", replace: bool = False) -> Import
     return result
 
 
+def looked_at(source: str | None) -> list[Path]:
+    """The places that `--from` names, whether anything is there or not."""
+    if source is not None and source not in CLIENTS:
+        return [Path(source)]
+    clients = CLIENTS.values() if source is None else [CLIENTS[source]]
+    places = (place for client in clients for place in known.places(client))
+    return [place for place in places if source is not None or not known.project_of(place)]
+
+
 def mended(name: str) -> str:
     """`name` with what a server's name cannot have taken out or replaced by `-`."""
     ascii_ = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()

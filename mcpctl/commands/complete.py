@@ -5,9 +5,9 @@ completer may fail in any way; `mcpctl.completion` then offers nothing.
 """
 
 import importlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -106,6 +106,15 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
     return [(f"{before}{comma}{name}", "") for name in _fields(ctx) if name.startswith(part) and name not in given]
+
+
+def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The nouns and verbs that may follow the words of a command."""
+    found: Any = ctx.find_root().command
+    for word in ctx.params.get("words") or ():
+        found = getattr(found, "commands", {}).get(word)
+    below: Mapping[str, Any] = getattr(found, "commands", {})
+    return [(name, each.get_short_help_str()) for name, each in below.items() if name.startswith(incomplete)]
 
 
 def choices(*values: str) -> Callable[[str], list[Pair]]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mcpctl.commands import complete
+from mcpctl.commands.command_line import Commands
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
@@ -59,6 +60,13 @@ def say_project(project: str | None) -> None:
         from mcpctl import output
 
         output.say(f"only the servers of project '{project}'")
+
+
+def say_changed(told: str) -> None:
+    """Tell a person at a terminal what was changed in config.toml, and when clients see it."""
+    from mcpctl import output
+
+    output.say(f"{told}; a client that runs already sees it after a restart")
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
@@ -199,7 +207,7 @@ OpenWorld = Annotated[
 
 def group(help: str) -> typer.Typer:
     """A noun, to hang its verbs on."""
-    return typer.Typer(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
+    return Commands(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
 
 
 HELP = {"help_option_names": ["-h", "--help"]}

@@ -44,7 +44,8 @@ def serve(
     adds add-tool-annotation.
 
     --print-config prints the block to put there, for: claude-desktop, claude-code, cursor, vscode, windsurf, codex,
-    gemini-cli, zed, cline, opencode.
+    gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: where they would not find
+    what starts the servers, the block has one that does.
 
     \b
     Examples:
@@ -58,6 +59,7 @@ def serve(
     if print_config is not None:
         from mcpctl import output
         from mcpctl.clients import block, known
+        from mcpctl.config import load
         from mcpctl.toolsets import reading
 
         opt.one_of("print-config", print_config, tuple(known.CLIENTS))
@@ -65,8 +67,10 @@ def serve(
             "--config": config, "--data-dir": data_dir, "--project": project, "--toolset": reading.spelled(toolset),
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
-        output.write_text(block.text(print_config, given))
+        output.write_text(block.text(print_config, given, load(paths.config).servers.values()))
         output.say(block.goes_into(print_config))
+        if not split_execute:
+            output.say("one permission then covers all tools; --split-execute tells what reads from what writes")
         return
     from mcpctl.proxy import process
 

@@ -17,8 +17,8 @@ SERVER = {
     "url": "Where a remote server is: an http:// or https:// address.",
     "transport": "How to speak to url: http is Streamable HTTP, sse the older transport of two connections.",
     "headers": "Headers of every request to url, by name.",
-    "env": "Variables for the server, besides those of mcpctl itself and of env_file, which they override. The values"
-    " of a remote server's url and headers may use them too.",
+    "env": "Variables for the server, which override those of env_file and of mcpctl itself: a server gets the whole"
+    " environment of mcpctl. The values of a remote server's url and headers may use them too.",
     "env_file": "A file of NAME=value lines, read when the server starts: programs with a window start mcpctl with a"
     " bare environment. A relative path is looked up beside config.toml.",
     "cwd": "The folder it runs in. Only with command.",
@@ -37,13 +37,13 @@ PROJECT = {
 SEARCH = {
     "optimization": "How searches rank tools. bm25: by their words, on this machine alone. semantic: by their words and"
     " by what a sentence-embedding model finds near. cloud: as the service at cloud_url does. off: nothing is found,"
-    " for clients that call tools by keys which they have been given. Where semantic or cloud cannot be had, words"
-    " rank, and the answer and the record say why.",
+    " for clients that call tools by keys which they have been given. If semantic or cloud fails or is slow, bm25 ranks"
+    " instead, and both the answer and the record say why.",
     "answer_tokens": "What an answer of tool_discovery may take, in tokens, estimated.",
     "semantic_model": "The folder of a model as sentence-transformers publishes them, with model.onnx or"
-    " onnx/model.onnx and tokenizer.json; it needs pip install 'mcpctl[semantic]'. A relative path begins beside"
-    " config.toml. With a semantic_url, the name of the model there.",
-    "semantic_url": "An embeddings endpoint of OpenAI's form, such as https://api.openai.com/v1: tools and queries are"
+    " onnx/model.onnx and tokenizer.json; it needs what pip install '.[semantic]' installs in a clone of mcpctl. A"
+    " relative path begins beside config.toml. With a semantic_url, the name of the model there.",
+    "semantic_url": "An OpenAI-compatible embeddings endpoint, such as https://api.openai.com/v1: tools and queries are"
     " sent to it. Its token is read from the variable MCPCTL_SEMANTIC_TOKEN.",
     "semantic_timeout_s": "Seconds that a search may wait for embeddings, in serve for those of the tools too;"
     " commands wait until all tools are read, which takes a minute for thousands.",
@@ -101,8 +101,9 @@ _ABOUT = (
     " configuration folder, ~/.config/mcpctl on Linux. A missing file is an empty one, unless it was named.",
     "The names of servers and projects have letters, digits, _ and -. A server's entry that cannot be used is reported"
     " and skipped, and stops no other. A key that mcpctl does not know is an error.",
-    "A project is in force where --project or MCPCTL_PROJECT names it; it is there when it has an entry of its own or a"
-    " server names it. Where none is in force, all servers are seen.",
+    "Select a project with --project or MCPCTL_PROJECT. A project exists if [projects.NAME] defines it or a server"
+    " lists it. Without one, all servers are seen.",
+    "mcpctl serve reads the file when it starts: restart clients after a change.",
 )
 _VARIABLES = (
     "In command, args, url, headers, env, env_file and cwd, ${VAR} stands for a variable of the environment and"

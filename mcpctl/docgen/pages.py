@@ -31,8 +31,8 @@ FILES = {
     "sessions/*.jsonl": "In the data directory: the journals, the truth of what is on record. See mcpctl-records(5).",
     f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, made anew when it is"
     " deleted.",
-    "state.db": "In the data directory: what the servers last listed, which toolset is equipped, the key of the"
-    " hashes in redacted values, and the embeddings of tools.",
+    "state.db": "In the data directory: what the servers last listed and how each last failed, which toolset is"
+    " equipped, the key of the hashes in redacted values, and the embeddings of tools.",
     "toolsets/*.json": "In the data directory: toolsets that are in no repository.",
 }
 

@@ -19,9 +19,9 @@ from mcpctl.models import Found, Progress, RawJson, Row, unseen
 from mcpctl.output.text import block_of, line_of, plain_json
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
-_TABLE_ROWS = 50
 _LINES_AT_ONCE = 500
-_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used"))
+_SHORT_ID = 8
+_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at"))
 
 
 @dataclass(frozen=True)
@@ -31,13 +31,17 @@ class Columns:
     fields: Sequence[str]
     shown: Sequence[str]
     cut: frozenset[str] = frozenset()
-    """Fields that a narrow table may cut; one copies ids and keys, so they are never among them."""
+    """Fields that a narrow table cuts first; one copies keys, so they are never among them."""
+    ids: frozenset[str] = frozenset()
+    """Fields of which a table shows the beginning, which every command takes, unless `--fields` names them."""
     render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
     """How a field's value looks in a table and in tab-separated values."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Shorter headings for some fields."""
     group: str = ""
     """The field by which a table's rows are under headings; they come sorted by it."""
+    newest: int = 50
+    """How many rows a terminal gets where no `--limit` asks for more or fewer."""
     noun: str = "rows"
     empty: str = ""
     """What a terminal is told when there are no rows."""
@@ -93,7 +97,7 @@ def write_list(found: Found, columns: Columns, asked: Listing) -> None:
     kind = asked.effective
     limit = asked.limit or None
     if kind == "table" and asked.limit is None and sys.stdout.isatty():
-        limit = _TABLE_ROWS
+        limit = columns.newest
     rows = found.rows(limit, asked.offset)
     if kind in ("json", "jsonl"):
         _write(_json_rows(rows, names, as_array=kind == "json"))
@@ -178,7 +182,9 @@ def chosen(columns: Columns, asked: Listing) -> Sequence[str]:
     names = [name.strip() for name in asked.fields.split(",") if name.strip()]
     for name in names:
         if name not in columns.fields:
-            raise WrongUsage(f"unknown field '{name}'", f"fields: {', '.join(columns.fields)}")
+            titled = [field for field, title in columns.labels.items() if title == name.upper()]
+            lead = f"the column {name.upper()} is the field {titled[0]}; " if titled else ""
+            raise WrongUsage(f"unknown field '{name}'", f"{lead}fields: {', '.join(columns.fields)}")
     if not names:
         raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
     return names
@@ -229,13 +235,24 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found:
     from mcpctl.output import table
 
     cells = [[line_of(_cell(row, name, columns)) for name in names] for row in rows]
+    if asked.fields is None:
+        for number in (number for number, name in enumerate(names) if name in columns.ids):
+            length = _telling_length([row[number] for row in cells])
+            for row in cells:
+                row[number] = row[number][:length]
     headings = [columns.labels.get(name, name.upper()) for name in names]
     cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
     lines = table.lines(headings, cells, cut, times)
     _write(_under_headings(lines, rows, columns, found) if columns.group else lines, coloured=True)
-    if asked.limit is None and len(rows) == _TABLE_ROWS and (total := found.count()) > len(rows) + asked.offset:
+    if asked.limit is None and len(rows) == columns.newest and (total := found.count()) > len(rows) + asked.offset:
         say(f"{len(rows)} of {total:,} {columns.noun}; --limit 0 shows all")
+
+
+def _telling_length(ids: list[str]) -> int:
+    """How much of each id tells it from the others."""
+    different = len(set(ids))
+    return next(n for n in itertools.count(_SHORT_ID) if len({each[:n] for each in ids}) == different)
 
 
 def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, found: Found) -> Iterator[str]:

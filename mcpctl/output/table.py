@@ -10,45 +10,79 @@ from rich.cells import cell_len, set_cell_size
 
 _FAILED = frozenset(("tool_error", "failed", "denied", "interrupted"))
 _NARROWEST = 6
+"""What is left of a column that may be cut; the last one is left out instead, if it is one."""
+_ROOMY = 20
+"""So wide such a column stays while headings can give way."""
+_HEADING = 4
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
 def lines(
     headings: Sequence[str], cells: Sequence[Sequence[str]], cut: frozenset[int], times: frozenset[int]
 ) -> Iterator[str]:
-    """The table's lines. Only columns in `cut` are cut to fit the terminal; columns in `times` show as ages."""
+    """The table's lines, none wider than the terminal; columns in `times` show as ages.
+
+    Columns in `cut` are cut first to fit, then headings, then the others: in a narrow terminal the last one of `cut` is
+    left out rather than all made unreadable.
+    """
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
-    widths = [max(map(cell_len, column)) for column in zip(headings, *rows, strict=True)]
     room = shutil.get_terminal_size().columns
-    gap = 2
-    fitted = _fitted(widths, cut, room - gap * (len(widths) - 1))
-    if sum(fitted) + gap * (len(widths) - 1) > room:
-        gap = 1
-        fitted = _fitted(widths, cut, room - gap * (len(widths) - 1))
+    widths, gap = _fitted([(cell_len(heading), _widest(rows, n)) for n, heading in enumerate(headings)], cut, room)
     coloured = _is_coloured()
-    yield _line(headings, fitted, gap, [_BOLD if coloured else ""] * len(headings))
+    yield _line(headings, widths, gap, [_BOLD if coloured else ""] * len(headings), room, mark="")
     for row in rows:
-        yield _line(row, fitted, gap, [_RED if coloured and cell in _FAILED else "" for cell in row])
+        yield _line(row, widths, gap, [_RED if coloured and cell in _FAILED else "" for cell in row], room)
 
 
-def _line(cells: Sequence[str], widths: Sequence[int], gap: int, styles: Sequence[str]) -> str:
-    line = ""
-    for cell, width, style in zip(cells, widths, styles, strict=True):
-        shown = cell if cell_len(cell) <= width else set_cell_size(cell, width - 1).rstrip() + "\N{HORIZONTAL ELLIPSIS}"
-        room = " " * (width - cell_len(shown) + gap)
-        line += f"{style}{shown}{_PLAIN}{room}" if style else shown + room
+def _line(
+    cells: Sequence[str], widths: Sequence[int], gap: int, styles: Sequence[str], room: int, mark: str = "\u2026"
+) -> str:
+    line, used = "", 0
+    for cell, width, style in zip(cells, widths, styles, strict=False):
+        width = min(width, room - used)
+        if width <= 0:
+            break
+        kept = width - len(mark)
+        shown = cell if cell_len(cell) <= width else set_cell_size(cell, kept).rstrip() + mark
+        space = " " * (width - cell_len(shown) + gap)
+        line += f"{style}{shown}{_PLAIN}{space}" if style else shown + space
+        used += width + gap
     return line.rstrip()
 
 
-def _fitted(widths: list[int], cut: frozenset[int], room: int) -> list[int]:
-    """The widths, those that may be cut made narrower, the widest first, until all fit or none can give more."""
+def _fitted(wanted: Sequence[tuple[int, int]], cut: frozenset[int], room: int) -> tuple[list[int], int]:
+    """The columns' widths, given how wide each one's heading and cells are, and the gap between them.
+
+    Fewer widths than columns are given where the last one has no room.
+    """
+    whole = [max(heading, cell) for heading, cell in wanted]
+    # Headings are cut before what stands below them, and not below the last one's cells.
+    tight = [max(min(heading, _HEADING), cell) for heading, cell in wanted]
+    last = len(wanted) - 1
+    for gap, widths, narrowest in ((2, whole, _ROOMY), (2, tight, _ROOMY), (1, tight, _NARROWEST)):
+        space = room - gap * last
+        fitted = _narrowed(widths, cut, space, narrowest)
+        if sum(fitted) <= space:
+            return fitted, gap
+    if last in cut and last:
+        return _fitted(wanted[:last], cut, room)
+    bare = _narrowed([cell or 1 for _, cell in wanted], cut, room - last, _NARROWEST)
+    return _narrowed(bare, frozenset(range(last + 1)), room - last, 1), 1
+
+
+def _narrowed(widths: Sequence[int], which: frozenset[int], space: int, narrowest: int) -> list[int]:
+    """The widths, those of `which` made narrower, the widest first, until all fit or none can give more."""
     widths = list(widths)
-    while sum(widths) > room:
-        number = max(cut, key=lambda n: widths[n], default=-1)
-        if number < 0 or widths[number] <= _NARROWEST:
+    while sum(widths) > space:
+        number = max((n for n in which if n < len(widths)), key=lambda n: widths[n], default=-1)
+        if number < 0 or widths[number] <= narrowest:
             break
         widths[number] -= 1
     return widths
+
+
+def _widest(rows: Sequence[Sequence[str]], number: int) -> int:
+    return max((cell_len(row[number]) for row in rows), default=0)
 
 
 def _is_coloured() -> bool:

@@ -40,6 +40,10 @@ def check(
     return [(checked | unusable)[name] for name in wanted]
 
 
+def _failure(row: Row) -> str | None:
+    return row["problems"][0] if row["status"] == "failed" else None
+
+
 def _prepared(server: Server, timeout_s: float | None) -> Server:
     """A server that was named is checked even while it is disabled."""
     seconds = server.start_timeout_s if timeout_s is None else timeout_s

@@ -2,6 +2,7 @@
 
 import asyncio
 import sqlite3
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -77,6 +78,8 @@ class Gateway:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._answering: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
+        self._outcomes: dict[str, str | None] = {}
+        self._remembering = threading.Lock()
         self._loads: dict[str, asyncio.Task[None]] = {}
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self.opened = self.background(self._open_state())
@@ -184,6 +187,7 @@ class Gateway:
                     await self.upstreams[name].refresh(caller)
                 except Exception as error:
                     failures[name] = str(error)
+                    self.failed(self.upstreams[name], str(error))
             one_done()
 
         await asyncio.gather(*map(one, names))
@@ -278,6 +282,20 @@ class Gateway:
         # Where it cannot be kept, it is asked again next time.
         with suppress(sqlite3.Error, Unusable), closing(state.opened(self._paths, create=True)) as db:
             cache.remember_era(db, name, self.config.servers[name].fingerprint, modern)
+
+    def failed(self, upstream: Upstream, failure: str | None) -> None:
+        """Keep why a server failed just now, or None that it works, for people who ask later."""
+        self._outcomes[upstream.name] = failure
+        self._keeping.submit(self._remember_outcome, upstream.name)
+
+    def _remember_outcome(self, name: str) -> None:
+        # One at a time, each the latest: what was said first must not be written last.
+        with (
+            self._remembering,
+            suppress(sqlite3.Error, Unusable),
+            closing(state.opened(self._paths, create=True)) as db,
+        ):
+            cache.remember_failure(db, name, self.config.servers[name].fingerprint, self._outcomes[name])
 
     async def _kept(self, work: Callable[..., T], *given: Any) -> T:
         """What `work` finds in the database, in a thread: it waits for as long as another process holds it."""

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,7 +30,7 @@ _REVISION = jsonrpc.LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
 CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
 """Commands as a client: of the last revision with a handshake, and without capabilities."""
-
+"""Failures of a server, not of one call."""
 
 Arguments = Callable[[Tool | None], bytes]
 """Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
@@ -38,10 +38,12 @@ Arguments = Callable[[Tool | None], bytes]
 
 @dataclass(frozen=True)
 class Result:
-    """A tool's result as it came, and its content blocks."""
+    """What a tool answered: its result as it came, or `{"error": …}` with the error of JSON-RPC as it came."""
 
     raw: RawJson
     content: Sequence[Any]
+    failure: UpstreamFailed | None = None
+    """What to raise once it is printed, where it is an error."""
 
 
 def call(
@@ -52,7 +54,7 @@ def call(
     toolset: str | None = None,
     project: str | None = None,
 ) -> Result:
-    """Call a tool; raises what `McpctlError` fits.
+    """Call a tool; raises what `McpctlError` fits where it has not answered.
 
     The arguments are asked for when the key is known to name a server, and before anything starts.
     """
@@ -71,31 +73,45 @@ def call(
     return asyncio.run(_called(loaded, paths, f"{server}:{name}", passed, toolset))
 
 
-def refresh(paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None) -> Found:
-    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers."""
+def refresh(
+    paths: Paths, names: Sequence[str], on_progress: Progress = unseen, project: str | None = None
+) -> tuple[Found, UpstreamFailed | None]:
+    """List the tools of servers anew: those named, or all that are enabled. Progress is in servers.
+
+    The rows of those that were listed, and where others were not, the failure to raise once they are printed.
+    """
     loaded = _load(paths, project)
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
-    return Found.of(asyncio.run(_refreshed(loaded, paths, list(names) or list(loaded.enabled), on_progress)))
+    wanted = list(dict.fromkeys(names)) or list(loaded.enabled)
+    found, failures = asyncio.run(_refreshed(loaded, paths, wanted, on_progress))
+    if not failures:
+        return Found.of(found), None
+    hint = f"look closer with: mcpctl servers check {next(iter(failures))}"
+    return Found.of(found), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 
 async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
-    answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+    answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
-    def fail(error: McpctlError) -> None:
+    def took(raw: bytes, content: Sequence[Any], said: str | None) -> None:
         if not answer.done():  # interrupted: nobody waits for it any more
-            answer.set_exception(error)
+            failure = None if said is None else _tool_error(key, said)
+            answer.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
 
     def refused(code: str, message: str) -> None:
-        fail(_failure(code, message, key, loaded))
+        if not answer.done():
+            answer.set_exception(_failure(code, message, key, loaded))
 
     def error(_: Asked, raw: bytes) -> None:
-        fail(_tool_error(key, translate.message_of(raw)))
+        took(b'{"error":%b}' % raw, [], translate.message_of(raw))
 
-    def answered(_: Asked, raw: Json) -> None:
-        if not answer.done():
-            answer.set_result(bytes(raw))
+    def answered(_: Asked, json_: Json) -> None:
+        raw = bytes(json_)
+        is_error = bytes(translate.head(raw).is_error) == b"true"
+        said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
+        took(raw, _content(raw), said)
 
     gateway = Gateway(loaded, paths, via="cli", toolset=toolset)
     gateway.recorder.client = CALLER.client
@@ -103,30 +119,22 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, tool
         asked = Asked(b"1", CALLER, answered, error, refused=refused)
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
         gateway.execute.start(asked, envelope)
-        raw = await answer
+        return await answer
     finally:
         await gateway.stop(0)
-    if bytes(translate.head(raw).is_error) == b"true":
-        said = translate.text_of(raw) or raw.decode("utf-8", "replace")
-        raise _tool_error(key, said)
-    return Result(RawJson(raw.decode("utf-8", "replace")), _content(raw))
 
 
-async def _refreshed(loaded: Config, paths: Paths, names: list[str], on_progress: Progress) -> list[dict[str, Any]]:
+async def _refreshed(
+    loaded: Config, paths: Paths, names: list[str], on_progress: Progress
+) -> tuple[list[dict[str, Any]], Mapping[str, str]]:
     gateway = Gateway(loaded, paths)
     gateway.asked_for.update(dict.fromkeys(names, ()))
-    found: list[dict[str, Any]] = []
     try:
         async with told(on_progress, len(names)) as one_done:
             failures = await gateway.refresh(names, CALLER, one_done)
-        found = [gateway.status(name) for name in names if name not in failures]
+        return [gateway.status(name) for name in names if name not in failures], failures
     finally:
         await gateway.stop(0)
-    if failures:
-        others = f"{len(found)} others were listed; " if found else ""
-        hint = f"{others}see: mcpctl servers show {next(iter(failures))}"
-        raise UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
-    return found
 
 
 @contextlib.asynccontextmanager
@@ -177,7 +185,7 @@ def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
         hint = f"did you mean {near}?" if near else f"see: mcpctl tools ls --server {server}"
         return NotFound(f"no tool '{key}'", hint, "tool_not_found")
     if code == "server_unusable":
-        return Unusable(message, f"mend it in {loaded.path}", code)
+        return Unusable(message, f"fix it in {loaded.path}", code)
     return UpstreamFailed(message, "see: mcpctl calls show last", code)
 
 

@@ -53,6 +53,9 @@ class Events(Protocol):
     def gone(self, connection: Connection) -> None:
         """A connection has ended."""
 
+    def failed(self, upstream: "Upstream", failure: str | None) -> None:
+        """Why it has failed just now; None when it works."""
+
     async def known_era(self, upstream: "Upstream") -> bool | None:
         """Whether it is known to speak 2026-07-28; None when it was never asked."""
 
@@ -95,6 +98,7 @@ class Upstream:
         self._listing = Listing(name, server.start_timeout_s, self._is_current, partial(events.listed, self))
         self._failures = 0
         self._not_before = 0.0
+        self._is_ending = False
 
     @property
     def connection(self) -> Connection | None:
@@ -166,6 +170,7 @@ class Upstream:
 
     async def stop(self, outside: Mapping[int, Mapping[int, str]]) -> None:
         """End every process it has started; `outside` has, by process, those that have detached themselves from it."""
+        self._is_ending = True
         if self._starting:
             self._starting.cancel()
         lives = [(each, outside.get(each.pid, {}) if isinstance(each, Stdio) else {}) for each in self._live]
@@ -220,6 +225,7 @@ class Upstream:
             connection.set_log_level(level, caller)
         self._failures = 0
         self.down_since = None
+        self._events.failed(self, None)
         queue, self._queue = self._queue, []
         for exchange in queue:
             try:
@@ -244,6 +250,7 @@ class Upstream:
         self.down_since = self.down_since or time.time()
         how = "cannot be used" if self.server.url else "did not start"
         self.last_failure = Failure("server_did_not_start", f"server '{self.name}' {how}: {why}", said)
+        self._events.failed(self, str(self.last_failure))
         self._fail_queue(self._why_down())
 
     def _why_down(self) -> Failure:
@@ -364,6 +371,8 @@ class Upstream:
             self.down_since = time.time()
             lost = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
             self.last_failure = Failure("server_died", f"server '{self.name}' {lost}", connection.last_words)
+            if not self._is_ending:
+                self._events.failed(self, str(self.last_failure))
 
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():

@@ -1,5 +1,6 @@
 """Ranking tools for a query: the answer's types, and the providers."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,10 +23,14 @@ class Hit:
 
 MAX_QUERIES = 32
 """Queries read of one search."""
+_MOST_RANKED = 0.99
+"""What ranking gives at most; 1 is for a tool that the query names."""
+_DIGITS = 10_000
 MAX_RESULTS = 50
 """Tools that a search service is asked for at most."""
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
+PINNED_PART = "exact"
 EMBEDDING_PART = "embedding"
 
 
@@ -36,8 +41,8 @@ class Part:
     word: str
     """As the query has it; empty for what no single word adds."""
     field: str
-    """A field's name, `meaning` (words that keep the same company), `embedding` (what a language model finds near) or
-    `context`."""
+    """A field's name, `meaning` (words that keep the same company), `embedding` (what a language model finds near),
+    `context`, or `exact` (the query names the tool)."""
     score: float
 
 
@@ -59,6 +64,22 @@ class Explanation:
     def score(self) -> float:
         """The sum of the parts, which shows as the relevance: in four digits, and bent from .9 on to stay below 1."""
         return sum(part.score for part in self.parts)
+
+    def shares(self) -> tuple[Part, ...]:
+        """The parts in four digits, which add up to the relevance: from .9 on they are compressed as it is, and naming
+        the tool counts for what is left to 1."""
+        if not self.parts:
+            return ()
+        ranked = min(self.score, _MOST_RANKED) if self.pinned else self.relevance
+        exact = [part.score * ranked / (self.score or 1.0) * _DIGITS for part in self.parts]
+        named = [Part("", PINNED_PART, self.relevance)] if self.pinned else []
+        units = [math.floor(value) for value in exact]
+        # What rounding down has left goes to those that lost most by it.
+        left = round(ranked * _DIGITS) - sum(units)
+        for number in sorted(range(len(units)), key=lambda n: units[n] - exact[n])[:left]:
+            units[number] += 1
+        parts = [replace(part, score=unit / _DIGITS) for part, unit in zip(self.parts, units, strict=True) if unit]
+        return (*parts, *(replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in named))
 
     def by_word(self) -> dict[str, dict[str, float]]:
         """What each word added, by field, the word that added most first; what is of no word comes last, as ''."""

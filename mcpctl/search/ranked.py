@@ -67,10 +67,10 @@ def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) ->
 
 
 def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
-    parts = [{"word": part.word or None, "field": part.field, "score": part.score} for part in why.parts]
+    parts = [{"word": part.word or None, "field": part.field, "score": part.score} for part in why.shares()]
     return {
         "query": why.query or None,
-        "score": why.score if why.parts else None,
+        "score": why.relevance if why.parts else None,
         "pinned": why.pinned,
         "parts": parts,
         "said": why.said or None,

@@ -65,6 +65,11 @@ def found(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condit
     return Found(count, rows, filtered=bool(conditions.where))
 
 
+def distinct(db: sqlite3.Connection, table: str, expression: str) -> list[str]:
+    """Each value of the expression in the table, null left out."""
+    return [row[0] for row in db.execute(f"SELECT DISTINCT {expression} FROM {table}") if row[0] is not None]
+
+
 def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: str) -> str:
     """The full id that `ref` names in `table`: a full id, a unique prefix, or `last`."""
     noun = table.removesuffix("s")

@@ -30,6 +30,11 @@ STEPS = (
         "vectors",
         "CREATE TABLE vectors (model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (model, text))",
     ),
+    (
+        "failures",
+        "CREATE TABLE failures (server TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL,"
+        " message TEXT NOT NULL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
+    ),
 )
 """Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
 

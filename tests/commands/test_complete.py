@@ -69,6 +69,12 @@ def test_every_option_is_offered(name: str, mcpctl: Mcpctl) -> None:
             assert line.split()[0].rstrip(",") in options
 
 
+def test_help_offers_nouns_and_then_their_verbs() -> None:
+    assert "calls" in offered("help ")
+    assert offered("help calls ") == ["ls", "show"]
+    assert offered("help calls ls ") == []
+
+
 def test_options_are_offered_where_no_argument_is_left() -> None:
     assert "--limit" in offered("calls ls ")
     assert "--json" in offered("tools show weather:get_forecast ")
@@ -108,17 +114,17 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
     up = configured.stub()
     servers = {"a": {**up, "projects": ["acme", "zoo"]}, "b": {**up, "projects": ["acme"]}, "c": up}
     configured.configure(paths, servers, projects={"idle": {}})
-    if "--project" in offered(f"{name} --p"):
+    takes_one = "--project" in offered(f"{name} --p")
+    assert takes_one is (name in TAKE_A_PROJECT)
+    if takes_one:
         assert told(f"{name} --project ") == {"acme": "a, b", "idle": "", "zoo": "a"}
         assert offered(f"{name} --project=z") == ["--project=zoo"]
-    else:
-        assert name not in TAKE_A_PROJECT
 
 
 TAKE_A_PROJECT = {
     "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls",
+    "calls ls", "tools eval",
 }  # fmt: skip
 
 

@@ -78,7 +78,8 @@ def test_a_terminal_gets_a_table_with_headings(mcpctl: Mcpctl, words: str) -> No
     ran = mcpctl(*words.split(), tty=True)
     head, *body = ran.out.splitlines()
     assert head.split()[0] == LISTS[words].upper()
-    assert [line.split()[0] for line in body] == [row[LISTS[words]] for row in rows(mcpctl, words)]
+    first = [row[LISTS[words]] for row in rows(mcpctl, words)]
+    assert [line.split()[0] for line in body] == [value[:8] if LISTS[words] == "id" else value for value in first]
 
 
 @lists
@@ -111,6 +112,17 @@ def test_an_unknown_field_is_refused_with_the_fields_there_are(mcpctl: Mcpctl, w
     assert ran.code == 2
     assert "unknown field 'bogus'" in ran.err
     assert all(name in ran.err for name in rows(mcpctl, words)[0])
+
+
+@pytest.mark.parametrize(
+    ("words", "title", "field"),
+    [("calls ls", "when", "started_at"), ("calls ls", "MS", "duration_ms"), ("tools ls", "read", "read_only"),
+     ("tools search x", "rel", "relevance"), ("sessions ls", "calls", "tool_call_count")],
+)  # fmt: skip
+def test_a_columns_title_is_answered_with_its_field(mcpctl: Mcpctl, words: str, title: str, field: str) -> None:
+    ran = mcpctl(*words.split(), "--fields", title)
+    assert ran.code == 2
+    assert f"hint: the column {title.upper()} is the field {field}; fields: " in ran.err
 
 
 @lists
@@ -207,13 +219,22 @@ def test_a_warning_goes_to_stderr_and_leaves_json_whole(mcpctl: Mcpctl, paths: P
     assert "not listed yet: new" in ran.err
 
 
+@pytest.mark.parametrize("words", ["tools ls", "tools search note", "tools export"])
+def test_a_server_that_is_not_asked_about_is_not_named(mcpctl: Mcpctl, paths: Paths, words: str) -> None:
+    configure(paths, {**DEMO, "new": stub()})
+    assert mcpctl(*words.split(), "--server", "notes").err == ""
+    assert "not listed yet: new" in mcpctl(*words.split(), "--server", "new").err
+    assert mcpctl("tools", "show", "notes:add_note").err == ""
+    assert "mcpctl tools refresh new" in mcpctl("tools", "show", "new:tool").err
+
+
 @lists
 @pytest.mark.parametrize("format", ["table", "tsv", "json"])
 def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words: str, format: str) -> None:
     options = [*words.split(), "--format", format]
     if format == "json" and LISTS[words] in ("key", "name"):
         # The one field that is a time of this run, and the one that is a path of this machine.
-        left_out = ("listed_at", "command", "path")
+        left_out = ("listed_at", "command", "runs", "path")
         options += ["--fields", ",".join(name for name in rows(mcpctl, words)[0] if name not in left_out)]
     elif words == "servers ls":
         options += ["--fields", "name,enabled,transport,tools,args,problem"]

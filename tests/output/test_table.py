@@ -1,4 +1,4 @@
-"""The table of a terminal: nothing that one copies is cut, whatever its width."""
+"""The table of a terminal: never wider than it, and what one copies is the last to be cut."""
 
 import datetime
 import os
@@ -11,12 +11,9 @@ from rich.cells import cell_len
 
 from mcpctl.output import table
 from mcpctl.paths import Paths
-from tests.configured import configure, demo_tools, listed, stub
+from tests.configured import configure, listed, noted, stub, toolset
 from tests.conftest import MCPCTL, Mcpctl
-from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
-
-WIDTHS = ("40", "80", "200")
-
+from tests.recorded import CURSOR, call, call_id, session, two_sessions
 
 Numbers = tuple[int, ...]
 
@@ -25,33 +22,79 @@ def lines(headings: list[str], rows: list[list[str]], cut: Numbers = (), times: 
     return list(table.lines(headings, rows, frozenset(cut), frozenset(times)))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_ids_are_never_cut(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+@pytest.mark.parametrize("width", ["60", "80", "200"])
+def test_ids_show_as_what_every_command_takes_for_them(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
     monkeypatch.setenv("COLUMNS", width)
     two_sessions(paths)
-    calls, sessions = mcpctl("calls", "ls", tty=True).out, mcpctl("sessions", "ls", tty=True).out
-    assert all(call_id(number) in calls for number in range(1, 7))
-    assert CLAUDE in sessions
-    assert CURSOR in sessions
+    for words, shown in ((("calls", "ls"), call_id(6)), (("sessions", "ls"), CURSOR)):
+        first = mcpctl(*words, tty=True).out.splitlines()[1].split()[0]
+        assert first == shown[:8]
+        assert mcpctl(words[0], "show", first, "--json").json["id"] == shown
+        assert shown in mcpctl(*words, "--fields", "id", tty=True).out
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_keys_are_never_cut(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+def test_ids_that_begin_alike_show_until_they_differ(mcpctl: Mcpctl, paths: Paths) -> None:
+    ids = [f"11111111-222{n}-4000-8000-000000000000" for n in range(3)]
+    session(paths, rest=[line for n, id_ in enumerate(ids) for line in call(id_, n)])
+    shown = [line.split()[0] for line in mcpctl("calls", "ls", tty=True).out.splitlines()[1:]]
+    assert sorted(shown) == [id_[:13] for id_ in ids]
+
+
+@pytest.mark.parametrize("width", ["10", "40", "60", "80", "100"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "calls ls", "calls ls --kind discovery", "sessions ls", "tools ls", "tools ls --by risk", "tools search note",
+        "servers ls", "toolsets ls", "calls ls --fields id,session_id,tool,response", "annotate ls --toolset team",
+    ],
+)  # fmt: skip
+def test_no_line_is_wider_than_the_terminal(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, width: str, words: str
+) -> None:
     monkeypatch.setenv("COLUMNS", width)
+    long = "a_tool_with_a_name_of_note_that_is_longer_than_forty_columns"
+    configure(paths, {"a-server-with-a-long-name": stub("--and", "many", "arguments", "x" * 100), "s": stub()})
+    listed(paths, "a-server-with-a-long-name", [{"name": long, "title": "A note 日本語 " * 9, "inputSchema": {}}])
+    toolset(
+        paths, "team", description="word " * 50, toolNotes=[noted(f"a-server-with-a-long-name:{long}", n="y" * 300)]
+    )
+    two_sessions(paths)
+    session(paths, rest=call("7", 20, server="a-server-with-a-long-name", tool=long, status="input_required"))
+    ran = mcpctl(*words.split(), tty=True)
+    assert len(ran.out.splitlines()) > 1
+    assert max(map(cell_len, ran.out.splitlines())) <= int(width) or "--by" in words
+
+
+@pytest.mark.parametrize(
+    ("width", "words", "shown"),
+    [
+        ("80", "calls ls", "everything  get-structured-content"),
+        ("60", "calls ls", "everything get-structured-co"),
+        ("80", "tools ls", "everything:get-structured-content  "),
+        ("60", "tools ls", "everything:get-structured-content "),
+        ("60", "tools search structured content", "everything:get-structured-content "),
+    ],
+)
+def test_names_can_be_read_in_a_narrow_terminal(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, width: str, words: str, shown: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    configure(paths, {"everything": stub()})
+    listed(paths, "everything", [{"name": "get-structured-content", "title": "Get it " * 9, "inputSchema": {}}])
+    session(paths, rest=call("7", 20, server="everything", tool="get-structured-content", status="tool_error"))
+    _, row = mcpctl(*words.split(), tty=True).out.splitlines()
+    assert shown in row
+
+
+def test_keys_are_whole_where_there_is_room_for_them(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"a-server-with-a-long-name": stub()})
     name = "a_tool_with_a_name_that_is_longer_than_forty_columns"
     listed(paths, "a-server-with-a-long-name", [{"name": name, "description": "word " * 50, "inputSchema": {}}])
     for words in (("tools", "ls"), ("tools", "search", name)):
-        head, row = mcpctl(*words, tty=True).out.splitlines()
+        _, row = mcpctl(*words, tty=True).out.splitlines()
         assert row.split()[0] == f"a-server-with-a-long-name:{name}"
-        assert "DESTR" in head
-
-
-@pytest.mark.parametrize("width", ["80", "100", "200"])
-def test_a_table_that_can_fit_does(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
-    monkeypatch.setenv("COLUMNS", width)
-    demo_tools(paths)
-    assert max(map(len, mcpctl("tools", "ls", tty=True).out.splitlines())) <= int(width)
 
 
 def test_what_is_cut_says_so(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,16 +103,6 @@ def test_what_is_cut_says_so(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.M
     listed(paths, "s", [{"name": "t", "description": "word " * 50, "inputSchema": {}}])
     row = mcpctl("tools", "ls", tty=True).out.splitlines()[1]
     assert row.endswith("…")
-
-
-def test_forty_columns_cut_the_tool_but_neither_id_nor_status(
-    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    session(paths, rest=call(1, 1, tool="a_tool_with_a_long_name", status="tool_error"))
-    row = mcpctl("calls", "ls", tty=True).out.splitlines()[1]
-    assert call_id(1) in row
-    assert "tool_error" in row
 
 
 def test_columns_stand_in_line_where_characters_are_wide(monkeypatch: pytest.MonkeyPatch) -> None:

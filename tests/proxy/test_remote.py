@@ -210,7 +210,7 @@ def test_an_endpoint_that_is_no_address_is_told_at_once() -> None:
 def test_redirects_on_the_same_origin_are_followed_and_others_named(address: str, home: Path, mcpctl: Mcpctl) -> None:
     write_config(home, {"near": {"url": f"{address}/moved"}, "far": {"url": f"{address}/gone"}})
     assert mcpctl("tools", "call", "near:odd", "--json").json == json.loads(ODD)
-    told = mcpctl("servers", "check", "far").err
+    told = mcpctl("servers", "check", "far").out
     assert "it redirects to another place: http://elsewhere.invalid/mcp; write that as its url" in told
 
 

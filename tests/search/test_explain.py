@@ -27,6 +27,8 @@ def test_the_parts_add_up_to_the_relevance(tools: list[Tool], queries: list[str]
             assert why.score == pytest.approx(why.relevance, abs=1e-4)
         else:
             assert 0.89 < why.relevance < 1
+        if why.parts:
+            assert round(sum(part.score for part in why.shares()), 4) == why.relevance
 
 
 def test_the_parts_of_a_large_catalog_add_up_too_with_the_meaning_as_one() -> None:

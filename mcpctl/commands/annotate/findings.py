@@ -50,7 +50,9 @@ def known(paths: Paths, catalog: Path | None, live: bool) -> Known:
         from mcpctl.proxy import once
 
         with output.progress("listing tools", "servers") as on_progress:
-            once.refresh(paths, [], on_progress)
+            _, failure = once.refresh(paths, [], on_progress)
+        if failure:
+            raise failure
     return checking.cached(paths)
 
 

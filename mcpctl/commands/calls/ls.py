@@ -53,9 +53,13 @@ def ls(
       mcpctl calls ls --status tool_error --since 1h --json | jq -r '.[].tool'
     """
     from mcpctl import output
+    from mcpctl.commands import names
     from mcpctl.commands.calls import columns
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     selected = columns.Selection(kind, session, server, tool, status, project, opt.since(since))
     with opt.records(data_dir) as db:
-        output.write_list(selected.found(db), selected.columns, asked)
+        found = selected.found(db)
+        named = {"server": server, "tool": tool, "project": project}
+        names.refuse_strangers(found, db, opt.paths(None, data_dir), named)
+        output.write_list(found, selected.columns, asked)

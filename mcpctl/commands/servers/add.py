@@ -89,4 +89,5 @@ def add(
     path = opt.paths(config, data_dir, creates=True).config
     servers.add(path, name, entry)
     output.write_text(name)
-    output.say(f"added to {path}; see its tools with: mcpctl tools refresh {name}")
+    opt.say_changed(f"added to {path}")
+    output.say(f"list its tools with: mcpctl tools refresh {name}")

@@ -30,7 +30,9 @@ def check(
 ) -> None:
     """Connect every server, list its tools, and say what is wrong.
 
-    The status of each is ok, odd (it works; what is odd is said) or failed. The exit status is 4 when any has failed.
+    The status of each is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 when any has
+    failed. A table has its problems below it, on stderr, and so has a warning of commands that only your shell finds,
+    not a program with a window.
 
     \b
     Examples:
@@ -39,12 +41,11 @@ def check(
       mcpctl servers check --json | jq -r '.[] | select(.status != "ok") | .server'
     """
     from mcpctl import output
-    from mcpctl.commands.servers.columns import CHECKED, failures
-    from mcpctl.models import Found
+    from mcpctl.commands.servers.columns import say_hidden, write_checked
     from mcpctl.proxy.check import check
 
-    asked = output.listing(json, jsonl, format, fields)
+    asked, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
     with output.progress("checking", "servers") as on_progress:
-        rows = check(opt.paths(config, data_dir), names or [], timeout, on_progress, project)
-    output.write_list(Found.of(rows), CHECKED, asked)
-    failures(rows)
+        rows = check(paths, names or [], timeout, on_progress, project)
+    say_hidden(paths, rows)
+    write_checked(rows, asked)

@@ -2,12 +2,15 @@
 
 import shlex
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from mcpctl import output, servers
-from mcpctl.errors import UpstreamFailed
-from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Row
-from mcpctl.output import Columns
+from mcpctl import config, output, servers
+from mcpctl.clients import window_path
+from mcpctl.errors import UpstreamFailed, warn
+from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
+from mcpctl.output import Columns, Listing
+from mcpctl.paths import Paths
 
 
 def _words(args: Any) -> str:
@@ -24,9 +27,10 @@ def _sentences(notes: Any) -> str:
 
 COLUMNS = Columns(
     fields=servers.FIELDS,
-    shown=("name", "enabled", "transport", "tools", "command", "args", "problem"),
-    cut=frozenset(("command", "args", "env", "problem")),
+    shown=("name", "enabled", "transport", "tools", "runs", "problem"),
+    cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     render={"args": _words, "projects": _names},
+    labels={"enabled": "ON", "transport": "HOW", "runs": "COMMAND OR URL"},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )
@@ -50,17 +54,38 @@ CHECKED = Columns(
 )
 
 
-def failures(rows: Sequence[Row]) -> None:
-    """After a check: every problem in full at a terminal; raises `UpstreamFailed` when a server has failed."""
-    for row in rows:
-        for problem in row["problems"] or () if row["status"] == "odd" else ():
-            output.say(f"{row['server']}: {problem}")
+def write_checked(rows: Sequence[Row], asked: Listing) -> None:
+    """Print what a check found, each problem once: in full among the rows, or for a table on stderr.
+
+    Raises `UpstreamFailed` when a server has failed.
+    """
+    columns, told = CHECKED, "problems" in output.chosen(CHECKED, asked)
+    if asked.effective == "table":
+        columns, told = replace(CHECKED, shown=tuple(name for name in CHECKED.shown if name != "problems")), False
+    output.write_list(Found.of(rows), columns, asked)
+    if not told:
+        for row in rows:
+            for problem in row["problems"] if row["status"] == "odd" else ():
+                warn(f"{row['server']}: {problem}")
     failed = [row for row in rows if row["status"] == "failed"]
     if failed:
-        told = "\n".join(
-            problem if f"'{row['server']}'" in problem else f"server '{row['server']}': {problem}"
-            for row in failed
-            for problem in row["problems"]
+        said = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
+        said += [_attributed(row["server"], problem) for row in failed if not told for problem in row["problems"]]
+        again = f"fix it, then: mcpctl servers check {failed[0]['server']}"
+        raise UpstreamFailed("\n".join(said), again, "check_failed")
+
+
+def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
+    """Warn of servers among those that were checked whose command a program with a window would not find."""
+    checked = {row["server"] for row in rows}
+    usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked}
+    if hidden := window_path.hidden(usable):
+        programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
+        warn(
+            f"programs with a window do not find {programs} ({names}); the block of mcpctl serve --print-config CLIENT"
+            " has a PATH that does"
         )
-        again = f"mend it, then: mcpctl servers check {failed[0]['server']}"
-        raise UpstreamFailed(f"{len(failed)} of {len(rows)} servers failed\n{told}", again, "check_failed")
+
+
+def _attributed(server: str, problem: str) -> str:
+    return problem if f"'{server}'" in problem else f"server '{server}': {problem}"

@@ -19,4 +19,4 @@ def disable(
     path = opt.paths(config, data_dir).config
     servers.enable(path, name, False)
     output.write_text(name)
-    output.say(f"disabled in {path}")
+    opt.say_changed(f"disabled in {path}")

@@ -19,4 +19,4 @@ def enable(
     path = opt.paths(config, data_dir).config
     servers.enable(path, name, True)
     output.write_text(name)
-    output.say(f"enabled in {path}")
+    opt.say_changed(f"enabled in {path}")

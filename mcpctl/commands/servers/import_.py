@@ -1,11 +1,17 @@
 """`mcpctl servers import`"""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcpctl.clients.importing import Import
 
 From = Annotated[
     str | None,
@@ -58,9 +64,22 @@ def import_(
 
     asked = output.listing(json, jsonl, format, fields)
     wanted = importing.found(source, prefix, replace)
-    output.say(f"read {', '.join(str(file.path) for file in wanted.files) or 'nothing: no client has servers here'}")
-    changes = importing.run(opt.paths(config, data_dir, creates=True).config, wanted, dry_run=dry_run)
+    _say_read(wanted, importing.looked_at(source))
+    path = opt.paths(config, data_dir, creates=True).config
+    changes = importing.run(path, wanted, dry_run=dry_run)
     if dry_run and asked == output.Listing():
         output.write_lines(map(block_of, changes))
     else:
         output.write_list(Found.of(wanted.rows), IMPORTED, asked)
+    if not dry_run and any(row["action"] in ("added", "replaced") for row in wanted.rows):
+        opt.say_changed(f"written to {path}")
+
+
+def _say_read(wanted: "Import", looked_at: "Sequence[Path]") -> None:
+    """Say what was read, or, in a pipe too, that there was nothing and where it might have been."""
+    from mcpctl import errors, output
+
+    if wanted.files:
+        output.say(f"read {', '.join(str(file.path) for file in wanted.files)}")
+    elif not wanted.broken:
+        errors.warn(f"found no servers of other clients; looked at {', '.join(map(str, looked_at))}")

@@ -19,4 +19,4 @@ def rm(
     path = opt.paths(config, data_dir).config
     servers.remove(path, name)
     output.write_text(name)
-    output.say(f"removed from {path}")
+    opt.say_changed(f"removed from {path}")

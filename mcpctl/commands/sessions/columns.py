@@ -7,8 +7,11 @@ COLUMNS = Columns(
     fields=SESSION_FIELDS,
     shown=("id", "client_name", "status", "last_activity", "tool_call_count", "discovery_count", "total_tokens"),
     cut=frozenset(("client_name", "client_version", "capabilities")),
-    labels={"client_name": "CLIENT", "tool_call_count": "CALLS", "discovery_count": "SEARCHES",
-            "total_tokens": "TOKENS"},
+    ids=frozenset(("id",)),
+    labels={
+        "client_name": "CLIENT", "last_activity": "ACTIVE", "tool_call_count": "CALLS", "discovery_count": "SEARCHES",
+        "total_tokens": "TOKENS",
+    },
     noun="sessions",
     empty="no session is on record yet; connect a client to: mcpctl serve",
 )  # fmt: skip

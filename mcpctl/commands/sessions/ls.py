@@ -37,10 +37,13 @@ def ls(
       mcpctl sessions ls --status active --json
     """
     from mcpctl import output
+    from mcpctl.commands import names
     from mcpctl.commands.sessions.columns import COLUMNS
     from mcpctl.store import sessions
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     opt.one_of("status", status, ("active", "closed"))
     with opt.records(data_dir) as db:
-        output.write_list(sessions.find(db, status=status, client=client, project=project), COLUMNS, asked)
+        found = sessions.find(db, status=status, client=client, project=project)
+        names.refuse_strangers(found, db, opt.paths(None, data_dir), {"client": client, "project": project})
+        output.write_list(found, COLUMNS, asked)

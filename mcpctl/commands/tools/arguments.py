@@ -27,6 +27,8 @@ def read(words: Sequence[str], tool: Tool | None) -> bytes:
         name, equals, value = word.partition("=")
         if not equals or not name:
             raise WrongUsage(f"'{word}' is no KEY=VALUE", "give JSON, - for JSON on stdin, or KEY=VALUE pairs")
+        if name in given:
+            raise WrongUsage(f"'{name}' is given twice, and only one value can count", f"give {name}=VALUE once")
         schema = properties.get(name) if isinstance(properties, Mapping) else None
         given[name] = _value(value, schema)
     return jsonrpc.object_of(given)

@@ -30,7 +30,9 @@ def call(
 ) -> None:
     """Call a tool, on record like any call, and print the text of its result.
 
-    --json prints the result exactly as the server sent it. Exit status 4 means that the tool answered with an error.
+    --json prints the result exactly as the server sent it, an error of the tool's too; where the server refused the
+    request instead, {"error": …} with the error it sent. Exit status 4 means that it was an error, and stderr says
+    which. An answer to arguments that do not match the schema has mcpctl's help as its last block.
 
     \b
     Examples:
@@ -44,4 +46,7 @@ def call(
 
     words = arguments or []
     result = once.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset, project)
-    output.write_row(result.raw, json, lambda: text.content(result.content))
+    if json or not result.failure:
+        output.write_row(result.raw, json, lambda: text.content(result.content))
+    if result.failure:
+        raise result.failure

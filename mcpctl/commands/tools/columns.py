@@ -10,6 +10,8 @@ from mcpctl.models import REFRESH_FIELDS, Found, Usage
 from mcpctl.output import Columns, Listing, text
 from mcpctl.paths import Paths
 
+BEST = 10
+"""Tools that a terminal gets of a search, and that are explained, where no --limit asks for more."""
 _SHORT = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
 
 COLUMNS = Columns(
@@ -27,6 +29,7 @@ FOUND = Columns(
     cut=frozenset(("title", "description", "label", "signature")),
     render=dict.fromkeys(_SHORT, rows.hint_cell),
     labels={**_SHORT, "relevance": "REL", "last_used": "LAST USED", "label": "TITLE OR DESCRIPTION"},
+    newest=BEST,
     noun="tools",
     empty="no tool matches",
 )
@@ -40,14 +43,10 @@ def write_found(found: Found, asked: Listing, *, explained: bool) -> None:
     if not explained or not as_text:
         output.write_list(found, EXPLAINED if explained else FOUND, asked)
         return
-    rows = list(found.rows(EXPLAINED_ROWS if asked.limit is None else asked.limit or None, asked.offset))
+    rows = list(found.rows(BEST if asked.limit is None else asked.limit or None, asked.offset))
     output.write_lines(line for row in rows for line in text.explained(row))
     if not rows:
         output.say(FOUND.empty)
-
-
-EXPLAINED_ROWS = 10
-"""Tools explained where no --limit asks for more."""
 
 
 def ordered(order: rows.Order, asked: Listing) -> Columns:

@@ -58,10 +58,11 @@ def eval(
     --from-records takes the searches on record that were followed, in their session, by a call of a tool they found;
     what a search missed is not on record, so that these measure the order alone.
 
-    What is measured is what the configuration names, or each --provider. One that falls back is an error here.
+    Measures the configured provider, or each one given by --provider. A provider that falls back to another fails the
+    run.
 
-    Measured are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first right
-    tool, and how long a search takes. The _ci columns are 95 % bootstrap intervals.
+    The measures are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first
+    right tool, and how long a search takes. The _ci columns are 95 % bootstrap intervals.
 
     The exit status is 7 when a measure is below --fail-under by more than its standard error, or worse than in
     --baseline by more than chance: then 95 of 100 bootstrap samples of the difference are worse. Each provider is

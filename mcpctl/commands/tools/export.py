@@ -34,5 +34,5 @@ def export(
     from mcpctl.catalog import exported, rows
 
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
-    with rows.catalog(opt.paths(config, data_dir), toolset, project) as catalog:
+    with rows.catalog(opt.paths(config, data_dir), toolset, project, server=server) as catalog:
         output.write_lines(line.decode() for line in exported.written(catalog, wanted))

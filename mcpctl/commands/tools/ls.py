@@ -51,6 +51,6 @@ def ls(
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
     shown = columns.ordered(order, asked)
     used = columns.usage(paths, shown, asked, sort)
-    with rows.catalog(paths, toolset, project) as catalog:
+    with rows.catalog(paths, toolset, project, server=server) as catalog:
         output.write_list(rows.listed(catalog, wanted, order, used), shown, asked)
         columns.footnote(catalog)

@@ -27,6 +27,8 @@ def refresh(
 ) -> None:
     """Start the servers and list their tools anew.
 
+    Rows are printed of those that were listed, also when others failed; then the exit status is 4, and stderr says why.
+
     \b
     Examples:
       mcpctl tools refresh
@@ -38,5 +40,7 @@ def refresh(
 
     asked = output.listing(json, jsonl, format, fields)
     with output.progress("listing tools", "servers") as on_progress:
-        rows = once.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
+        rows, failure = once.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
     output.write_list(rows, REFRESHED, asked)
+    if failure:
+        raise failure

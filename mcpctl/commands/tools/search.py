@@ -33,11 +33,12 @@ def search(
 
     What ranks them is what the configuration says: see optimization in mcpctl-config(5).
 
-    With a toolset in force, only its tools are found, by its notes too. A hint with * is its override.
+    With a toolset in force, only its tools are found, by its notes too. A hint with * is its override. A terminal gets
+    the 10 best, a pipe all.
 
-    --explain shows what each word of the query adds in each field: their sum is the relevance (from .9 on it is bent
-    to stay below 1, which a tool has that the query names). Under "meaning" stands what words add that keep the same
-    company as those of the query, under "embedding" what a language model finds near.
+    --explain shows what each word of the query adds in each field; their sum is the relevance (values above 0.9 are
+    compressed: only an exact name scores 1, with what it adds under "exact"). "meaning" is what latent semantic
+    analysis adds: words that occur together. "embedding" is what a language model finds near.
 
     \b
     Examples:
@@ -54,7 +55,7 @@ def search(
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
     used = columns.usage(paths, columns.FOUND, asked)
-    with rows.catalog(paths, toolset, project) as catalog:
+    with rows.catalog(paths, toolset, project, server=server) as catalog:
         with output.progress("embedding", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             found = ranked.found(

@@ -24,6 +24,6 @@ def show(
     from mcpctl.output import text
 
     paths = opt.paths(config, data_dir)
-    with rows.catalog(paths, toolset, project) as catalog:
+    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
         row = rows.show(catalog, key, columns.recorded_usage(paths))
     output.write_row(row, json, lambda: text.tool(row))

@@ -6,6 +6,7 @@ import pytest
 
 from mcpctl.paths import Paths
 from mcpctl.store import clock
+from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import (
     CLAUDE,
@@ -41,11 +42,10 @@ def test_the_newest_call_is_first(mcpctl: Mcpctl, paths: Paths) -> None:
         (["--session", "1c1a"], [3, 2, 1]),
         (["--session", "last"], [6, 5, 4]),
         (["--server", "notes"], [6, 4, 2]),
-        (["--server", "nothing"], []),
         (["--tool", "get_forecast"], [3, 1]),
         (["--tool", "weather:get_forecast"], [3, 1]),
         (["--tool", "weather.get_forecast"], [3, 1]),
-        (["--tool", "notes:get_forecast"], []),
+        (["--tool", "get_forecast", "--server", "notes"], []),
         (["--status", "denied"], [4]),
         (["--status", "ok", "--server", "notes"], [6, 2]),
         (["--since", "2100-01-01T12:12Z"], [6, 5]),
@@ -56,6 +56,33 @@ def test_filters_choose_calls(mcpctl: Mcpctl, paths: Paths, options: list[str], 
     two_sessions(paths)
     assert numbers(mcpctl, *options) == expected
     assert mcpctl("calls", "ls", "--count", *options).out == f"{len(expected)}\n"
+
+
+@pytest.mark.parametrize(
+    ("option", "typo", "near"),
+    [
+        ("--server", "note", "did you mean 'notes'?"),
+        ("--server", "zzzzz", "list servers with: mcpctl servers ls"),
+        ("--tool", "get_forcast", "did you mean 'get_forecast'"),
+        ("--tool", "notes:get_forecast", "did you mean"),
+        ("--project", "acne", "see config.toml"),
+    ],
+)
+def test_a_name_that_is_neither_configured_nor_on_record_is_not_found(
+    mcpctl: Mcpctl, paths: Paths, option: str, typo: str, near: str
+) -> None:
+    two_sessions(paths)
+    ran = mcpctl("calls", "ls", option, typo, "--json")
+    assert (ran.code, ran.error["code"]) == (3, f"{option[2:]}_not_found")
+    assert near in ran.error["hint"]
+    assert mcpctl("calls", "ls", option, typo, "--count").code == 3
+
+
+def test_what_is_configured_and_has_no_calls_yet_is_an_empty_list(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, {**DEMO, "bad": {"comand": "x"}}, projects={"acme": {}})
+    filters = [["--server", "notes"], ["--server", "bad"], ["--tool", "add_note"], ["--project", "acme"]]
+    for options in (*filters, ["--tool", "notes.add_note", "--server", "weather"]):
+        assert mcpctl("calls", "ls", *options, "--json").json == []
 
 
 @pytest.mark.parametrize(("ago", "since", "is_listed"), [(100, "2m", True), (200, "2m", False), (86000, "1d", True)])
@@ -125,7 +152,7 @@ def test_project_chooses_what_was_in_force(
 
     both = [(expected[1], None), (expected[0], "acme")]
     assert listed("--project", "acme") == both[1:]
-    assert listed("--project", "acne") == []
+    assert mcpctl("calls", "ls", "--kind", kind, "--project", "acne").code == 3
     monkeypatch.setenv("MCPCTL_PROJECT", "acme")
     assert listed() == both
 

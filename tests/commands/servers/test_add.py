@@ -221,3 +221,34 @@ def test_an_address_that_ends_in_sse_is_taken_for_the_older_transport(
 ) -> None:
     mcpctl("servers", "add", "s", "--url", url)
     assert config.load(paths.config).servers["s"].transport == transport
+
+
+@pytest.mark.parametrize("option", ["env", "header"])
+def test_a_name_that_is_given_twice_is_refused(mcpctl: Mcpctl, paths: Paths, option: str) -> None:
+    ran = mcpctl("servers", "add", "s", f"--{option}", "A=1", f"--{option}", "A=2", "--", "run")
+    assert (ran.code, paths.config.exists()) == (2, False)
+    assert f"--{option} A is given twice" in ran.err
+
+
+def test_an_option_of_the_program_without_dashes_is_told_of_them(mcpctl: Mcpctl, paths: Paths) -> None:
+    ran = mcpctl("servers", "add", "time", "mcp-server-time", "--local-timezone", "Europe/Oslo")
+    assert (ran.code, paths.config.exists()) == (2, False)
+    assert "goes behind --: -- COMMAND --local-timezone" in ran.err
+    assert mcpctl("servers", "add", "time", "--evn", "A=1", "--", "mcp-server-time").err.count("--env") == 1
+
+
+def test_a_person_is_told_that_clients_see_a_change_after_a_restart(
+    mcpctl: Mcpctl, paths: Paths, tmp_path: Path
+) -> None:
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"new": {"command": "run"}}}', encoding="utf-8")
+    add = ["add", "s", "--", "run"]
+    for words in (
+        add,
+        ["disable", "s"],
+        ["enable", "s"],
+        ["rm", "s"],
+        ["import", "--from", str(tmp_path / "mcp.json")],
+    ):
+        ran = mcpctl("servers", *words, tty=True)
+        assert f"{paths.config}; a client that runs already sees it after a restart\n" in ran.err
+    assert mcpctl("servers", *add).err == ""

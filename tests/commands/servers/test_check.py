@@ -61,8 +61,26 @@ def test_what_is_wrong_is_told_in_words_and_the_others_are_checked(
     good, bad = ran.json
     assert (ran.code, good["status"], bad["status"]) == (4, "ok", "failed")
     assert told in bad["problems"][0]
-    assert ran.error["code"] == "check_failed"
-    assert told in ran.error["message"]
+    assert (ran.error["code"], ran.error["message"]) == ("check_failed", "1 of 2 servers failed: s")
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--json"], ["--format", "table"], ["--fields", "server,status"], ["--fields", "problems"]]
+)
+def test_a_problem_is_told_once(mcpctl: Mcpctl, paths: Paths, options: list[str]) -> None:
+    configure(paths, {"notes": DEMO["notes"], "s": python("raise SystemExit('no such module: fish')")})
+    ran = mcpctl("servers", "check", *options)
+    assert ran.code == 4
+    assert "1 of 2 servers failed: s" in ran.err
+    assert (ran.out + ran.err).count("no such module: fish") == 1
+
+
+def test_a_table_has_its_problems_below_it(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"odd": table(command("rubbish")), "s": {"command": "/no/such/file"}})
+    ran = mcpctl("servers", "check", tty=True)
+    assert "PROBLEMS" not in ran.out
+    assert "odd: it writes to stdout what is no message" in ran.err
+    assert ran.err.count("there is no file '/no/such/file'") == 1
 
 
 def test_what_is_odd_is_told_by_tool_name_and_fails_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -99,7 +117,7 @@ def test_a_script_whose_interpreter_is_missing_is_told_so(mcpctl: Mcpctl, paths:
     script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     script.chmod(0o755)
     configure(paths, {"s": {"command": str(script)}})
-    assert f"what its first line names to run it is not there: '{script}'" in mcpctl("servers", "check").err
+    assert f"what its first line names to run it is not there: '{script}'" in mcpctl("servers", "check").out
 
 
 def test_a_revision_that_nobody_knows_and_tools_that_are_left_out_are_told(mcpctl: Mcpctl, paths: Paths) -> None:

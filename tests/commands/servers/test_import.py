@@ -278,11 +278,15 @@ def test_a_large_file_costs_little_more_than_its_size(mcpctl: Mcpctl, tmp_path: 
     tracemalloc.stop()
 
 
-def test_with_no_client_there_is_nothing_to_do(mcpctl: Mcpctl, paths: Paths) -> None:
-    ran = mcpctl("servers", "import", "--json")
-    assert (ran.code, ran.out, ran.err) == (0, "[]\n", "")
-    assert mcpctl("servers", "import", "--dry-run").out == ""
-    assert "no client has servers here" in mcpctl("servers", "import", tty=True).err
+@pytest.mark.parametrize("options", [["--json"], ["--dry-run"], []])
+def test_with_no_client_there_is_nothing_to_do_and_it_says_where_it_looked(
+    mcpctl: Mcpctl, paths: Paths, options: list[str]
+) -> None:
+    ran = mcpctl("servers", "import", *options)
+    assert (ran.code, ran.out) == (0, "[]\n" if options == ["--json"] else "")
+    assert ran.err.startswith("mcpctl: found no servers of other clients; looked at ")
+    assert all(place in ran.err for place in (".cursor/mcp.json", ".claude.json", "claude_desktop_config.json"))
+    assert "/.vscode/mcp.json" not in ran.err
     assert not paths.config.exists()
 
 

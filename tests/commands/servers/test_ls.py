@@ -1,5 +1,7 @@
 """`mcpctl servers ls`: every entry, and no secret."""
 
+import sys
+
 import pytest
 
 from mcpctl.paths import Paths
@@ -27,6 +29,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "name": "s",
         "enabled": True,
         "transport": "stdio",
+        "runs": "run",
         "command": "run",
         "args": [],
         "url": None,
@@ -41,6 +44,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "tools": None,
         "listed_at": None,
         "problem": None,
+        "failed_at": None,
     }
 
 
@@ -104,6 +108,32 @@ def test_a_secret_among_the_arguments_is_never_printed(
 
 
 @pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("https://host/mcp?sig=abc&code=x1&x=${VAR}", "https://host/mcp?sig=***&code=***&x=${VAR}"),
+        ("https://host/mcp?page=2&ro=true&pwd=1", "https://host/mcp?page=2&ro=true&pwd=***"),
+        ("https://host/mcp?abcdef", "https://host/mcp?***"),
+        ("https://host/mcp?a=b=c", "https://host/mcp?a=***"),
+        ("https://host/mcp?a=${VAR:-s3cret}#b", "https://host/mcp?a=${VAR:-***}#***"),
+        ("https://host/s/ZDk4NjQ1YmMtYjQ0NS00/mcp", "https://host/s/***/mcp"),
+        ("https://mcp.example.com/model-context-protocol/v1", "https://mcp.example.com/model-context-protocol/v1"),
+        ("https://me:s3cret@host/mcp", "https://***@host/mcp"),
+    ],
+)
+def test_a_secret_in_an_address_is_never_printed(mcpctl: Mcpctl, paths: Paths, url: str, shown: str) -> None:
+    configure(paths, {"s": {"url": url}})
+    assert (rows(mcpctl)["s"]["url"], rows(mcpctl)["s"]["runs"]) == (shown, shown)
+    assert mcpctl("servers", "show", "s", "--json").json["url"] == shown
+
+
+def test_a_list_says_what_runs_or_where_it_is(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"far": {"url": "https://host/mcp"}, "near": {"command": "uvx", "args": ["a b", "--token", "x"]}})
+    table = mcpctl("servers", "ls", tty=True).out
+    assert "https://host/mcp" in table
+    assert "uvx 'a b' --token '***'" in table
+
+
+@pytest.mark.parametrize(
     "given",
     [
         "Authorization: Bearer s3cret-value",
@@ -134,3 +164,26 @@ def test_a_file_that_is_no_toml_exits_5_with_line_and_column(mcpctl: Mcpctl, pat
     assert (ran.code, ran.error["code"]) == (5, "config_syntax")
     assert str(paths.config) in ran.error["message"]
     assert "line 2, column" in ran.error["message"]
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("words", [("tools", "refresh"), ("servers", "check"), ("tools", "call", "s:list_notes")])
+def test_the_last_failure_is_kept_until_the_server_works(mcpctl: Mcpctl, paths: Paths, words: tuple[str, ...]) -> None:
+    flag = paths.config.parent / "works"
+    program = (
+        f"import os, sys; os.path.exists({str(flag)!r}) or sys.exit('token=s3cret \x1b[2J' + 'x' * 440);"
+        "from mcpctl.demo.notes import server; server.run()"
+    )
+    configure(paths, {"s": {"command": sys.executable, "args": ["-c", program]}})
+    assert mcpctl(*words).code == 4
+    row = rows(mcpctl)["s"]
+    assert str(row["problem"]).startswith("did not start: it ended")
+    assert "token=***" in str(row["problem"])
+    assert len(str(row["problem"])) <= 500
+    assert str(row["failed_at"]).endswith("Z")
+    shown = mcpctl("servers", "show", "s", tty=True).out
+    assert f"failed_at: {row['failed_at']}" in " ".join(shown.split())
+    assert "did not start" in mcpctl("servers", "ls", tty=True).out
+    flag.touch()
+    mcpctl(*words)
+    assert (rows(mcpctl)["s"]["problem"], rows(mcpctl)["s"]["failed_at"]) == (None, None)

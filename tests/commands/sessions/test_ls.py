@@ -70,14 +70,15 @@ def test_status_tells_the_living_from_the_closed_and_the_killed(mcpctl: Mcpctl, 
 def test_client_chooses_by_name(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     assert ids(mcpctl, "--client", "cursor") == [CURSOR]
-    assert ids(mcpctl, "--client", "nobody") == []
+    ran = mcpctl("sessions", "ls", "--client", "curser", "--json")
+    assert (ran.code, ran.error["code"], ran.error["hint"]) == (3, "client_not_found", "did you mean 'cursor'?")
 
 
 def test_project_chooses_what_was_in_force(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     opened(paths, created(CLAUDE, 1, project="acme")).close()
     opened(paths, created(CURSOR, 0)).close()
     assert ids(mcpctl, "--project", "acme") == [CLAUDE]
-    assert ids(mcpctl, "--project", "acne") == []
+    assert mcpctl("sessions", "ls", "--project", "acne").code == 3
     assert mcpctl("sessions", "show", CLAUDE, "--json").json["project"] == "acme"
     monkeypatch.setenv("MCPCTL_PROJECT", "acme")
     assert ids(mcpctl) == [CLAUDE, CURSOR]

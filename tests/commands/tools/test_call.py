@@ -77,7 +77,6 @@ def test_what_a_tool_says_cannot_command_the_terminal(mcpctl: Mcpctl, paths: Pat
          {"a": 1, "b": "x=y", "c": "", "d": True, "e": [1], "f": {"g": 2}, "h": None}),
         (("text=plain words",), {"text": "plain words"}),
         (("å=ø",), {"å": "ø"}),
-        (("a=1", "a=2"), {"a": 2}),
     ],
 )  # fmt: skip
 def test_arguments_are_json_or_pairs(
@@ -140,7 +139,7 @@ def test_a_dash_takes_json_from_stdin_over_several_lines(mcpctl: Mcpctl, paths: 
     assert echoed(mcpctl, "-", stdin='{\n  "a": 1,\r\n  "b": "x"\n}\n') == {"a": 1, "b": "x"}
 
 
-@pytest.mark.parametrize("words", [("{bad",), ("a",), ("=1",), ('{"a": 1}', "b=2"), ("a=1", "-")])
+@pytest.mark.parametrize("words", [("{bad",), ("a",), ("=1",), ("a=1", "a=2"), ('{"a": 1}', "b=2"), ("a=1", "-")])
 def test_arguments_that_cannot_be_taken_are_refused_before_anything_starts(
     mcpctl: Mcpctl, paths: Paths, words: Sequence[str]
 ) -> None:
@@ -177,16 +176,31 @@ def test_stdin_that_is_no_utf8_is_refused(paths: Paths, words: Sequence[str], lo
 
 def test_a_tool_that_answers_is_error_exits_4_with_nothing_on_stdout(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
-    ran = mcpctl("tools", "call", "weather:get_forecast", "city=Atlantis", "--json")
-    assert (ran.code, ran.out, ran.error["code"]) == (4, "", "tool_error")
-    assert "there is no forecast for 'Atlantis'" in ran.error["message"]
+    ran = mcpctl("tools", "call", "weather:get_forecast", "city=Atlantis")
+    assert (ran.code, ran.out) == (4, "")
+    assert "there is no forecast for 'Atlantis'" in ran.err
 
 
-def test_a_json_rpc_error_exits_4_with_its_message(mcpctl: Mcpctl, paths: Paths) -> None:
+def test_json_is_the_result_as_it_was_sent_of_an_error_too(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    result = '{"content":[{"type":"text","text":"no"},{"type":"odd", "n":1.0}],"isError":true, "structuredContent":{}}'
+    (tmp_path / "result").write_text(result, encoding="utf-8")
+    configure(paths, {"s": server("raw")})
+    ran = mcpctl("tools", "call", "s:raw", f"file={tmp_path / 'result'}", "--json")
+    assert (ran.code, ran.out) == (4, f"{result}\n")
+    assert ran.error == {
+        "code": "tool_error",
+        "message": "s:raw answered with an error: no",
+        "hint": "see: mcpctl tools show s:raw",
+    }
+
+
+def test_a_json_rpc_error_exits_4_and_is_json_as_it_was_sent(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": server("strict")})
     ran = mcpctl("tools", "call", "s:strict_error", "title=x", "priority=high", "--json")
     assert (ran.code, ran.error["code"]) == (4, "tool_error")
     assert "Invalid params" in ran.error["message"]
+    assert json.loads(ran.out)["error"]["code"] == -32602
+    assert mcpctl("tools", "call", "s:strict_error", "title=x", "priority=high").out == ""
 
 
 def test_an_unknown_tool_is_not_found_and_the_near_key_is_named(mcpctl: Mcpctl, paths: Paths) -> None:

@@ -1,5 +1,6 @@
 """`mcpctl tools refresh`, on real servers."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -45,10 +46,18 @@ def test_one_that_does_not_start_fails_but_the_others_are_listed(mcpctl: Mcpctl,
     configure(paths, {**DEMO, "gone": server("exits")})
     ran = mcpctl("tools", "refresh", "--json")
     assert ran.code == 4
-    assert ran.error["code"] == "refresh_failed"
+    assert [(row["server"], row["tools"]) for row in json.loads(ran.out)] == [("notes", 4), ("weather", 3)]
+    assert (ran.error["code"], ran.error["hint"]) == ("refresh_failed", "look closer with: mcpctl servers check gone")
     assert "server 'gone' did not start" in ran.error["message"]
     assert "cannot find my configuration" in ran.error["message"]
     assert mcpctl("tools", "ls", "--count").out == "7\n"
+
+
+def test_the_rows_of_those_that_were_listed_are_printed_beside_a_failure(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {**DEMO, "gone": server("exits")})
+    ran = mcpctl("tools", "refresh", "--fields", "server,tools")
+    assert (ran.code, ran.out) == (4, "notes\t4\nweather\t3\n")
+    assert "server 'gone' did not start" in ran.err
 
 
 def test_a_missing_command_is_named(mcpctl: Mcpctl, paths: Paths) -> None:

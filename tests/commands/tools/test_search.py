@@ -1,9 +1,12 @@
 """`mcpctl tools search`"""
 
+import re
+from decimal import Decimal
+
 import pytest
 
 from mcpctl.paths import Paths
-from tests.configured import DEMO, demo_tools
+from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.recorded import at, call, session
 from tests.servers import service
@@ -79,20 +82,21 @@ def test_explained_each_tool_tells_what_every_word_added_in_every_field(mcpctl: 
     demo_tools(paths)
     for row in mcpctl("tools", "search", "delete a note zebra", "--explain", "--json").json:
         why = row["explanation"]
-        assert sum(part["score"] for part in why["parts"]) == why["score"]
-        assert abs(why["score"] - row["relevance"]) < 1e-4
+        assert why["score"] == row["relevance"] == round(sum(part["score"] for part in why["parts"]), 4)
         assert why["unknown_words"] == ["zebra"]
         assert why["pinned"] is None
 
 
-def test_explained_text_adds_up_line_by_line(mcpctl: Mcpctl, paths: Paths) -> None:
+@pytest.mark.parametrize("query", ["delete a note", "add a note", "delete_note", "forecast for a city"])
+def test_explained_text_adds_up_to_the_relevance_to_the_last_digit(mcpctl: Mcpctl, paths: Paths, query: str) -> None:
     demo_tools(paths)
-    ran = mcpctl("tools", "search", "delete a note", "--explain", "--limit", "1")
-    key, *words, total = ran.out.splitlines()
-    assert key.startswith("notes:delete_note  0.")
-    assert [line.split(":")[0].strip() for line in words] == ["delete", "note"]
-    parts = [float(part.rsplit(" ", 1)[1]) for line in words for part in line.split(",")]
-    assert abs(sum(parts) - float(total.removeprefix("  sum: "))) < 0.001
+    found = re.findall(r"^\S.*\n(?:  .*\n)+", mcpctl("tools", "search", query, "--explain").out, re.MULTILINE)
+    assert found
+    for tool in found:
+        relevance = Decimal(tool.splitlines()[0].split()[-1])
+        parts = [Decimal(found) for found in re.findall(r"[:,] [a-z ]+ (-?\d\.\d{4})", tool)]
+        assert sum(parts) == relevance, tool
+        assert f"  sum: {relevance}\n" in tool
 
 
 def test_explained_a_named_tool_is_told_to_be_pinned(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -160,3 +164,13 @@ def test_why_nothing_is_found_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
     assert "none of them meets the filters" in mcpctl("tools", "search", "weather", "--server", "notes").err
     many = " ".join(f"zz{chr(97 + n)}y" for n in range(12))
     assert mcpctl("tools", "search", many).err.splitlines()[0].endswith("zzjy and 2 more")
+
+
+def test_a_terminal_gets_the_ten_best_and_is_told_of_the_rest(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": stub()})
+    listed(paths, "s", [{"name": f"note_{word}", "inputSchema": {}} for word in "abcdefghijklmnopqrs"])
+    ran = mcpctl("tools", "search", "note", tty=True)
+    assert len(ran.out.splitlines()) == 11
+    assert ran.err.endswith("\n10 of 19 tools; --limit 0 shows all\n")
+    assert len(mcpctl("tools", "search", "note", "--limit", "0", tty=True).out.splitlines()) == 20
+    assert len(mcpctl("tools", "search", "note").out.splitlines()) == 19

@@ -26,11 +26,19 @@ def test_a_tool_that_is_not_in_it_is_said_and_none_is_taken_out(mcpctl: Mcpctl, 
     assert path.read_bytes() == before
 
 
-def test_without_a_key_the_toolset_is_deleted(mcpctl: Mcpctl, paths: Paths) -> None:
+def test_all_of_it_is_deleted_when_that_is_said(mcpctl: Mcpctl, paths: Paths) -> None:
     path = toolset(paths, "triage", "notes:add_note")
-    assert mcpctl("toolsets", "rm", "triage").out == "triage\n"
+    assert mcpctl("toolsets", "rm", "triage", "--all").out == "triage\n"
     assert not path.exists()
-    assert mcpctl("toolsets", "rm", "triage").code == 3
+    assert mcpctl("toolsets", "rm", "triage", "--all").code == 3
+
+
+def test_no_key_at_all_deletes_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
+    path = toolset(paths, "triage", "notes:add_note")
+    for words in ((), ("notes:add_note", "--all")):
+        ran = mcpctl("toolsets", "rm", "triage", *words)
+        assert (ran.code, path.exists()) == (2, True)
+        assert "mcpctl toolsets rm triage --all" in ran.err
 
 
 def test_no_keys_on_stdin_are_not_all_of_it(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -42,12 +50,12 @@ def test_no_keys_on_stdin_are_not_all_of_it(mcpctl: Mcpctl, paths: Paths) -> Non
 def test_the_equipped_one_is_not_deleted(mcpctl: Mcpctl, paths: Paths) -> None:
     path = toolset(paths, "triage", "notes:add_note")
     mcpctl("toolsets", "equip", "triage")
-    ran = mcpctl("toolsets", "rm", "triage")
+    ran = mcpctl("toolsets", "rm", "triage", "--all")
     assert (ran.code, path.exists()) == (6, True)
     assert "hint: unequip it first: mcpctl toolsets unequip" in ran.err
 
 
 def test_a_file_elsewhere_is_not_deleted(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     path = toolset(paths, "triage", path=tmp_path / "triage.json")
-    assert mcpctl("toolsets", "rm", str(path)).code == 2
+    assert mcpctl("toolsets", "rm", str(path), "--all").code == 2
     assert path.exists()

@@ -1,0 +1,59 @@
+"""How every command takes its line: each option once, and nothing of another program's without `--`."""
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import typer
+from typer._click.core import Parameter
+from typer._click.exceptions import NoSuchOption
+from typer.core import TyperCommand
+
+from mcpctl.errors import WrongUsage
+
+
+class Command(TyperCommand):
+    """A command that refuses an option given twice, unless the option is a list."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments that are left; raises `WrongUsage` for a repeated option, or where `--` is missing."""
+        if not ctx.resilient_parsing:
+            try:
+                _, _, given = self.make_parser(ctx).parse_args(list(args))
+            except NoSuchOption as error:
+                self._ask_for_dashes(error, args)
+                raise
+            for parameter, times in Counter(given).items():
+                if times > 1 and _has_one_value(parameter):
+                    name = parameter.opts[0]
+                    raise WrongUsage(
+                        f"{name} is given {times} times, and only one value can count",
+                        f"give {name} once",
+                        "option_repeated",
+                    )
+        return super().parse_args(ctx, args)
+
+    def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
+        """Raise `WrongUsage` where the unknown option may be meant for the program that the command line starts."""
+        if "--" in args or not any((each.metavar or "").startswith("[-- ") for each in self.params):
+            return
+        near = f"did you mean {' or '.join(sorted(error.possibilities))}? " if error.possibilities else ""
+        raise WrongUsage(
+            f"no such option: {error.option_name}",
+            f"{near}an option of the server's own program goes behind --: -- COMMAND {error.option_name} …",
+            "no_such_option",
+        )
+
+
+class Commands(typer.Typer):
+    """A noun, or the program itself: all of its commands are of the kind above."""
+
+    def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
+        """Add a command."""
+        return super().command(name, cls=Command, **settings)
+
+
+def _has_one_value(parameter: Parameter) -> bool:
+    """Whether a second value would take the place of the first: a bare switch says the same twice."""
+    is_switch = getattr(parameter, "is_flag", False) and not parameter.secondary_opts
+    return parameter.param_type_name == "option" and not parameter.multiple and not is_switch

@@ -1,0 +1,28 @@
+"""`mcpctl help`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[WORD]...",
+        help="The words of a command, such as: calls ls.",
+        show_default=False,
+        autocompletion=complete.commands,
+    ),
+]
+
+
+def help(ctx: typer.Context, words: Words = None) -> None:
+    """Print the help of a command, as -h after it does.
+
+    \b
+    Examples:
+      mcpctl help
+      mcpctl help calls ls
+    """
+    ctx.find_root().command([*(words or []), "--help"], prog_name="mcpctl")

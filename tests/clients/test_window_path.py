@@ -1,0 +1,88 @@
+"""What programs with a window find, and what only a shell does."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.paths import Paths
+from tests.configured import DEMO, configure
+from tests.conftest import Mcpctl
+
+
+@pytest.fixture
+def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of a shell's PATH, as nvm and uv make them, with a server's runner in it."""
+    folder = tmp_path / "tools"
+    program(folder / "runner", "#!/usr/bin/env interpreter")
+    program(tmp_path / "runtimes" / "interpreter")
+    (tmp_path / "empty").mkdir()
+    here = [tmp_path / "empty", folder, tmp_path / "no-such-folder", tmp_path / "runtimes", "relative"]
+    monkeypatch.setenv("PATH", ":".join(map(str, [*here, "/usr/bin/", "/bin"])))
+    return folder
+
+
+def program(file: Path, first: str = "#!/bin/sh") -> None:
+    file.parent.mkdir(exist_ok=True)
+    file.write_text(f"{first}\n", encoding="utf-8")
+    file.chmod(0o755)
+
+
+def env(mcpctl: Mcpctl, client: str = "claude-desktop") -> Any:
+    (section,) = mcpctl("serve", "--print-config", client).json.values()
+    return section["mcpctl"].get("env", {})
+
+
+def test_a_block_has_the_folders_of_commands_and_of_what_runs_them(mcpctl: Mcpctl, paths: Paths, tools: Path) -> None:
+    configure(paths, {"s": {"command": "runner"}})
+    found = env(mcpctl)["PATH"].split(":")
+    assert found[:2] == [str(tools), str(tools.parent / "runtimes")]
+    assert {"/usr/bin", "/bin"}.issubset(found)
+    assert all(Path(place).is_absolute() and Path(place).is_dir() for place in found)
+    assert str(tools.parent / "empty") not in found
+
+
+@pytest.mark.parametrize("name", ["npx", "uvx", "node"])
+def test_a_block_finds_what_servers_are_usually_started_with(
+    mcpctl: Mcpctl, tools: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("PATH", f"{tools}:/usr/bin:/bin")
+    program(tools / name)
+    assert str(tools) in env(mcpctl)["PATH"].split(":")
+
+
+@pytest.mark.parametrize("client", ["claude-code", "gemini-cli"])
+def test_a_client_of_a_terminal_keeps_the_path_of_its_shell(
+    mcpctl: Mcpctl, paths: Paths, tools: Path, client: str
+) -> None:
+    configure(paths, {"s": {"command": "runner"}})
+    assert "PATH" not in env(mcpctl, client)
+
+
+@pytest.mark.parametrize(
+    "server",
+    [{"command": "/bin/true"}, {"command": "sh"}, {"command": "no-such-command"}, {"url": "https://a.example/mcp"},
+     {"command": "runner", "env": {"PATH": "/opt/x"}}],
+)  # fmt: skip
+def test_a_block_has_no_path_where_none_is_needed(
+    mcpctl: Mcpctl, paths: Paths, tools: Path, monkeypatch: pytest.MonkeyPatch, server: dict[str, Any]
+) -> None:
+    if server.get("command") != "runner":
+        monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    configure(paths, {"s": server})
+    assert "PATH" not in env(mcpctl)
+
+
+@pytest.mark.process
+def test_a_check_warns_of_what_only_the_shell_finds(
+    mcpctl: Mcpctl, paths: Paths, tools: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tools / "snake").symlink_to(sys.executable)
+    configure(paths, {"notes": {**DEMO["notes"], "command": "snake"}, "weather": DEMO["weather"]})
+    ran = mcpctl("servers", "check", "--fields", "server")
+    assert "mcpctl: programs with a window do not find snake (notes); the block of" in ran.err
+    assert mcpctl("servers", "check", "weather").err == ""
+    program(tools / "runner", "#!/usr/bin/env interpreter")
+    configure(paths, {"s": {"command": str(tools / "runner")}})
+    assert "do not find interpreter (s)" in mcpctl("servers", "check").err
