@@ -290,11 +290,7 @@ class Gateway:
 
     def _remember_outcome(self, name: str) -> None:
         # One at a time, each the latest: what was said first must not be written last.
-        with (
-            self._remembering,
-            suppress(sqlite3.Error, Unusable),
-            closing(state.opened(self._paths, create=True)) as db,
-        ):
+        with self._remembering, suppress(Unusable), closing(state.opened(self._paths, create=True)) as db:
             cache.remember_failure(db, name, self.config.servers[name].fingerprint, self._outcomes[name])
 
     async def _kept(self, work: Callable[..., T], *given: Any) -> T:
