@@ -7,7 +7,6 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from mcpctl import posix
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
@@ -18,6 +17,7 @@ from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.pipes import Turn
 from mcpctl.proxy.questions import Questions
+from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.upstreams import Upstream
 from mcpctl.search import Provider, Ranking, builder
 from mcpctl.store import index, retention, state
@@ -48,8 +48,9 @@ class Gateway:
         self.config = config
         self.recorder = Recorder(paths, config.records, via=via, project=config.project)
         self.turn = Turn(self.recorder.flush)
+        self._processes = ServerProcesses()
         self.upstreams = {
-            name: Upstream(name, server, config.path, self.turn, self, verbose=verbose)
+            name: Upstream(name, server, config.path, self._processes, self.turn, self, verbose=verbose)
             for name, server in config.enabled.items()
         }
         self.from_upstream: Callable[[Connection, jsonrpc.Message], None] = _unanswerable
@@ -299,9 +300,8 @@ class Gateway:
             self.execute.interrupt()
         for task in self._tasks - self._answering:
             task.cancel()
-        # One look at the process table for all of them: each takes its time.
-        outside = posix.detached([pid for upstream in self.upstreams.values() for pid in upstream.pids])
-        await asyncio.gather(self._last_answered(last), *(each.stop(outside) for each in self.upstreams.values()))
+        await asyncio.gather(self._last_answered(last), *(each.stop() for each in self.upstreams.values()))
+        self._processes.close()
 
     async def _last_answered(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""

@@ -5,13 +5,14 @@ import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from mcpctl import posix
 from mcpctl.launching import Launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection, Exchange
 from mcpctl.proxy.pipes import Line, LineReader, Turn, Writer
+from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.store.redact import mask
 
 _STDERR_KEPT = 8192
@@ -21,7 +22,9 @@ _MOST_LINES = 100_000
 """The longest message that is printed over several lines."""
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
-_LOOK_S = 0.02
+_KILL_S = 0.2
+"""How long what was sent SIGKILL may take to go; what then runs cannot be ended by us."""
+_LOOK_S = 0.05
 
 
 class Stdio(Connection):
@@ -30,6 +33,7 @@ class Stdio(Connection):
     def __init__(
         self,
         launch: Launch,
+        processes: ServerProcesses,
         turn: Turn,
         on_message: Callable[[Connection, jsonrpc.Message], None],
         on_gone: Callable[[Connection], None],
@@ -42,30 +46,33 @@ class Stdio(Connection):
         self._pretty: list[bytes] = []
         self._on_stderr = on_stderr
         self._stderr = b""
+        self.detached: Mapping[int, str] = {}
+        """What it had started in sessions of their own when its end began: ids and names."""
+        self.unended: Mapping[int, str] = {}
+        """What of its session could not be ended."""
         self._ending: asyncio.Task[None] | None = None
-        self._ending_group: asyncio.Task[None] | None = None
-        self._process = posix.spawn(launch.argv, launch.env, launch.cwd)
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr
+        self._processes = processes
+        self._process, stdin = processes.start(launch)
+        stdout, stderr = self._process.stdout, self._process.stderr
+        assert stdout
+        assert stderr
         self._stdout, self._stderr_pipe = stdout, stderr
         os.set_blocking(stdout.fileno(), False)
         os.set_blocking(stderr.fileno(), False)
-        # The writer owns a descriptor of its own, which it closes to say that nothing more comes.
-        self._writer = Writer(os.dup(stdin.fileno()), turn, on_broken=self._hung_up)
-        stdin.close()
+        self._writer = Writer(stdin, turn, on_broken=self._hung_up)
         self._reader = LineReader(stdout.fileno(), turn, self._line, self._hung_up)
         self._loop.add_reader(stderr.fileno(), self._read_stderr)
         threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
 
     @property
     def pid(self) -> int:
-        """The process id, which is also its group's."""
+        """The process id, which is also its session's."""
         return self._process.pid
 
     @property
     def is_over(self) -> bool:
-        """Whether neither the process nor anything of its group is left."""
-        return self.gone.is_set() and (self._ending_group is None or self._ending_group.done())
+        """Whether neither the process nor anything of its session is left, or can be ended."""
+        return self._ending is not None and self._ending.done()
 
     @property
     def last_words(self) -> str:
@@ -79,17 +86,46 @@ class Stdio(Connection):
             self._writer.write(line)
 
     async def stop(self) -> None:
-        """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
+        """End it: close its stdin, then SIGTERM, then SIGKILL, to its whole session; returns when that is done."""
+        await asyncio.shield(self._end())
+
+    def _end(self) -> "asyncio.Task[None]":
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._ended())
+            # Whoever keeps it may now let it go.
+            self._ending.add_done_callback(lambda _: self._on_gone(self))
+        return self._ending
+
+    async def _ended(self) -> None:
+        """What the process has started is in its session, and must not outlive it."""
+        if not self.gone.is_set():
+            # Now, while it can be told who has started what.
+            self.detached = posix.detached(self.pid, await self._processes.table())
         self._writer.close()
-        last = self._loop.time() + _EOF_GRACE_S + _TERM_GRACE_S
-        for grace, number in ((_EOF_GRACE_S, signal.SIGTERM), (_TERM_GRACE_S, signal.SIGKILL)):
-            if await self._is_gone_within(grace):
-                break
-            posix.signal_group(self.pid, number)
-        await self.gone.wait()
-        if self._ending_group and not self._ending_group.done():
-            await asyncio.wait([self._ending_group], timeout=max(0.0, last - self._loop.time()))
-            posix.signal_group(self.pid, signal.SIGKILL)
+        await self._is_gone_within(_EOF_GRACE_S)
+        last = self._loop.time() + _TERM_GRACE_S
+        left = await self._signalled(signal.SIGTERM)
+        if left:
+            await self._is_gone_within(_TERM_GRACE_S)
+        while left and self._loop.time() < last:
+            await asyncio.sleep(_LOOK_S)
+            left = await self._signalled(0)
+        last = self._loop.time() + _KILL_S
+        # Again and again: what was forked meanwhile is found the next time.
+        while left and (left := await self._signalled(signal.SIGKILL)) and self._loop.time() < last:
+            await asyncio.sleep(_LOOK_S / 5)
+        self.unended = left
+        if not await self._is_gone_within(_KILL_S):
+            self._leave("it cannot be ended")
+        self._processes.ended(self._process)
+
+    async def _signalled(self, number: int) -> Mapping[int, str]:
+        """Send a signal to all that is in its session now (0 is none); ids and names."""
+        table = await self._processes.table()
+        left = posix.in_session(self.pid, table)
+        if left and number:
+            posix.signal_session(self.pid, number, table)
+        return left
 
     async def _is_gone_within(self, seconds: float) -> bool:
         try:
@@ -148,9 +184,9 @@ class Stdio(Connection):
         self._on_stderr(data)
 
     def _await_exit(self) -> None:
-        posix.await_exit(self._process)
+        status = posix.await_exit(self._process)
         try:
-            self._loop.call_soon_threadsafe(self._exited)
+            self._loop.call_soon_threadsafe(self._exited, status)
         except RuntimeError:
             return  # the loop is closed: so is everything else
 
@@ -160,30 +196,24 @@ class Stdio(Connection):
             return
         self.hung_up = True
         self._on_gone(self)
-        # Kept, since the loop holds its tasks weakly.
-        self._ending = self._loop.create_task(self.stop())
+        self._end()
 
-    def _exited(self) -> None:
-        self.exit_status = self._process.wait()
-        # First of all: a child of its that goes on writing would be read for ever.
-        if posix.signal_group(self.pid, signal.SIGTERM):
-            self._ending_group = self._loop.create_task(self._end_group())
-        self._reader.drain()
-        self._read_stderr()
+    def _exited(self, status: int) -> None:
+        self.exit_status = status
+        if not self.gone.is_set():
+            self._reader.drain()
+            self._read_stderr()
+            self._leave(f"it ended ({self.how_it_ended()})")
+            self._end()
+
+    def _leave(self, why: str) -> None:
+        """Neither hear it nor speak to it any more."""
         self._writer.close()
         self._reader.close()
         self._loop.remove_reader(self._stderr_pipe.fileno())
         self._stdout.close()
         self._stderr_pipe.close()
-        self._is_gone(f"it ended ({self.how_it_ended()})")
-
-    async def _end_group(self) -> None:
-        """What the process has started is in its group, and must not outlive it."""
-        last = self._loop.time() + _TERM_GRACE_S
-        while self._loop.time() < last and posix.signal_group(self.pid, 0):
-            await asyncio.sleep(_LOOK_S)
-        posix.signal_group(self.pid, signal.SIGKILL)
-        self._loop.call_soon(self._on_gone, self)
+        self._is_gone(why)
 
     def how_it_ended(self) -> str:
         """Exit status or signal, and its last words, for a message."""

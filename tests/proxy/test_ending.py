@@ -42,18 +42,20 @@ ENDINGS = {"EOF": close_input} | {number.name: sending(number) for number in SIG
 
 
 def started(client: Client, *files: Path) -> list[psutil.Process]:
-    """The processes of orphan servers that have said so in these files."""
+    """The processes of orphan servers that have said so in these files, and what those have started."""
     for file in files:
         until("the server", file.exists)
     found = [psutil.Process(int(pid)) for file in files for pid in file.read_text().split()]
     assert living(found) == found
-    return found
+    below = {child for each in found for child in each.children(recursive=True)}
+    return [*found, *sorted(below.difference(found), key=lambda child: child.pid)]
 
 
 @pytest.mark.parametrize(
     ("kind", "ending"),
     [
-        *((kind, ending) for kind in ("plain", "stubborn", "stubborn-child") for ending in ("EOF", "SIGTERM")),
+        *((kind, ending) for kind in ("plain", "stubborn", "stubborn-child", "group") for ending in ("EOF", "SIGTERM")),
+        ("timeout", "EOF"),
         ("stubborn", "SIGINT"),
         ("stubborn", "SIGHUP"),
     ],
@@ -84,8 +86,50 @@ def test_a_server_that_is_still_starting_is_ended_too(ending: str, tmp_path: Pat
     assert living(processes) == []
 
 
-def test_what_a_dead_server_left_behind_is_ended(tmp_path: Path, serve: Serve) -> None:
-    client = serve({"orphans": command("orphans", tmp_path / "pids")})
+def test_twelve_servers_that_ignore_every_hint_are_ended_within_the_promised_time(tmp_path: Path, serve: Serve) -> None:
+    files = [tmp_path / f"s{number}" for number in range(12)]
+    client = serve({file.name: command("orphans", file, "stubborn") for file in files})
+    for file in files:
+        client.start_call(f"{file.name}:pids")
+    processes = started(client, *files)
+    assert len(processes) == 24
+    began = time.monotonic()
+    client.end_input()
+    assert client.wait() == 0
+    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+
+
+def test_what_has_a_session_of_its_own_is_named_and_not_ended(tmp_path: Path, serve: Serve) -> None:
+    client = serve({"orphans": command("orphans", tmp_path / "pids", "session")})
+    client.call("orphans:pids")
+    leader, child = started(client, tmp_path / "pids")
+    name = child.name()
+    client.end_input()
+    assert client.wait() == 0
+    assert living([leader, child]) == [child]
+    child.kill()
+    said = f"mcpctl: server 'orphans' leaves process {child.pid} ({name}) running: it has detached itself\n"
+    assert client.stderr == said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have a server be another user")
+def test_a_server_that_may_not_be_ended_does_not_hold_up_the_end(tmp_path: Path, serve: Serve) -> None:
+    program = "import os, sys, time; os.setuid(65534); sys.stdin.read(); time.sleep(1000)"
+    client = serve({"other": [sys.executable, "-c", program]}, unprivileged=True)
+    client.start_call("other:anything")
+    (process,) = until("the server", client.children)
+    until("it to be another user", lambda: process.uids().real)
+    client.end_input()
+    assert client.wait() == 0
+    assert (
+        f"server 'other' leaves process {process.pid} ({process.name()}) running: it cannot be ended" in client.stderr
+    )
+    process.kill()
+
+
+@pytest.mark.parametrize("kind", ["plain", "group"])
+def test_what_a_dead_server_left_behind_is_ended(kind: str, tmp_path: Path, serve: Serve) -> None:
+    client = serve({"orphans": command("orphans", tmp_path / "pids", kind)})
     client.call("orphans:pids")
     leader, child = started(client, tmp_path / "pids")
     leader.kill()
@@ -288,6 +332,59 @@ def test_it_ends_in_time_though_a_client_reads_nothing(serve: Serve) -> None:
 
 
 # ---- kill -9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only those of the server's own group are found")
+@pytest.mark.parametrize("kind", ["plain", "stubborn", "stubborn-child", "group", "timeout"])
+def test_a_kill_leaves_nothing_of_any_server(kind: str, tmp_path: Path, serve: Serve) -> None:
+    servers = {name: command("orphans", tmp_path / name, kind) for name in ("one", "two")}
+    client = serve(servers)
+    for name in servers:
+        client.call(f"{name}:pids")
+    processes = [*started(client, tmp_path / "one", tmp_path / "two"), *client.children(), client.watcher()]
+    client.process.kill()
+    until("the last process to end", lambda: not living(processes))
+
+
+def test_a_kill_while_a_server_is_started_leaves_nothing_of_it(home: Path, tmp_path: Path, serve: Serve) -> None:
+    stubborn = command("orphans", tmp_path / "pids", "stubborn")
+    # As if the kill came between the start and what is said of it.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\n"
+        "from mcpctl import posix\n"
+        "def spawn(*started, begin=posix.spawn):\n"
+        "    begin(*started)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "posix.spawn = spawn\n",
+        encoding="utf-8",
+    )
+    client = serve({"stubborn": stubborn}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.start_call("stubborn:pids")
+    assert client.wait() == -signal.SIGKILL
+    until("it to end", lambda: not of_command(stubborn))
+
+
+def of_command(words: list[str]) -> list[psutil.Process]:
+    """The processes that run with these words."""
+    found = psutil.process_iter(["cmdline"])
+    return living([process for process in found if (process.info["cmdline"] or [])[1:] == words[1:]])
+
+
+def test_the_watcher_holds_nothing_of_the_clients_and_does_not_outlive_a_normal_end(serve: Serve) -> None:
+    client = serve({"counter": command("counter")})
+    client.call("counter:count")
+    client.children()
+    watcher = client.watcher()
+    assert watcher
+    # A client reads our pipes to their end, and may end us as a group.
+    links = [Path("/proc", str(watcher.pid), "fd", fd).readlink() for fd in "012"]
+    assert [str(link) for link in links[1:]] == [os.devnull, os.devnull]
+    assert client.process.stdin
+    assert links[0] != Path(f"/proc/self/fd/{client.process.stdin.fileno()}").readlink()
+    assert os.getsid(watcher.pid) == watcher.pid
+    client.end_input()
+    assert client.wait() == 0
+    assert living([watcher]) == []
 
 
 def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:

@@ -136,7 +136,7 @@ def test_a_server_that_closes_its_stdout_is_ended_and_started_again(tmp_path: Pa
     client = serve({"mortal": command("mortal", tmp_path / "calls")})
     before = int(client.call("mortal:work").text)
     assert client.call("mortal:fall_silent").is_error
-    assert not psutil.pid_exists(before)
+    until("the process to be ended", lambda: not psutil.pid_exists(before))
     assert int(client.call("mortal:work").text) != before
 
 
