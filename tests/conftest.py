@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr("mcpctl.errors._warned", set())
+    monkeypatch.setattr("mcpctl.errors._warned", {})
     return folder
 
 

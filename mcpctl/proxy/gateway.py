@@ -302,6 +302,18 @@ class Gateway:
             task.cancel()
         await asyncio.gather(self._last_answered(last), *(each.stop() for each in self.upstreams.values()))
         self._processes.close()
+        self._close()
+
+    def _close(self) -> None:
+        """Let go of databases and threads; what a thread is still at, it ends with."""
+        self._searching.submit(self._search_no_more)
+        for threads in (self._searching, self._asking, self._indexing):
+            threads.shutdown(wait=False)
+        self._state.close()
+
+    def _search_no_more(self) -> None:
+        if self._discovery:
+            self._discovery.close()
 
     async def _last_answered(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""

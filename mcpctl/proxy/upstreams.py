@@ -1,12 +1,10 @@
 """The upstream servers: each started when first needed, kept warm, started again by the next call after it died."""
 
 import asyncio
-import contextlib
 import importlib
 import math
 import os
 import re
-import select
 import sys
 import time
 from collections.abc import Coroutine, Mapping
@@ -356,10 +354,7 @@ class Upstream:
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():
             said = "".join(c if c.isprintable() else "?" for c in line[:_LONGEST_SAID])
-            # A reader of stderr that does not read must not stop the calls: what it does not take is left out.
-            with contextlib.suppress(OSError, ValueError):
-                if select.select([], [sys.stderr], [], 0)[1]:
-                    print(f"[{self.name}] {said}", file=sys.stderr, flush=True)  # noqa: T201
+            print(f"[{self.name}] {said}", file=sys.stderr)  # noqa: T201
 
     def _timed_out(self, exchange: Exchange) -> None:
         self.cancel(exchange, {"reason": b'"timed out"'})

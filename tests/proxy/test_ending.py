@@ -331,6 +331,20 @@ def test_it_ends_in_time_though_a_client_reads_nothing(serve: Serve) -> None:
     assert time.monotonic() - began < PROMISED_S
 
 
+def test_it_ends_though_something_holds_up_the_end(tmp_path: Path, serve: Serve) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time\nfrom mcpctl.store.recorder import Recorder\nRecorder.close = lambda self: time.sleep(1000)\n",
+        encoding="utf-8",
+    )
+    servers = {"stubborn": command("orphans", tmp_path / "pids", "stubborn")}
+    client = serve(servers, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.call("stubborn:pids")
+    processes = started(client, tmp_path / "pids")
+    client.end_input()
+    assert client.wait() == 0
+    until("the last process to end", lambda: not living(processes))
+
+
 # ---- kill -9
 
 
