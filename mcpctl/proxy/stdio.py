@@ -115,7 +115,7 @@ class Stdio(Connection):
         while left and (left := await self._signalled(signal.SIGKILL)) and self._loop.time() < last:
             await asyncio.sleep(_LOOK_S / 5)
         self.unended = left
-        if not await self._is_gone_within(_KILL_S):
+        if not await self._is_gone_within(0 if left else _KILL_S):
             self._leave("it cannot be ended")
         self._processes.ended(self._process)
 

@@ -116,9 +116,10 @@ def test_what_has_a_session_of_its_own_is_named_and_not_ended(tmp_path: Path, se
 def test_a_server_that_may_not_be_ended_does_not_hold_up_the_end(tmp_path: Path, serve: Serve) -> None:
     program = "import os, sys, time; os.setuid(65534); sys.stdin.read(); time.sleep(1000)"
     client = serve({"other": [sys.executable, "-c", program]}, unprivileged=True)
-    client.start_call("other:anything")
+    id = client.start_call("other:anything")
     (process,) = until("the server", client.children)
     until("it to be another user", lambda: process.uids().real)
+    client.notify("notifications/cancelled", {"requestId": id})
     client.end_input()
     assert client.wait() == 0
     assert (
