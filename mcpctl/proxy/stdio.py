@@ -128,12 +128,10 @@ class Stdio(Connection):
         return left
 
     async def _is_gone_within(self, seconds: float) -> bool:
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self.gone.wait()
-        except TimeoutError:
-            return False
-        return True
+        return self.gone.is_set()  # both may have come at once
 
     def _line(self, line: Line) -> None:
         # Invalid UTF-8 would end the client's whole connection, and with it every other server's calls.

@@ -4,11 +4,12 @@ import contextlib
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.servers import command
 pytestmark = pytest.mark.process
 
 PROMISED_S = 1.8
+"""In which nothing is left, on a machine that has nothing else to do."""
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "10"))
 """Kills at random moments; a hundred on request."""
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -51,6 +53,33 @@ def started(client: Client, *files: Path) -> list[psutil.Process]:
     return [*found, *sorted(below.difference(found), key=lambda child: child.pid)]
 
 
+class Promise:
+    """The promised time, from now on: what the machine keeps processes waiting for a core does not count."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._began = time.monotonic()
+        self._waited = [self._waits()]
+
+    def kept(self, processes: Sequence[psutil.Process] = ()) -> None:
+        """`serve` has ended with status 0, and these processes with it."""
+        while self._client.process.poll() is None or living(processes):
+            self._waited.append(max(self._waits(), self._waited[-1]))
+            allowed = PROMISED_S + self._waited[-1] - self._waited[0]
+            assert time.monotonic() - self._began < allowed, "the promised time is over"
+            select.select([], [], [], 0.01)
+        assert self._client.wait() == 0
+
+    def _waits(self) -> float:
+        """How long `serve` and we have waited for a core, in seconds (Linux; elsewhere not known)."""
+        waited = 0
+        for pid in (os.getpid(), self._client.process.pid):
+            for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+                with contextlib.suppress(OSError, IndexError):
+                    waited += int(thread.read_text().split()[1])
+        return waited / 1e9
+
+
 @pytest.mark.parametrize(
     ("kind", "ending"),
     [
@@ -68,10 +97,9 @@ def test_nothing_that_was_started_is_alive_within_the_promised_time(
     for name in servers:
         client.call(f"{name}:pids")
     processes = started(client, tmp_path / "one", tmp_path / "two")
-    began = time.monotonic()
+    promise = Promise(client)
     ENDINGS[ending](client)
-    assert client.wait() == 0
-    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+    promise.kept(processes)
 
 
 @pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
@@ -79,10 +107,9 @@ def test_a_server_that_is_still_starting_is_ended_too(ending: str, tmp_path: Pat
     client = serve({"hangs": command("hangs")})
     client.start_call("hangs:anything")
     processes = until("the server", client.children)
-    began = time.monotonic()
+    promise = Promise(client)
     ENDINGS[ending](client)
-    assert client.wait() == 0
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
     assert living(processes) == []
 
 
@@ -93,10 +120,9 @@ def test_twelve_servers_that_ignore_every_hint_are_ended_within_the_promised_tim
         client.start_call(f"{file.name}:pids")
     processes = started(client, *files)
     assert len(processes) == 24
-    began = time.monotonic()
+    promise = Promise(client)
     client.end_input()
-    assert client.wait() == 0
-    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+    promise.kept(processes)
 
 
 def test_what_has_a_session_of_its_own_is_named_and_not_ended(tmp_path: Path, serve: Serve) -> None:
@@ -134,7 +160,7 @@ def test_what_a_dead_server_left_behind_is_ended(kind: str, tmp_path: Path, serv
     client.call("orphans:pids")
     leader, child = started(client, tmp_path / "pids")
     leader.kill()
-    until("the child to be ended", lambda: not living([child]), PROMISED_S)
+    until("the child to be ended", lambda: not living([child]))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -266,11 +292,10 @@ def test_a_search_may_take_as_long_as_the_end_of_the_servers(
     processes = client.children()
     id = client.start_tool("tool_discovery", {"query": ["stubborn:pids"]})
     client.ask("ping")
-    began = time.monotonic()
+    promise = Promise(client)
     ENDINGS[ending](client)
     assert client.answer(id).json["result"]["structuredContent"]["results"][0]["toolKey"] == "stubborn:pids"
-    assert client.wait() == 0
-    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+    promise.kept(processes)
     (session,) = mcpctl("sessions", "ls", "--json").json
     assert (session["status"], session["discovery_count"]) == ("closed", 1)
 
@@ -283,11 +308,10 @@ def test_a_search_that_does_not_end_is_told_so_in_time(
     client = serve(env=searching_takes(60))
     client.call("counter:count")
     id = client.start_tool("tool_discovery", {"query": ["count"]})
-    began = time.monotonic()
+    promise = Promise(client)
     client.end_input()
     assert "the session is ending" in client.answer(id).text
-    assert client.wait() == 0
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
     assert mcpctl("sessions", "ls", "--json").json[0]["status"] == "closed"
 
 
@@ -295,12 +319,11 @@ def test_a_search_that_waits_for_servers_starts_no_more_of_them_at_the_end(serve
     client = serve({f"hangs{number}": command("hangs") for number in range(6)})
     id = client.start_tool("tool_discovery", {"query": ["anything"]})
     processes = until("the servers", lambda: client.children() if len(client.children()) > 3 else [])
-    began = time.monotonic()
+    promise = Promise(client)
     client.end_input()
     assert client.answer(id).json["result"]["structuredContent"]["results"] == []
     late = [each for each in client.children() if each not in processes]
-    assert client.wait() == 0
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
     assert living([*processes, *late]) == late == []
 
 
@@ -326,10 +349,9 @@ def test_it_ends_in_time_though_a_client_reads_nothing(serve: Serve) -> None:
     client.call("raw:big", {"bytes": 1})
     client.start_call("raw:big", {"bytes": 5_000_000})
     until("the answer to fill the pipe", lambda: client.readable(), 5)
-    began = time.monotonic()
+    promise = Promise(client)
     client.process.send_signal(signal.SIGTERM)
-    client.wait()
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
 
 
 def test_it_ends_though_something_holds_up_the_end(tmp_path: Path, serve: Serve) -> None:
@@ -341,9 +363,9 @@ def test_it_ends_though_something_holds_up_the_end(tmp_path: Path, serve: Serve)
     client = serve(servers, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
     client.call("stubborn:pids")
     processes = started(client, tmp_path / "pids")
+    promise = Promise(client)
     client.end_input()
-    assert client.wait() == 0
-    until("the last process to end", lambda: not living(processes))
+    promise.kept(processes)
 
 
 # ---- kill -9
