@@ -123,6 +123,8 @@ class Stdio(Connection):
         """Send a signal to all that is in its session now (0 is none); ids and names."""
         table = await self._processes.table()
         left = posix.in_session(self.pid, table)
+        if not self.gone.is_set():
+            left.setdefault(self.pid, "its own")  # where no table is to be had, or not all of it
         if left and number:
             posix.signal_session(self.pid, number, table)
         return left

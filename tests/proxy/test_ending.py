@@ -125,8 +125,32 @@ def test_twelve_servers_that_ignore_every_hint_are_ended_within_the_promised_tim
     promise.kept(processes)
 
 
-def test_what_has_a_session_of_its_own_is_named_and_not_ended(tmp_path: Path, serve: Serve) -> None:
-    client = serve({"orphans": command("orphans", tmp_path / "pids", "session")})
+def test_servers_are_ended_where_the_processes_cannot_be_listed(tmp_path: Path, serve: Serve) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mcpctl import posix\nposix.processes = lambda: {}\n", encoding="utf-8"
+    )
+    stubborn = command("orphans", tmp_path / "pids", "stubborn")
+    client = serve({"stubborn": stubborn}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.call("stubborn:pids")
+    processes = started(client, tmp_path / "pids")
+    promise = Promise(client)
+    client.end_input()
+    promise.kept(processes)
+
+
+@pytest.fixture
+def unhurried(tmp_path: Path) -> dict[str, str]:
+    """The environment in which the end is not cut short, however busy the machine is."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mcpctl.proxy import process\nprocess._LAST_S = 1000\n", encoding="utf-8"
+    )
+    return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+
+
+def test_what_has_a_session_of_its_own_is_named_and_not_ended(
+    tmp_path: Path, serve: Serve, unhurried: dict[str, str]
+) -> None:
+    client = serve({"orphans": command("orphans", tmp_path / "pids", "session")}, env=unhurried)
     client.call("orphans:pids")
     leader, child = started(client, tmp_path / "pids")
     name = child.name()
@@ -139,9 +163,9 @@ def test_what_has_a_session_of_its_own_is_named_and_not_ended(tmp_path: Path, se
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can have a server be another user")
-def test_a_server_that_may_not_be_ended_does_not_hold_up_the_end(tmp_path: Path, serve: Serve) -> None:
+def test_a_server_that_may_not_be_ended_does_not_hold_up_the_end(serve: Serve, unhurried: dict[str, str]) -> None:
     program = "import os, sys, time; os.setuid(65534); sys.stdin.read(); time.sleep(1000)"
-    client = serve({"other": [sys.executable, "-c", program]}, unprivileged=True)
+    client = serve({"other": [sys.executable, "-c", program]}, unprivileged=True, env=unhurried)
     id = client.start_call("other:anything")
     (process,) = until("the server", client.children)
     until("it to be another user", lambda: process.uids().real)
