@@ -57,7 +57,7 @@ def test_a_line_to_copy_does_its_work(line: str, home: Path) -> None:
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["startup", "calls", "soak"])
+@pytest.mark.parametrize("name", ["startup", "calls", "ending", "soak"])
 def test_a_benchmark_can_be_asked_for_help(name: str, home: Path) -> None:
     assert f"python -m tests.bench.{name}" in README
     assert shell(f"python -m tests.bench.{name} --help", home).returncode == 0
