@@ -98,16 +98,18 @@ class Stdio(Connection):
 
     async def _ended(self) -> None:
         """What the process has started is in its session, and must not outlive it."""
+        term_at = self._loop.time() + _EOF_GRACE_S
         if not self.gone.is_set():
             # Now, while it can be told who has started what.
             self.detached = posix.detached(self.pid, await self._processes.table())
         self._writer.close()
-        await self._is_gone_within(_EOF_GRACE_S)
-        last = self._loop.time() + _TERM_GRACE_S
+        await self._is_gone_within(term_at - self._loop.time())
+        # From when it should have been, so that what comes late on a busy machine does not add up.
+        kill_at = min(term_at, self._loop.time()) + _TERM_GRACE_S
         left = await self._signalled(signal.SIGTERM)
         if left:
-            await self._is_gone_within(_TERM_GRACE_S)
-        while left and self._loop.time() < last:
+            await self._is_gone_within(kill_at - self._loop.time())
+        while left and self._loop.time() < kill_at:
             await asyncio.sleep(_LOOK_S)
             left = await self._signalled(0)
         last = self._loop.time() + _KILL_S
