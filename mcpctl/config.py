@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -118,8 +118,8 @@ class Config:
         except RuntimeError:  # nobody of that name: there is no such file either
             return self.path.parent / path
 
-    @property
-    def enabled(self) -> dict[str, Server]:
+    @cached_property
+    def enabled(self) -> Mapping[str, Server]:
         """The servers in use, of the project in force where there is one, by name, sorted."""
         seen = sorted(self.servers.keys() - self.elsewhere)
         return {name: self.servers[name] for name in seen if self.servers[name].enabled}

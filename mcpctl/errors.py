@@ -99,16 +99,23 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
 
 
-_warned: set[str] = set()
+_MOST_WARNED = 1000
+_LONGEST_WARNING = 2000
+_warned: dict[str, None] = {}
+"""What was said already, the oldest first; of very many the oldest are forgotten."""
 before_warning: list[Callable[[], None]] = []
 """What makes room on a terminal for a warning."""
 
 
 def warn(message: str) -> None:
     """Say on stderr, once, what went wrong without stopping anything; control characters never reach the terminal."""
+    message = message[:_LONGEST_WARNING]
     if message in _warned:
         return
-    _warned.add(message)
+    if len(_warned) >= _MOST_WARNED:
+        # Another thread may have forgotten it meanwhile.
+        _warned.pop(next(iter(_warned), ""), None)
+    _warned[message] = None
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)
     for make_room in before_warning:
         make_room()

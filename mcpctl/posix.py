@@ -2,18 +2,17 @@
 
 import contextlib
 import fcntl
-import functools
 import os
-import signal
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import subprocess
 
-_PR_SET_PDEATHSIG = 1
+_THREADS = 13
+"""Where `/proc/PID/stat` has the number of threads, after the session."""
 
 
 def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
@@ -25,8 +24,17 @@ def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
     return True
 
 
-def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> "subprocess.Popen[bytes]":
-    """Start `argv` with pipes on its three streams, as the leader of a process group of its own.
+class Process(NamedTuple):
+    """A process that runs, as the table of processes has it."""
+
+    parent: int
+    group: int
+    session: int
+    name: str
+
+
+def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: int) -> "subprocess.Popen[bytes]":
+    """Start `argv` as the leader of a session of its own: `stdin` is a descriptor, stdout and stderr are new pipes.
 
     Raises OSError when it cannot be started.
     """
@@ -35,57 +43,82 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None) -> "subp
     return subprocess.Popen(
         list(argv),
         bufsize=0,
-        stdin=subprocess.PIPE,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=dict(env),
         cwd=cwd,
         start_new_session=True,
-        preexec_fn=_parent_death_signal(),
     )
 
 
-def await_exit(process: "subprocess.Popen[bytes]") -> None:
-    """Block until the child has exited, leaving it a zombie where that can be (not on macOS before Python 3.13).
+def run_aside(script: Path) -> "subprocess.Popen[bytes]":
+    """Run a shell script in a session of its own, its stdin a pipe that never blocks us; it holds nothing else of ours.
 
-    As long as it is one, its id, which is its group's too, is given to no other process.
+    Raises OSError when there is no shell.
+    """
+    import subprocess  # commands that only read records need locks, and no processes
+
+    process = subprocess.Popen(
+        ["/bin/sh", str(script)],
+        bufsize=0,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env={"PATH": "/usr/bin:/bin"},
+        cwd="/",
+        start_new_session=True,
+    )
+    assert process.stdin
+    os.set_blocking(process.stdin.fileno(), False)
+    return process
+
+
+def await_exit(process: "subprocess.Popen[bytes]") -> int:
+    """Block until the child has exited: its exit status, or the number of the signal that ended it, negative.
+
+    It is left a zombie, until `process.wait()`, where that can be (not on macOS before Python 3.13). As long as it is
+    one, its id, which is its session's too, is given to no other process.
     """
     if hasattr(os, "waitid"):
         with contextlib.suppress(ChildProcessError):
-            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-    else:
-        process.wait()
+            found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            assert found
+            return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+    return process.wait()
 
 
-def signal_group(group: int, number: int) -> bool:
-    """Signal every process of a group, or with 0 only ask for them; False when none is left."""
-    try:
-        os.killpg(group, number)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        # macOS answers so for a group in which only zombies are left.
-        return False
-    return True
+def processes() -> dict[int, Process]:
+    """Every process that runs, by id; not those that have ended and were not waited for. Takes some milliseconds."""
+    return _listed_by_proc() if sys.platform == "linux" else _listed_by_ps()
 
 
-def detached(leaders: Collection[int]) -> dict[int, dict[int, str]]:
-    """What each leader and its children started in groups of their own: pids and names (Linux; elsewhere none)."""
-    parents: dict[int, int] = {}
-    outside: dict[int, tuple[int, str]] = {}
-    for folder in Path("/proc").glob("[0-9]*") if leaders else ():
-        with contextlib.suppress(OSError, ValueError, IndexError):
-            # "pid (name) state ppid pgrp …"; the name may hold anything, parentheses included
-            before, _, after = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
-            pid = int(folder.name)
-            parents[pid] = int(after.split()[1])
-            outside[pid] = int(after.split()[2]), before.partition("(")[2]
+def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
+    """The processes of a session, whatever their group: ids and names."""
+    return {pid: process.name for pid, process in table.items() if process.session == session}
+
+
+def detached(session: int, table: Mapping[int, Process]) -> dict[int, str]:
+    """What processes of a session have started in sessions of their own: ids and names."""
     return {
-        leader: {
-            pid: name for pid, (group, name) in outside.items() if group != leader and _descends(pid, leader, parents)
-        }
-        for leader in leaders
+        pid: process.name
+        for pid, process in table.items()
+        if process.session != session and _descends(pid, session, table)
     }
+
+
+def signal_session(session: int, number: int, table: Mapping[int, Process]) -> None:
+    """Signal every process of a session that a child of ours leads, those in other groups as `table` has them."""
+    if session == os.getsid(0):
+        raise ValueError("this is the session that we are in ourselves")
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(session, number)
+    for pid, process in table.items():
+        if process.session == session != process.group:
+            # By now the id may be another process's.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                if os.getsid(pid) == session:
+                    os.kill(pid, number)
 
 
 def is_running(pid: int) -> bool:
@@ -99,27 +132,40 @@ def is_running(pid: int) -> bool:
     return True
 
 
-def _descends(pid: int, ancestor: int, parents: Mapping[int, int]) -> bool:
+def _descends(pid: int, session: int, table: Mapping[int, Process]) -> bool:
     seen: set[int] = set()
-    while pid in parents and pid not in seen:
+    while pid in table and pid not in seen:
         seen.add(pid)
-        pid = parents[pid]
-        if pid == ancestor:
+        if table[pid].session == session:
             return True
+        pid = table[pid].parent
     return False
 
 
-@functools.cache
-def _parent_death_signal() -> Callable[[], None] | None:
-    """What a child runs before exec, so that kill -9 of its parent ends it too (Linux alone can)."""
-    if sys.platform != "linux":
-        return None
-    import ctypes  # commands that only read records need locks, and no processes
+def _listed_by_proc() -> dict[int, Process]:
+    found: dict[int, Process] = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError, ValueError):
+            # "pid (name) state ppid pgrp session …"; the name may hold anything, parentheses included
+            before, _, after = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
+            state, parent, group, session, *rest = after.split()
+            threads = rest[_THREADS]
+            if state not in "ZX" or threads != "1":  # one whose first thread alone has ended still runs
+                found[int(folder.name)] = Process(int(parent), int(group), int(session), before.partition("(")[2])
+    return found
 
-    # Looked up before any fork: after it, the child must not touch the loader's locks.
-    prctl = ctypes.CDLL(None).prctl
 
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+def _listed_by_ps() -> dict[int, Process]:
+    import subprocess  # commands that only read records need locks, and no processes
 
-    return ask
+    columns = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=", "-o", "comm="]
+    found: dict[int, Process] = {}
+    for line in (
+        subprocess.run(columns, capture_output=True, check=False).stdout.decode("utf-8", "replace").splitlines()
+    ):
+        with contextlib.suppress(OSError, ValueError):
+            pid, parent, group, state, name = line.split(maxsplit=4)
+            if not state.startswith("Z"):
+                # No `ps` but that of Linux says which session a process is in.
+                found[int(pid)] = Process(int(parent), int(group), os.getsid(int(pid)), name)
+    return found

@@ -30,7 +30,7 @@ CODES = {code.value for code in ExitCode}
 def without_privileges() -> None:
     """Take from a child of root what lets root write everywhere; others never had it."""
     if os.geteuid() == 0:
-        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        for capability in (1, 2, 5):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_KILL
             ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP
 
 
@@ -46,7 +46,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TZ", "UTC")
-    monkeypatch.setattr("mcpctl.errors._warned", set())
+    monkeypatch.setattr("mcpctl.errors._warned", {})
     return folder
 
 

@@ -38,6 +38,12 @@ def failure(file: Path, text: str) -> Unusable:
 # ---- the file
 
 
+def test_the_servers_in_use_are_sought_out_once(file: Path) -> None:
+    loaded = load(file, "".join(f'[servers.s{number}]\ncommand = "run"\n' for number in range(300)))
+    assert list(loaded.enabled) == sorted(loaded.servers)
+    assert loaded.enabled is loaded.enabled  # it is asked for again for each of them
+
+
 def test_no_file_is_an_empty_configuration(file: Path) -> None:
     loaded = config.load(file)
     assert (loaded.servers, loaded.problems, loaded.search.answer_tokens) == ({}, {}, 2000)

@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import psutil
 import pytest
@@ -219,18 +219,30 @@ def test_a_reader_that_goes_ends_a_command_silently(paths: Paths, format: str) -
     assert (process.wait(30), said) == (141, b"")
 
 
+@pytest.fixture
+def sigint_counts() -> Iterator[None]:
+    """Whoever started the tests may ignore it, as shells have what runs in the background do; children inherit that."""
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, kept)
+
+
 @pytest.mark.process
+@pytest.mark.usefixtures("sigint_counts")
 def test_ctrl_c_during_a_call_exits_130_and_leaves_no_server(paths: Paths, mcpctl: Mcpctl) -> None:
     words = command("progress")
     configure(paths, {"s": {"command": words[0], "args": words[1:]}})
     listed(paths, "s", [{"name": "slow", "inputSchema": {}}])
     hanging = [*MCPCTL, "tools", "call", "s:slow", '{"n": 1, "pause": 1000}']
-    process = subprocess.Popen(hanging, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while "running" not in mcpctl("calls", "ls").out:
-        assert process.poll() is None
-    started = psutil.Process(process.pid).children(recursive=True)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    with subprocess.Popen(hanging, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        try:
+            while "running" not in mcpctl("calls", "ls").out:
+                assert process.poll() is None
+            started = psutil.Process(process.pid).children(recursive=True)
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert (process.returncode, out, err) == (130, b"", b"")
     assert not [child for child in started if child.is_running() and child.status() != psutil.STATUS_ZOMBIE]
     assert mcpctl("calls", "ls", "--fields", "status").out == "interrupted\n"

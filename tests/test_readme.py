@@ -67,7 +67,7 @@ def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes(mcpctl
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("name", ["startup", "calls", "soak"])
+@pytest.mark.parametrize("name", ["startup", "calls", "ending", "soak"])
 def test_a_benchmark_can_be_asked_for_help(name: str, home: Path) -> None:
     assert f"python -m tests.bench.{name}" in README
     assert shell(f"python -m tests.bench.{name} --help", home).returncode == 0

@@ -104,6 +104,10 @@ class Discovery:
         self._provider: Provider | None = None
         self._tools: dict[str, Tool] = {}
 
+    def close(self) -> None:
+        """Look at the catalog no more."""
+        self.catalog.db.close()
+
     def provider(self, toolset: Toolset | None = None) -> Provider:
         """What ranks the tools that there are now, those of `toolset` where there is one."""
         self.catalog.toolset = toolset

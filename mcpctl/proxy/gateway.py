@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Any, TypeVar
 
-from mcpctl import posix
 from mcpctl.catalog import cache
 from mcpctl.catalog.cache import Catalog, Listed
 from mcpctl.config import Config
@@ -20,6 +19,7 @@ from mcpctl.proxy.connection import Caller, Connection
 from mcpctl.proxy.discovery import Answer, Discovery, Wanted
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.questions import Questions
+from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstreams import Upstream
 from mcpctl.search import Provider, Ranking, builder
@@ -52,8 +52,9 @@ class Gateway:
         self.config = config
         self.recorder = Recorder(paths, config.records, via=via, project=config.project)
         self.turn = Turn(self.recorder.flush)
+        self._processes = ServerProcesses()
         self.upstreams = {
-            name: Upstream(name, server, config.path, self.turn, self, verbose=verbose)
+            name: Upstream(name, server, config.path, self._processes, self.turn, self, verbose=verbose)
             for name, server in config.enabled.items()
         }
         self.from_upstream: Callable[[Connection, jsonrpc.Message], None] = _unanswerable
@@ -66,6 +67,7 @@ class Gateway:
         self._catalog = Catalog(config, None, lists=self._lists)
         self._split = split
         self._toolset = toolset
+        self._state: sqlite3.Connection | None = None
         self._in_force: InForce | None = None
         self.questions = Questions(lambda line: self.to_client(line))
         self.to_client: Callable[[bytes], None] = lambda _: None
@@ -87,8 +89,8 @@ class Gateway:
 
     async def _open_state(self) -> None:
         loop = asyncio.get_running_loop()
-        self._state = await loop.run_in_executor(self._keeping, state.opened_for_others, self._paths)
-        self._in_force = InForce(self._paths, self.config, self._toolset, self._state)
+        db = self._state = await loop.run_in_executor(self._keeping, state.opened_for_others, self._paths)
+        self._in_force = InForce(self._paths, self.config, self._toolset, db)
 
     def look_at_toolset(self) -> None:
         """Have the toolset that is in force at this moment count for the request that begins, once `opened` is done."""
@@ -375,9 +377,21 @@ class Gateway:
             self.execute.interrupt()
         for task in self._tasks - self._answering:
             task.cancel()
-        # One look at the process table for all of them: each takes its time.
-        outside = posix.detached([pid for upstream in self.upstreams.values() for pid in upstream.pids])
-        await asyncio.gather(self._last_answered(last), *(each.stop(outside) for each in self.upstreams.values()))
+        await asyncio.gather(self._last_answered(last), *(each.stop() for each in self.upstreams.values()))
+        self._processes.close()
+        self._close()
+
+    def _close(self) -> None:
+        """Let go of databases and threads; what a thread is still at, it ends with."""
+        self._searching.submit(self._search_no_more)
+        for threads in (self._searching, self._keeping, self._asking, self._indexing):
+            threads.shutdown(wait=False)
+        if self._state:
+            self._state.close()
+
+    def _search_no_more(self) -> None:
+        if self._discovery:
+            self._discovery.close()
 
     async def _last_answered(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""

@@ -4,12 +4,20 @@ import asyncio
 import gc
 import os
 import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from mcpctl import config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.proxy.stderr import not_waited_for
 from mcpctl.store import state
 from mcpctl.toolsets import in_force
+
+_LAST_S = 1.6
+"""After its end has begun the process is there for so long at most: in 1.8 s nothing is left, it is promised."""
 
 
 def run(
@@ -20,32 +28,58 @@ def run(
     Raises `McpctlError` before it begins where the configuration, or the project or toolset that was named, cannot be
     used.
     """
-    loaded = config.load(paths.config, project)
-    state.check(paths)
-    in_force.check(paths, loaded, toolset)
-    for problem in loaded.problems.values():
-        warn(f"{problem}; this server is skipped")
+    with not_waited_for() as stderr:
+        loaded = config.load(paths.config, project)
+        state.check(paths)
+        in_force.check(paths, loaded, toolset)
+        for problem in loaded.problems.values():
+            warn(f"{problem}; this server is skipped")
+        stdout = _stdout_alone()
+        from mcpctl.proxy.metatools import Offer
+        from mcpctl.proxy.server import serve
+
+        # Work in threads hands over to the calls after this long, not after five times of it.
+        sys.setswitchinterval(0.001)
+        # What is loaded now lives as long as the process; the collector need not look at it again.
+        gc.freeze()
+
+        def end() -> None:
+            stderr.drain()
+            # What still runs in a thread is nobody's any more; the loop would wait for it, and break the promise.
+            os._exit(0)
+
+        async def served() -> None:
+            asyncio.get_running_loop().set_exception_handler(_tell)
+            await serve(
+                loaded, paths, stdin=0, stdout=stdout, toolset=toolset, offer=Offer(split, annotate), verbose=verbose,
+                on_ending=partial(_soon, end),
+            )  # fmt: skip
+            end()
+
+        asyncio.run(served())
+
+
+def _stdout_alone() -> int:
+    """A descriptor for the protocol and nothing else: whatever else would be printed there goes to stderr."""
     if sys.stdin is None:
         # Closed by whoever started us: whatever is opened next would take its place.
         os.open(os.devnull, os.O_RDONLY)
     elif sys.stdin.isatty():
         warn("serving on this terminal: an MCP client is meant to start this and speak JSON-RPC; end it with Ctrl-D")
-    # stdout carries protocol and nothing else: whatever else would print there goes to stderr.
     stdout = os.dup(1)
     os.dup2(2, 1)
-    from mcpctl.proxy.metatools import Offer
-    from mcpctl.proxy.server import serve
+    return stdout
 
-    # Work in threads hands over to the calls after this long, not after five times of it.
-    sys.setswitchinterval(0.001)
-    # What is loaded now lives as long as the process; the collector need not look at it again.
-    gc.freeze()
 
-    async def served() -> None:
-        offer = Offer(split, annotate)
-        await serve(loaded, paths, stdin=0, stdout=stdout, toolset=toolset, offer=offer, verbose=verbose)
-        sys.stderr.flush()
-        # What still runs in a thread is nobody's any more; the loop would wait for it, and break the promised 1.8 s.
-        os._exit(0)
+def _soon(end: Callable[[], None]) -> None:
+    """End it in time, whatever the loop is held up by; servers that are left then are ended by their watcher."""
+    last = threading.Timer(_LAST_S, end)
+    last.daemon = True
+    last.start()
 
-    asyncio.run(served())
+
+def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Say in one line what went wrong where nobody waits for it; in full only to who looks for it."""
+    warn(f"internal error: {context.get('exception') or context['message']!r}")
+    if os.environ.get("MCPCTL_DEBUG"):
+        loop.default_exception_handler(context)

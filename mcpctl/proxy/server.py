@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import time
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -46,13 +47,18 @@ async def serve(
     toolset: str | None = None,
     offer: Offer = _PLAIN,
     verbose: bool = False,
+    on_ending: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve one client on two descriptors until it goes or a signal says so; then nothing that was started is left."""
+    """Serve one client on two descriptors until it goes or a signal says so; then nothing that was started is left.
+
+    `on_ending` is called when the end begins.
+    """
     server = Server(Gateway(config, paths, toolset=toolset, split=offer.split, verbose=verbose), offer, stdin, stdout)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.ending.set)
     await server.ending.wait()
+    on_ending()
     last = loop.time() + _LAST_S
     server.hear_no_more()
     await server.gateway.stop(_GRACE_S)

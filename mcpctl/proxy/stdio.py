@@ -1,10 +1,11 @@
 """A server that is a process: its pipes, what it was asked and has not answered, and its certain end."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from msgspec import Raw
@@ -14,6 +15,7 @@ from mcpctl.launching import Launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection, Exchange, Failure
 from mcpctl.proxy.messages import MessageReader, id_of
+from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.writer import Writer
 from mcpctl.store.redact import mask
@@ -23,7 +25,9 @@ _CHATTER_KEPT = 200
 _EDGE = 1024
 _EOF_GRACE_S = 0.4
 _TERM_GRACE_S = 0.4
-_LOOK_S = 0.02
+_KILL_S = 0.2
+"""How long what was sent SIGKILL may take to go; what then runs cannot be ended by us."""
+_LOOK_S = 0.05
 
 
 class Stdio(Connection):
@@ -32,6 +36,7 @@ class Stdio(Connection):
     def __init__(
         self,
         launch: Launch,
+        processes: ServerProcesses,
         turn: Turn,
         on_message: Callable[[Connection, jsonrpc.Message], None],
         on_gone: Callable[[Connection], None],
@@ -46,21 +51,24 @@ class Stdio(Connection):
         self._pretty_bytes = 0
         self._junk = 0
         """How many lines in a row were no message."""
-        self._exit_seen = False
-        self._stopping = False
+        self._exit = asyncio.Event()
+        """Set when the process has ended; what it said may still be read."""
         self._on_stderr = on_stderr
         self._stderr = b""
+        self.detached: Mapping[int, str] = {}
+        """What it had started in sessions of their own when its end began: ids and names."""
+        self.unended: Mapping[int, str] = {}
+        """What of its session could not be ended."""
         self._ending: asyncio.Task[None] | None = None
-        self._ending_group: asyncio.Task[None] | None = None
-        self._process = posix.spawn(launch.argv, launch.env, launch.cwd)
-        stdin, stdout, stderr = self._process.stdin, self._process.stdout, self._process.stderr
-        assert stdin and stdout and stderr
+        self._processes = processes
+        self._process, stdin = processes.start(launch)
+        stdout, stderr = self._process.stdout, self._process.stderr
+        assert stdout
+        assert stderr
         self._stdout, self._stderr_pipe = stdout, stderr
         os.set_blocking(stdout.fileno(), False)
         os.set_blocking(stderr.fileno(), False)
-        # The writer owns a descriptor of its own, which it closes to say that nothing more comes.
-        self._writer = Writer(os.dup(stdin.fileno()), turn, on_broken=self._hung_up)
-        stdin.close()
+        self._writer = Writer(stdin, turn, on_broken=self._hung_up)
         self._reader = MessageReader(
             stdout.fileno(), turn, of_client=False, on_message=self._read, on_other=self._not_a_message,
             on_end=self._all_read, on_too_long=self._is_too_long,
@@ -70,13 +78,13 @@ class Stdio(Connection):
 
     @property
     def pid(self) -> int:
-        """The process id, which is also its group's."""
+        """The process id, which is also its session's."""
         return self._process.pid
 
     @property
     def is_over(self) -> bool:
-        """Whether neither the process nor anything of its group is left."""
-        return self.gone.is_set() and (self._ending_group is None or self._ending_group.done())
+        """Whether neither the process nor anything of its session is left, or can be ended."""
+        return self._ending is not None and self._ending.done()
 
     @property
     def last_words(self) -> str:
@@ -96,28 +104,56 @@ class Stdio(Connection):
         return self._writer.pending > bounds.MESSAGE
 
     async def stop(self) -> None:
-        """End it: close its stdin, then SIGTERM, then SIGKILL, to the whole group; returns when it is gone."""
-        self._stopping = True
+        """End it: close its stdin, then SIGTERM, then SIGKILL, to its whole session; returns when that is done."""
+        await asyncio.shield(self._end())
+
+    def _end(self) -> "asyncio.Task[None]":
+        if self._ending is None:
+            self._ending = self._loop.create_task(self._ended())
+            # Whoever keeps it may now let it go.
+            self._ending.add_done_callback(lambda _: self._on_gone(self))
+        return self._ending
+
+    async def _ended(self) -> None:
+        """What the process has started is in its session, and must not outlive it."""
+        term_at = self._loop.time() + _EOF_GRACE_S
+        if not self._exit.is_set():
+            # Now, while it can be told who has started what.
+            self.detached = posix.detached(self.pid, await self._processes.table())
         self._writer.close()
-        if self._exit_seen:
-            self._end()
-        last = self._loop.time() + _EOF_GRACE_S + _TERM_GRACE_S
-        for grace, number in ((_EOF_GRACE_S, signal.SIGTERM), (_TERM_GRACE_S, signal.SIGKILL)):
-            if await self._is_gone_within(grace):
-                break
-            posix.signal_group(self.pid, number)
-        await self.gone.wait()
-        if self._ending_group and not self._ending_group.done():
-            await asyncio.wait([self._ending_group], timeout=max(0.0, last - self._loop.time()))
-            posix.signal_group(self.pid, signal.SIGKILL)
+        await self._is_gone_within(term_at - self._loop.time())
+        # From when it should have been, so that what comes late on a busy machine does not add up.
+        kill_at = min(term_at, self._loop.time()) + _TERM_GRACE_S
+        left = await self._signalled(signal.SIGTERM)
+        if left:
+            await self._is_gone_within(kill_at - self._loop.time())
+        while left and self._loop.time() < kill_at:
+            await asyncio.sleep(_LOOK_S)
+            left = await self._signalled(0)
+        last = self._loop.time() + _KILL_S
+        # Again and again: what was forked meanwhile is found the next time.
+        while left and (left := await self._signalled(signal.SIGKILL)) and self._loop.time() < last:
+            await asyncio.sleep(_LOOK_S / 5)
+        self.unended = left
+        if not await self._is_gone_within(0 if left else _KILL_S):
+            self._leave(Failure("server_died", "it cannot be ended"))
+        self._processes.ended(self._process)
+
+    async def _signalled(self, number: int) -> Mapping[int, str]:
+        """Send a signal to all that is in its session now (0 is none); ids and names."""
+        table = await self._processes.table()
+        left = posix.in_session(self.pid, table)
+        if not self._exit.is_set():
+            left.setdefault(self.pid, "its own")  # where no table is to be had, or not all of it
+        if left and number:
+            posix.signal_session(self.pid, number, table)
+        return left
 
     async def _is_gone_within(self, seconds: float) -> bool:
-        try:
+        with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self.gone.wait()
-        except TimeoutError:
-            return False
-        return True
+                await self._exit.wait()
+        return self._exit.is_set()  # both may have come at once
 
     def _read(self, message: jsonrpc.Message | jsonrpc.Malformed) -> None:
         assert isinstance(message, jsonrpc.Message)  # of a server no others are given
@@ -171,61 +207,53 @@ class Stdio(Connection):
         self._on_stderr(data)
 
     def _await_exit(self) -> None:
-        posix.await_exit(self._process)
+        status = posix.await_exit(self._process)
         try:
-            self._loop.call_soon_threadsafe(self._exited)
+            self._loop.call_soon_threadsafe(self._exited, status)
         except RuntimeError:
             return  # the loop is closed: so is everything else
 
     def _hung_up(self) -> None:
-        # With one stream closed or not read on, it can answer nothing any more: the next call starts it anew.
+        # With one stream closed it can answer nothing any more: the next call starts it anew.
         if self.hung_up:
             return
         self.hung_up = True
         self._on_gone(self)
-        # Kept, since the loop holds its tasks weakly.
-        self._ending = self._loop.create_task(self.stop())
+        self._end()
 
     def _all_read(self) -> None:
-        if self._exit_seen:
-            self._end()
+        if self._exit.is_set():
+            self._leave(Failure("server_died", f"it ended ({self.how_it_ended()})", self.last_words))
         else:
             self._hung_up()
 
-    def _exited(self) -> None:
-        self.exit_status = self._process.wait()
-        self._exit_seen = True
-        # First of all: a child of its that goes on writing would be read for ever.
-        if posix.signal_group(self.pid, signal.SIGTERM):
-            self._ending_group = self._loop.create_task(self._end_group())
+    def _exited(self, status: int) -> None:
+        self.exit_status = status
+        self._exit.set()
+        if self.gone.is_set():
+            return
         self._read_stderr()
-        self._writer.close()
-        self._loop.remove_reader(self._stderr_pipe.fileno())
-        if self._stopping or self.hung_up:
-            self._end()
+        if self.hung_up or self._ending:
+            self._all_read()
         else:
             self._reader.finish()
+        self._end()
 
-    def _end(self) -> None:
-        """Its process is gone and all that it said is read: whoever still waits is told."""
-        if not self.gone.is_set():
-            self._reader.close()
-            self._stdout.close()
-            self._stderr_pipe.close()
-            self._is_gone(Failure("server_died", f"it ended ({self.how_it_ended()})", self.last_words))
-
-    async def _end_group(self) -> None:
-        """What the process has started is in its group, and must not outlive it."""
-        last = self._loop.time() + _TERM_GRACE_S
-        while self._loop.time() < last and posix.signal_group(self.pid, 0):
-            await asyncio.sleep(_LOOK_S)
-        posix.signal_group(self.pid, signal.SIGKILL)
-        self._loop.call_soon(self._on_gone, self)
+    def _leave(self, why: Failure) -> None:
+        """Neither hear it nor speak to it any more."""
+        if self.gone.is_set():
+            return
+        self._writer.close()
+        self._reader.close()
+        self._loop.remove_reader(self._stderr_pipe.fileno())
+        self._stdout.close()
+        self._stderr_pipe.close()
+        self._is_gone(why)
 
     def how_it_ended(self) -> str:
         """Exit status or signal, for a message."""
         status = self.exit_status
         if status is not None and status < 0:
-            known = -status in signal.valid_signals()
-            return f"killed by {signal.Signals(-status).name}" if known else f"signal {-status}"
+            named = {number.value: number.name for number in signal.Signals}  # real-time signals have none
+            return f"killed by {named.get(-status, f'signal {-status}')}"
         return f"exit status {status}"

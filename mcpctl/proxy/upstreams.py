@@ -1,12 +1,9 @@
 """The upstream servers: each started when first needed, kept warm, started again by the next call after it died."""
 
 import asyncio
-import contextlib
 import math
 import os
 import re
-import select
-import sys
 import time
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -23,6 +20,7 @@ from mcpctl.launching import CannotLaunch, endpoint, launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure, NoAnswer, askable
 from mcpctl.proxy.listing import Listing
+from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.stdio import Stdio
 from mcpctl.proxy.turn import Turn
 
@@ -78,7 +76,15 @@ class Upstream:
     """One configured server, started or not."""
 
     def __init__(
-        self, name: str, server: Server, config_path: Path, turn: Turn, events: Events, *, verbose: bool = False
+        self,
+        name: str,
+        server: Server,
+        config_path: Path,
+        processes: ServerProcesses,
+        turn: Turn,
+        events: Events,
+        *,
+        verbose: bool = False,
     ) -> None:
         self.name = name
         self.server = server
@@ -86,6 +92,7 @@ class Upstream:
         self.last_failure = Failure("server_did_not_start", "")
         self.start_s = 0.0
         self._config_path = config_path
+        self._processes = processes
         self._turn = turn
         self._events = events
         self._verbose = verbose
@@ -163,24 +170,23 @@ class Upstream:
         async with asyncio.timeout(wait_s):
             await self._listing.complete(connection, caller, begun)
 
-    @property
-    def pids(self) -> list[int]:
-        """Its running processes."""
-        return [each.pid for each in self._live if isinstance(each, Stdio)]
-
-    async def stop(self, outside: Mapping[int, Mapping[int, str]]) -> None:
-        """End every process it has started; `outside` has, by process, those that have detached themselves from it."""
+    async def stop(self) -> None:
+        """End every process it has started."""
         self._is_ending = True
         if self._starting:
             self._starting.cancel()
-        lives = [(each, outside.get(each.pid, {}) if isinstance(each, Stdio) else {}) for each in self._live]
-        await asyncio.gather(*(self._stop(each, left) for each, left in lives))
+        await asyncio.gather(*map(self._stop, list(self._live)))
 
-    async def _stop(self, connection: Connection, outside: Mapping[int, str]) -> None:
+    async def _stop(self, connection: Connection) -> None:
         await connection.stop()
-        for pid, name in outside.items():
+        if isinstance(connection, Stdio):
+            self._tell_left(connection.detached, "it has detached itself")
+            self._tell_left(connection.unended, "it cannot be ended")
+
+    def _tell_left(self, processes: Mapping[int, str], why: str) -> None:
+        for pid, name in processes.items():
             if posix.is_running(pid):
-                warn(f"server '{self.name}' leaves process {pid} ({name}) running: it has detached itself")
+                warn(f"server '{self.name}' leaves process {pid} ({name}) running: {why}")
 
     def _start(self, caller: Caller) -> None:
         if self._starting is not None:
@@ -242,7 +248,7 @@ class Upstream:
     def _did_not_start(self, why: str, said: str = "") -> None:
         # What an earlier connection is still at work on comes to its end there.
         for connection in self._opened:
-            asyncio.create_task(connection.stop())  # noqa: RUF006 - it ends by itself, and stop() waits for it
+            asyncio.create_task(self._stop(connection))  # noqa: RUF006 - it ends by itself, and stop() waits for it
         # The first try again is free; a server that keeps failing is asked less and less often.
         self._failures += 1
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
@@ -299,6 +305,7 @@ class Upstream:
     def _spawn(self) -> Stdio:
         return Stdio(
             launch(self.server, self._config_path),
+            self._processes,
             self._turn,
             on_message=self._message,
             on_gone=self._gone,
@@ -377,10 +384,7 @@ class Upstream:
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():
             said = "".join(c if c.isprintable() else "?" for c in line[:_LONGEST_SAID])
-            # A reader of stderr that does not read must not stop the calls: what it does not take is left out.
-            with contextlib.suppress(OSError, ValueError):
-                if select.select([], [sys.stderr], [], 0)[1]:
-                    print(f"[{self.name}] {said}", file=sys.stderr, flush=True)  # noqa: T201
+            print(f"[{self.name}] {said}", file=sys.stderr)  # noqa: T201
 
     def _timed_out(self, exchange: Exchange) -> None:
         self.cancel(exchange, {"reason": b'"timed out"'})

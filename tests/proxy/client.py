@@ -236,11 +236,19 @@ class Client:
         return self._stderr.read_text(encoding="utf-8", errors="replace")
 
     def children(self) -> list[psutil.Process]:
-        """Every process that it has started and that lives."""
+        """Every process of servers that it has started and that lives."""
         with contextlib.suppress(psutil.NoSuchProcess):
             for child in psutil.Process(self.process.pid).children(recursive=True):
                 self._seen[child.pid] = child
-        return living(self._seen.values())
+        return [child for child in living(self._seen.values()) if child != self.watcher()]
+
+    def watcher(self) -> psutil.Process | None:
+        """What ends its servers where it is killed, once it has started any."""
+        for child in living(self._seen.values()):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                if child.cmdline()[-1:] == [str(ROOT / "mcpctl/proxy/watcher.sh")]:
+                    return child
+        return None
 
     def end_input(self) -> None:
         """Close its stdin."""

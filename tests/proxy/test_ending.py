@@ -4,11 +4,12 @@ import contextlib
 import json
 import os
 import random
+import select
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from tests.servers import command
 pytestmark = pytest.mark.process
 
 PROMISED_S = 1.8
+"""In which nothing is left, on a machine that has nothing else to do."""
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "10"))
 """Kills at random moments; a hundred on request."""
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
@@ -42,18 +44,47 @@ ENDINGS = {"EOF": close_input} | {number.name: sending(number) for number in SIG
 
 
 def started(client: Client, *files: Path) -> list[psutil.Process]:
-    """The processes of orphan servers that have said so in these files."""
+    """The processes of orphan servers that have said so in these files, and what those have started."""
     for file in files:
         until("the server", file.exists)
     found = [psutil.Process(int(pid)) for file in files for pid in file.read_text().split()]
     assert living(found) == found
-    return found
+    below = {child for each in found for child in each.children(recursive=True)}
+    return [*found, *sorted(below.difference(found), key=lambda child: child.pid)]
+
+
+class Promise:
+    """The promised time, from now on: what the machine keeps processes waiting for a core does not count."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._began = time.monotonic()
+        self._waited = [self._waits()]
+
+    def kept(self, processes: Sequence[psutil.Process] = ()) -> None:
+        """`serve` has ended with status 0, and these processes with it."""
+        while self._client.process.poll() is None or living(processes):
+            self._waited.append(max(self._waits(), self._waited[-1]))
+            allowed = PROMISED_S + self._waited[-1] - self._waited[0]
+            assert time.monotonic() - self._began < allowed, "the promised time is over"
+            select.select([], [], [], 0.01)
+        assert self._client.wait() == 0
+
+    def _waits(self) -> float:
+        """How long `serve` and we have waited for a core, in seconds (Linux; elsewhere not known)."""
+        waited = 0
+        for pid in (os.getpid(), self._client.process.pid):
+            for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+                with contextlib.suppress(OSError, IndexError):
+                    waited += int(thread.read_text().split()[1])
+        return waited / 1e9
 
 
 @pytest.mark.parametrize(
     ("kind", "ending"),
     [
-        *((kind, ending) for kind in ("plain", "stubborn", "stubborn-child") for ending in ("EOF", "SIGTERM")),
+        *((kind, ending) for kind in ("plain", "stubborn", "stubborn-child", "group") for ending in ("EOF", "SIGTERM")),
+        ("timeout", "EOF"),
         ("stubborn", "SIGINT"),
         ("stubborn", "SIGHUP"),
     ],
@@ -66,10 +97,9 @@ def test_nothing_that_was_started_is_alive_within_the_promised_time(
     for name in servers:
         client.call(f"{name}:pids")
     processes = started(client, tmp_path / "one", tmp_path / "two")
-    began = time.monotonic()
+    promise = Promise(client)
     ENDINGS[ending](client)
-    assert client.wait() == 0
-    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+    promise.kept(processes)
 
 
 @pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
@@ -77,19 +107,84 @@ def test_a_server_that_is_still_starting_is_ended_too(ending: str, tmp_path: Pat
     client = serve({"hangs": command("hangs")})
     client.start_call("hangs:anything")
     processes = until("the server", client.children)
-    began = time.monotonic()
+    promise = Promise(client)
     ENDINGS[ending](client)
-    assert client.wait() == 0
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
     assert living(processes) == []
 
 
-def test_what_a_dead_server_left_behind_is_ended(tmp_path: Path, serve: Serve) -> None:
-    client = serve({"orphans": command("orphans", tmp_path / "pids")})
+def test_twelve_servers_that_ignore_every_hint_are_ended_within_the_promised_time(tmp_path: Path, serve: Serve) -> None:
+    files = [tmp_path / f"s{number}" for number in range(12)]
+    client = serve({file.name: command("orphans", file, "stubborn") for file in files})
+    for file in files:
+        client.start_call(f"{file.name}:pids")
+    processes = started(client, *files)
+    assert len(processes) == 24
+    promise = Promise(client)
+    client.end_input()
+    promise.kept(processes)
+
+
+def test_servers_are_ended_where_the_processes_cannot_be_listed(tmp_path: Path, serve: Serve) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mcpctl import posix\nposix.processes = lambda: {}\n", encoding="utf-8"
+    )
+    stubborn = command("orphans", tmp_path / "pids", "stubborn")
+    client = serve({"stubborn": stubborn}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.call("stubborn:pids")
+    processes = started(client, tmp_path / "pids")
+    promise = Promise(client)
+    client.end_input()
+    promise.kept(processes)
+
+
+@pytest.fixture
+def unhurried(tmp_path: Path) -> dict[str, str]:
+    """The environment in which the end is not cut short, however busy the machine is."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mcpctl.proxy import process\nprocess._LAST_S = 1000\n", encoding="utf-8"
+    )
+    return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+
+
+def test_what_has_a_session_of_its_own_is_named_and_not_ended(
+    tmp_path: Path, serve: Serve, unhurried: dict[str, str]
+) -> None:
+    client = serve({"orphans": command("orphans", tmp_path / "pids", "session")}, env=unhurried)
+    client.call("orphans:pids")
+    leader, child = started(client, tmp_path / "pids")
+    name = child.name()
+    client.end_input()
+    assert client.wait() == 0
+    assert living([leader, child]) == [child]
+    child.kill()
+    said = f"mcpctl: server 'orphans' leaves process {child.pid} ({name}) running: it has detached itself\n"
+    assert client.stderr == said
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can have a server be another user")
+def test_a_server_that_may_not_be_ended_does_not_hold_up_the_end(serve: Serve, unhurried: dict[str, str]) -> None:
+    program = "import os, sys, time; os.setuid(65534); sys.stdin.read(); time.sleep(1000)"
+    client = serve({"other": [sys.executable, "-c", program]}, unprivileged=True, env=unhurried)
+    id = client.start_call("other:anything")
+    (process,) = until("the server", client.children)
+    until("it to be another user", lambda: process.uids().real)
+    client.notify("notifications/cancelled", {"requestId": id})
+    client.end_input()
+    assert client.wait() == 0
+    assert (
+        f"server 'other' leaves process {process.pid} ({process.name()}) running: it cannot be ended" in client.stderr
+    )
+    process.kill()
+
+
+@pytest.mark.parametrize("kind", ["plain", "group"])
+def test_what_a_dead_server_left_behind_is_ended(kind: str, tmp_path: Path, serve: Serve) -> None:
+    client = serve({"orphans": command("orphans", tmp_path / "pids", kind)})
     client.call("orphans:pids")
     leader, child = started(client, tmp_path / "pids")
     leader.kill()
-    until("the child to be ended", lambda: not living([child]), PROMISED_S)
+    until("the child to be ended", lambda: not living([child]))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
@@ -221,11 +316,10 @@ def test_a_search_may_take_as_long_as_the_end_of_the_servers(
     processes = client.children()
     id = client.start_tool("tool_discovery", {"query": ["stubborn:pids"]})
     client.ask("ping")
-    began = time.monotonic()
+    promise = Promise(client)
     ENDINGS[ending](client)
     assert client.answer(id).json["result"]["structuredContent"]["results"][0]["toolKey"] == "stubborn:pids"
-    assert client.wait() == 0
-    until("the last process to end", lambda: not living(processes), PROMISED_S - (time.monotonic() - began))
+    promise.kept(processes)
     (session,) = mcpctl("sessions", "ls", "--json").json
     assert (session["status"], session["discovery_count"]) == ("closed", 1)
 
@@ -238,11 +332,10 @@ def test_a_search_that_does_not_end_is_told_so_in_time(
     client = serve(env=searching_takes(60))
     client.call("counter:count")
     id = client.start_tool("tool_discovery", {"query": ["count"]})
-    began = time.monotonic()
+    promise = Promise(client)
     client.end_input()
     assert "the session is ending" in client.answer(id).text
-    assert client.wait() == 0
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
     assert mcpctl("sessions", "ls", "--json").json[0]["status"] == "closed"
 
 
@@ -250,12 +343,11 @@ def test_a_search_that_waits_for_servers_starts_no_more_of_them_at_the_end(serve
     client = serve({f"hangs{number}": command("hangs") for number in range(6)})
     id = client.start_tool("tool_discovery", {"query": ["anything"]})
     processes = until("the servers", lambda: client.children() if len(client.children()) > 3 else [])
-    began = time.monotonic()
+    promise = Promise(client)
     client.end_input()
     assert client.answer(id).json["result"]["structuredContent"]["results"] == []
     late = [each for each in client.children() if each not in processes]
-    assert client.wait() == 0
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
     assert living([*processes, *late]) == late == []
 
 
@@ -281,13 +373,79 @@ def test_it_ends_in_time_though_a_client_reads_nothing(serve: Serve) -> None:
     client.call("raw:big", {"bytes": 1})
     client.start_call("raw:big", {"bytes": 5_000_000})
     until("the answer to fill the pipe", lambda: client.readable(), 5)
-    began = time.monotonic()
+    promise = Promise(client)
     client.process.send_signal(signal.SIGTERM)
-    client.wait()
-    assert time.monotonic() - began < PROMISED_S
+    promise.kept()
+
+
+def test_it_ends_though_something_holds_up_the_end(tmp_path: Path, serve: Serve) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import time\nfrom mcpctl.store.recorder import Recorder\nRecorder.close = lambda self: time.sleep(1000)\n",
+        encoding="utf-8",
+    )
+    servers = {"stubborn": command("orphans", tmp_path / "pids", "stubborn")}
+    client = serve(servers, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.call("stubborn:pids")
+    processes = started(client, tmp_path / "pids")
+    promise = Promise(client)
+    client.end_input()
+    promise.kept(processes)
 
 
 # ---- kill -9
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere only those of the server's own group are found")
+@pytest.mark.parametrize("kind", ["plain", "stubborn", "stubborn-child", "group", "timeout"])
+def test_a_kill_leaves_nothing_of_any_server(kind: str, tmp_path: Path, serve: Serve) -> None:
+    servers = {name: command("orphans", tmp_path / name, kind) for name in ("one", "two")}
+    client = serve(servers)
+    for name in servers:
+        client.call(f"{name}:pids")
+    processes = [*started(client, tmp_path / "one", tmp_path / "two"), *client.children(), client.watcher()]
+    client.process.kill()
+    until("the last process to end", lambda: not living(processes))
+
+
+def test_a_kill_while_a_server_is_started_leaves_nothing_of_it(home: Path, tmp_path: Path, serve: Serve) -> None:
+    stubborn = command("orphans", tmp_path / "pids", "stubborn")
+    # As if the kill came between the start and what is said of it.
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\n"
+        "from mcpctl import posix\n"
+        "def spawn(*started, begin=posix.spawn):\n"
+        "    begin(*started)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "posix.spawn = spawn\n",
+        encoding="utf-8",
+    )
+    client = serve({"stubborn": stubborn}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.start_call("stubborn:pids")
+    assert client.wait() == -signal.SIGKILL
+    until("it to end", lambda: not of_command(stubborn))
+
+
+def of_command(words: list[str]) -> list[psutil.Process]:
+    """The processes that run with these words."""
+    found = psutil.process_iter(["cmdline"])
+    return living([process for process in found if (process.info["cmdline"] or [])[1:] == words[1:]])
+
+
+def test_the_watcher_holds_nothing_of_the_clients_and_does_not_outlive_a_normal_end(serve: Serve) -> None:
+    client = serve({"counter": command("counter")})
+    client.call("counter:count")
+    client.children()
+    watcher = client.watcher()
+    assert watcher
+    # A client reads our pipes to their end, and may end us as a group.
+    links = [Path("/proc", str(watcher.pid), "fd", fd).readlink() for fd in "012"]
+    assert [str(link) for link in links[1:]] == [os.devnull, os.devnull]
+    assert client.process.stdin
+    assert links[0] != Path(f"/proc/self/fd/{client.process.stdin.fileno()}").readlink()
+    assert os.getsid(watcher.pid) == watcher.pid
+    client.end_input()
+    assert client.wait() == 0
+    assert living([watcher]) == []
 
 
 def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, Answer, Client, journal_lines, until
+from tests.proxy.client import ENVELOPE, LATEST, META, MODERN, ROOT, Answer, Client, journal_lines, until
 from tests.proxy.conftest import Serve, starter
 from tests.servers import command
 
@@ -185,6 +185,45 @@ def test_what_was_not_answered_is_asked_again(start: START) -> None:
     result = client.answer(begin(client, arguments)).json["result"]
     again = begin(client, arguments, inputResponses={}, requestState=result["requestState"])
     assert client.answer(again).json["result"]["inputRequests"] == result["inputRequests"]
+
+
+def test_a_question_that_nobody_answers_is_given_up(tmp_path: Path, serve: Serve) -> None:
+    # Ten minutes, in little.
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mcpctl.proxy import questions\nassert questions._OPEN_S == 600\nquestions._OPEN_S = 0.1\n",
+        encoding="utf-8",
+    )
+    reason = tmp_path / "reason"
+    servers = {"asks": command("asks", LATEST, reason)}
+    client = serve(servers, revision=MODERN, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    arguments = {"methods": [ELICIT]}
+    result = client.answer(begin(client, arguments)).json["result"]
+    until("the call to be taken back", lambda: reason.exists() and reason.read_text() == "the user did not answer")
+    responses = dict.fromkeys(result["inputRequests"], ANSWERS[ELICIT])
+    late = begin(client, arguments, inputResponses=responses, requestState=result["requestState"])
+    assert "not open" in client.answer(late).json["error"]["message"]
+
+
+def test_the_time_of_people_does_not_count(serve: Serve) -> None:
+    words = command("asks", LATEST)
+    server = {"command": words[0], "args": words[1:], "call_timeout_s": 1}
+    client = serve({"asks": server}, revision=MODERN)
+    client.discover("ask")  # it has started then
+    arguments = {"methods": [ELICIT]}
+    result = client.answer(begin(client, arguments)).json["result"]
+    # One that began later has had its time.
+    assert "no answer within 1 s" in client.call("asks:hang").text
+    responses = dict.fromkeys(result["inputRequests"], ANSWERS[ELICIT])
+    again = begin(client, arguments, inputResponses=responses, requestState=result["requestState"])
+    assert client.answer(again).json["result"]["structuredContent"]["answers"] == [ANSWERS[ELICIT]]
+
+
+@pytest.mark.parametrize("rounds", [10, 11])
+def test_a_tool_that_goes_on_asking_is_left_after_ten_rounds(rounds: int, start: START) -> None:
+    client = start(LATEST, MODERN)
+    answer = finished(client, {"methods": [ELICIT] * rounds}, 10)
+    assert answer.is_error == (rounds > 10)
+    assert ("the tool has asked for input 10 times" in answer.text) == answer.is_error
 
 
 @pytest.mark.parametrize("server_revision", [LATEST, MODERN])

@@ -1,12 +1,16 @@
 """A server whose tools ask for input: `asks 2025-11-25` in the middle of a call, `asks 2026-07-28` in rounds.
 
+With `asks REVISION FILE` the reason that a call was taken back for is put into FILE.
+
 `ask {methods}` asks for one after the other, `ask {methods, at_once: true}` for all together; each returns the answers,
-and the capabilities that it was told. `log` logs at every level, `die` ends in the middle of a question.
+and the capabilities that it was told. `log` logs at every level, `die` ends in the middle of a question, `hang` is
+never answered.
 """
 
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 REVISION = sys.argv[1]
@@ -81,6 +85,8 @@ def called(id_: Any, params: dict[str, Any]) -> None:
         for level in ("debug", "info", "error"):
             say(method="notifications/message", params={"level": level, "data": {"said": level}, "x": 1})
         done(id_, [])
+    elif params["name"] == "hang":
+        return
     elif MODERN:
         next_round(id_, params)
     else:
@@ -107,7 +113,7 @@ def requested(id_: Any, method: str, params: dict[str, Any]) -> None:
     elif method == "server/discover" and MODERN:
         result(id_, supportedVersions=[REVISION], capabilities={"tools": {}, "logging": {}})
     elif method == "tools/list":
-        result(id_, tools=[{"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "log")])
+        result(id_, tools=[{"name": name, "inputSchema": {"type": "object"}} for name in ("ask", "hang", "log")])
     elif method == "tools/call":
         if MODERN:
             capabilities = params["_meta"][META + "clientCapabilities"]
@@ -126,3 +132,5 @@ for line in sys.stdin:
         requested(message["id"], message["method"], message.get("params", {}))
     elif message["method"] == "notifications/roots/list_changed":
         say(method="notifications/message", params={"level": "info", "data": "roots have changed"})
+    elif message["method"] == "notifications/cancelled" and sys.argv[2:]:
+        Path(sys.argv[2]).write_text(message["params"]["reason"], encoding="utf-8")

@@ -1,6 +1,7 @@
 """`orphans.py FILE [KIND]`: a server with a grandchild in its process group; both pids are in FILE.
 
 If KIND is `stubborn`, both ignore SIGTERM and go on when stdin is closed; if it is `stubborn-child`, the child alone.
+If it is `timeout`, the child is started by that command; if `group` or `session`, it is stubborn and in one of its own.
 """
 
 import os
@@ -24,14 +25,23 @@ def pids(request: Request) -> Json:
 
 
 if __name__ == "__main__":
-    stubborn = sys.argv[2:] == ["stubborn"]
-    if stubborn or sys.argv[2:] == ["stubborn-child"]:
+    kind = sys.argv[2] if sys.argv[2:] else ""
+    stubborn = kind == "stubborn"
+    if stubborn or kind in ("stubborn-child", "group", "session"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)  # Inherited by the grandchild, through exec as well.
     grandchild = subprocess.Popen(
-        [sys.executable, "-S", "-c", "import time; time.sleep(1000)"],
+        [
+            *(["timeout", "1000"] if kind == "timeout" else []),
+            sys.executable,
+            "-S",
+            "-c",
+            "import time; time.sleep(1000)",
+        ],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        process_group=0 if kind == "group" else None,
+        start_new_session=kind == "session",
     )
     if not stubborn:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

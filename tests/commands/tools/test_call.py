@@ -2,8 +2,10 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -334,3 +336,22 @@ def test_a_call_is_given_the_time_that_is_asked_for(mcpctl: Mcpctl, paths: Paths
     ran = mcpctl("tools", "call", "raw:sleep", "seconds=30", "--timeout", "0.2")
     assert ran.code == 4
     assert "no answer within 0.2 s (call_timeout_s)" in ran.err
+
+
+def test_every_database_is_closed_at_the_end(mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    unclosed: list[sqlite3.Connection] = []
+
+    class Watched(sqlite3.Connection):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            unclosed.append(self)
+
+        def close(self) -> None:
+            super().close()
+            unclosed.remove(self)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Watched))
+    echoing(paths)
+    assert echoed(mcpctl, "a=1") == {"a": 1}
+    assert mcpctl("tools", "refresh").code == 0
+    assert unclosed == []

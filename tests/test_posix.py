@@ -1,0 +1,39 @@
+"""What the system is asked about processes."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from mcpctl import posix
+
+pytestmark = pytest.mark.process
+
+
+@pytest.mark.skipif(sys.platform != "linux" or not shutil.which("ps"), reason="needs /proc and ps")
+def test_both_ways_to_list_processes_say_the_same() -> None:
+    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as child:
+        try:
+            by_proc, by_ps = posix._listed_by_proc(), posix._listed_by_ps()
+            assert by_proc[child.pid] == by_ps[child.pid]
+            assert posix.in_session(child.pid, by_ps) == {child.pid: "sleep"}
+        finally:
+            child.kill()
+            posix.await_exit(child)
+            assert child.pid not in posix._listed_by_proc()
+            assert child.pid not in posix._listed_by_ps()
+
+
+@pytest.mark.parametrize(("script", "status"), [("exit 7", 7), ("kill -9 $$", -9)])
+def test_how_a_child_ended_is_known_before_its_id_is_free(script: str, status: int) -> None:
+    with subprocess.Popen(["/bin/sh", "-c", script]) as child:
+        assert posix.await_exit(child) == status
+        assert child.wait() == status
+
+
+def test_nobody_signals_the_session_that_it_is_in() -> None:
+    table = posix.processes()
+    with pytest.raises(ValueError, match="in ourselves"):
+        posix.signal_session(os.getsid(0), 0, table)
