@@ -4,6 +4,7 @@ import asyncio
 import math
 import os
 import re
+import sys
 import time
 from collections.abc import Coroutine, Mapping
 from functools import partial
@@ -23,6 +24,7 @@ from mcpctl.proxy.listing import Listing
 from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.stdio import Stdio
 from mcpctl.proxy.turn import Turn
+from mcpctl.store.redact import mask
 
 if TYPE_CHECKING:
     from mcpctl.proxy.remote import Remote
@@ -383,7 +385,7 @@ class Upstream:
 
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():
-            said = "".join(c if c.isprintable() else "?" for c in line[:_LONGEST_SAID])
+            said = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
             print(f"[{self.name}] {said}", file=sys.stderr)  # noqa: T201
 
     def _timed_out(self, exchange: Exchange) -> None:
