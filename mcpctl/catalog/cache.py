@@ -13,6 +13,7 @@ import msgspec
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
+from mcpctl.store import sqlite
 from mcpctl.toolsets.toolset import Toolset
 
 STALE_S = 24 * 3600
@@ -135,8 +136,7 @@ def replace(
     """
     texts = _usable(server, definitions)
     key = (server, fingerprint)
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with sqlite.transaction(db):
         before = db.execute(
             "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key
         ).fetchall()
@@ -151,10 +151,6 @@ def replace(
             " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, generation = generation + ?",
             (*key, time.time(), 0 if keep else 1),
         )
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
     return not keep
 
 

@@ -10,7 +10,7 @@ import msgspec
 from mcpctl.docgen import roff
 from mcpctl.models import CALL_STATUSES
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.store import index, lines
+from mcpctl.store import lines, projection
 
 NAME = "mcpctl-records"
 LINES: tuple[type[msgspec.Struct], ...] = typing.get_args(lines.AnyLine)
@@ -108,7 +108,7 @@ def members(line: type[msgspec.Struct]) -> list[str]:
 def tables() -> dict[str, list[tuple[str, str]]]:
     """The index's tables, each with its columns and their types."""
     with closing(sqlite3.connect(":memory:")) as db:
-        for statement in index.SCHEMA:
+        for statement in projection.SCHEMA:
             db.execute(statement)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
         return {name: [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({name})")] for name in names}

@@ -192,7 +192,7 @@ class Gateway:
         try:
             await loop.run_in_executor(self._searching, self._store, name, definitions, name in self.asked_for)
         except (sqlite3.Error, Unusable) as error:
-            warn(f"the tools of '{name}' cannot be kept: {error}")
+            warn(f"the tools of '{name}' cannot be kept: {state.trouble(self._paths, error)}")
             self._catalog.hold(name, definitions)
         else:
             self._catalog.forget(name)

@@ -2,15 +2,15 @@
 
 import contextlib
 import sqlite3
-import time
+from pathlib import Path
 
 from mcpctl.config import RecordSettings
+from mcpctl.errors import warn
 from mcpctl.models import Progress, Row, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import index, journal
 
 _MIB = 1 << 20
-_YOUNG_S = 60
 _DAY_S = 86_400
 _TABLES = ("journals", "sessions", "calls", "discoveries")
 
@@ -24,10 +24,8 @@ def tidy(paths: Paths, *, keep_sessions: int, max_mb: int, on_progress: Progress
         index.catch_up(db, paths.sessions)
     index.remove_older(paths, _DAY_S)
     for beside in paths.sessions.glob("*.new"):
-        # Left by a process that was killed while it created its journal; a young one may be about to be locked.
-        with contextlib.suppress(FileNotFoundError):  # renamed by its owner meanwhile
-            if time.time() - beside.stat().st_mtime > _YOUNG_S:
-                journal.evict(beside)
+        # Left by a process that was killed while it created its journal: who creates one holds its lock.
+        _removed(beside)
 
 
 def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> Row:
@@ -43,7 +41,7 @@ def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unse
     index.on_disk(paths)
     with index.opened(paths) as db:
         counts = {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _TABLES}
-    size = sum(file.stat().st_size for file in paths.sessions.glob("*.jsonl"))
+    size = sum(index.sizes(paths.sessions).values())
     return {**counts, "bytes": size, "index": str(paths.index)}
 
 
@@ -54,7 +52,11 @@ def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
         " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
     ).fetchall()
     for session, name, last_activity in rows:
-        journal.close_for_the_dead(paths.sessions / name, session, last_activity)
+        path = paths.sessions / name
+        try:
+            journal.close_for_the_dead(path, session, last_activity)
+        except OSError as error:
+            warn(f"{path} cannot be written: {error.strerror}; its session stays open on record")
 
 
 def _evict(db: sqlite3.Connection, paths: Paths, keep_sessions: int, max_bytes: int) -> None:
@@ -63,10 +65,18 @@ def _evict(db: sqlite3.Connection, paths: Paths, keep_sessions: int, max_bytes: 
     full = False
     for name, via, status in rows:
         path = paths.sessions / name
-        with contextlib.suppress(FileNotFoundError):  # evicted by another meanwhile
+        with contextlib.suppress(OSError):  # evicted by another meanwhile, or it cannot be looked at
             used += path.stat().st_size
         counted += via != "cli"
         # Once the newest fill the room, everything staler goes, however small.
         full = full or used > max_bytes
         if status == "closed" and (full or (via != "cli" and counted > keep_sessions)):
-            journal.evict(path)
+            _removed(path)
+
+
+def _removed(path: Path) -> bool:
+    try:
+        return journal.evict(path)
+    except OSError as error:
+        warn(f"{path} cannot be removed: {error.strerror}")
+        return False

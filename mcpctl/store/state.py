@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import wal
+from mcpctl.store import sqlite
 
 STEPS = (
     ("settings", "CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
@@ -41,7 +41,7 @@ def connect(paths: Paths) -> sqlite3.Connection:
     except OSError as error:
         raise cannot_write(paths.state, error) from error
     except sqlite3.OperationalError as error:
-        raise cannot_write(paths.state, OSError(0, str(error))) from error
+        raise sqlite.unwritable(paths.state, error) from error
     except sqlite3.DatabaseError as error:
         raise Unusable(
             f"{paths.state} is damaged: {error}",
@@ -66,6 +66,12 @@ def opened(paths: Paths, *, create: bool = False) -> sqlite3.Connection:
         return in_memory()
 
 
+def trouble(paths: Paths, error: sqlite3.Error | Unusable) -> str:
+    """Why something could not be kept there, and what to do about it."""
+    told = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
+    return f"{told.message} ({told.hint})"
+
+
 def in_memory() -> sqlite3.Connection:
     """A database that this process's connections share and that ends with it, where none on disk can be had."""
     db = sqlite3.connect("file:mcpctl-state?mode=memory&cache=shared", uri=True, isolation_level=None)
@@ -86,11 +92,10 @@ def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) 
         )
     for name, statement in steps:
         if name not in done:
-            db.execute("BEGIN IMMEDIATE")
-            if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
-                db.execute(statement)
-                db.execute("INSERT INTO steps VALUES (?)", (name,))
-            db.execute("COMMIT")
+            with sqlite.transaction(db):
+                if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
+                    db.execute(statement)
+                    db.execute("INSERT INTO steps VALUES (?)", (name,))
 
 
 def redaction_key(paths: Paths) -> bytes:
@@ -138,7 +143,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None)
     try:
         if writable:
-            wal.switch_on(db)
+            sqlite.switch_on_wal(db)
             db.execute("PRAGMA synchronous = NORMAL")
             migrate(db)
         return db

@@ -282,6 +282,29 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(paths: Paths) -> N
     assert len([row for row in rows(paths) if row["status"] == "ok"]) >= answered + 1
 
 
+@pytest.mark.parametrize("fsync", [True, False])
+def test_with_fsync_a_call_is_on_the_disk_before_flush_returns(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, fsync: bool
+) -> None:
+    on_disk: dict[int, int] = {}
+    sync = os.fsync
+
+    def seen(fd: int) -> None:
+        sync(fd)
+        on_disk[os.fstat(fd).st_ino] = os.fstat(fd).st_size
+
+    made = recorder(paths, fsync=fsync)
+    open_call = begin(made)
+    monkeypatch.setattr(os, "fsync", seen)
+    for step in ("started", "finished"):
+        made.flush()
+        (journal,) = paths.sessions.glob("*.jsonl")
+        found = journal.stat()
+        assert on_disk.get(found.st_ino) == (found.st_size if fsync else None), step
+        made.call_finished(open_call, "ok", response=b"{}")
+    made.close()
+
+
 def test_a_closed_session_is_closed_on_record(paths: Paths) -> None:
     made = recorder(paths)
     begin(made)

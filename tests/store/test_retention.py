@@ -1,5 +1,6 @@
 """How much is kept: the stalest closed sessions go first, the active never."""
 
+import errno
 import os
 import time
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import index, lines, retention, sessions
+from mcpctl.store import index, journal, lines, retention, sessions
 from mcpctl.store.journal import Journal
 from tests.recorded import at, call, closed, created, opened, raw, session
 
@@ -39,8 +40,8 @@ def large(paths: Paths, number: int, mib: float, minute: float) -> Journal:
 def living() -> Iterator[list[Journal]]:
     journals: list[Journal] = []
     yield journals
-    for journal in journals:
-        journal.close()
+    for each in journals:
+        each.close()
 
 
 def test_the_sessions_with_the_latest_activity_are_kept(paths: Paths) -> None:
@@ -103,16 +104,21 @@ def test_a_session_that_was_killed_is_closed_and_then_counts_as_closed(paths: Pa
     assert left(paths) == [2]
 
 
-def test_todays_command_line_session_is_not_closed(paths: Paths) -> None:
+def test_todays_command_line_session_is_not_closed_on_record(paths: Paths) -> None:
     moment = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     first = created(via="cli")
     first.timestamp = moment
     shared = Journal.of_the_day(paths.sessions, first)
-    shared.close()
-    tidy(paths)
     with index.opened(paths) as db:
         (row,) = sessions.find(db).rows(None, 0)
     assert (row["status"], row["end_time"]) == ("active", None)
+    shared.close()
+    before = shared.path.read_bytes()
+    tidy(paths, keep_sessions=1)
+    assert shared.path.read_bytes() == before
+    with index.opened(paths) as db:
+        (row,) = sessions.find(db).rows(None, 0)
+    assert (row["status"], row["end_time"]) == ("closed", row["last_activity"])  # nothing runs in it at this moment
 
 
 def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
@@ -125,15 +131,35 @@ def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
     assert (row["status"], row["end_time"]) == ("closed", "2020-01-01T12:00:00.000Z")
 
 
-def test_what_a_killed_process_left_of_a_journal_it_began_is_removed_when_it_is_old(paths: Paths) -> None:
+def test_what_a_killed_process_left_of_a_journal_it_began_is_removed_unless_somebody_holds_it(paths: Paths) -> None:
     session(paths, id_of(1), 1)
-    old, young = (paths.sessions / name for name in ("old.new", "young.new"))
-    for file in (old, young):
+    left_behind, held = (paths.sessions / name for name in ("left.new", "held.new"))
+    for file in (left_behind, held):
         file.write_bytes(b"{")
-    os.utime(old, (0, 0))
-    tidy(paths)
-    assert not old.exists()
-    assert young.exists()
+    with journal.claimed(held) as fd:
+        assert fd is not None
+        tidy(paths)
+    assert not left_behind.exists()
+    assert held.exists()
+
+
+def test_what_cannot_be_removed_keeps_nothing_else_from_going(
+    paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubborn = session(paths, id_of(1), 1).path
+    for number in (2, 3):
+        session(paths, id_of(number), number)
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path == stubborn:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    tidy(paths, keep_sessions=1)
+    assert left(paths) == [3, 1]
+    assert f"{stubborn} cannot be removed: Operation not permitted" in capsys.readouterr().err
 
 
 def test_tidying_what_is_not_there_is_no_failure(paths: Paths, home: Path) -> None:
