@@ -211,7 +211,7 @@ def _checked(path: Path, document: dict[str, Any], project: str | None) -> Confi
     return Config(
         path, servers, problems, projects, project, elsewhere,
         _section(path, "search", document.get("search", {}), Search, _check_search),
-        _section(path, "records", document.get("records", {}), RecordSettings),
+        _section(path, "records", document.get("records", {}), RecordSettings, _check_records),
     )  # fmt: skip
 
 
@@ -300,6 +300,12 @@ def _check_search(search: Search) -> None:
             raise ValueError(f".{key}: must be an http:// or https:// address")
     if search.semantic_url and not search.semantic_model:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
+
+
+def _check_records(records: RecordSettings) -> None:
+    for number, name in enumerate(records.redact_keys):
+        if not name.strip():  # every value would be one under such a name
+            raise ValueError(f".redact_keys[{number}]: must not be empty")
 
 
 def _check_optimization(name: str | None) -> None:

@@ -119,6 +119,8 @@ def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str
         ("[records]\nmax_mb = true", "records.max_mb: must be a whole number"),
         ('[records]\nredact_keys = "x"', "records.redact_keys: must be a list"),
         ("[records]\nredact_keys = [1]", "records.redact_keys[0]: must be text"),
+        ('[records]\nredact_keys = ["pin", ""]', "records.redact_keys[1]: must not be empty"),
+        ('[records]\nredact_keys = [" "]', "records.redact_keys[0]: must not be empty"),
         ("[records]\nfsync = 1", "records.fsync: must be true or false"),
         ("[projects.a]\noptimisation = 'off'", "projects.a.optimisation: unknown key; did you mean 'optimization'?"),
         ("[projects.a]\nx = 1", "projects.a.x: unknown key; known are optimization, toolset"),
