@@ -40,8 +40,13 @@ class Paths:
 
     @property
     def state(self) -> Path:
-        """The SQLite database of what is remembered but no record: the catalog cache, keys."""
+        """The SQLite database of what is remembered but no record, such as the catalog cache."""
         return self.data / "state.db"
+
+    @property
+    def redaction_key(self) -> Path:
+        """The key of the hashes in what is redacted: equal secrets have equal marks under it."""
+        return self.data / "redaction.key"
 
     @property
     def search_index(self) -> Path:

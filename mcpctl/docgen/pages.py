@@ -31,8 +31,10 @@ FILES = {
     "sessions/*.jsonl": "In the data directory: the journals, the truth of what is on record. See mcpctl-records(5).",
     f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, made anew when it is"
     " deleted.",
-    "state.db": "In the data directory: what the servers last listed, which toolset is equipped, the key of the"
-    " hashes in redacted values, and the embeddings of tools.",
+    "state.db": "In the data directory: what the servers last listed, which toolset is equipped, and the embeddings of"
+    " tools.",
+    "redaction.key": "In the data directory: the key of the hashes in redacted values. Without it equal secrets of"
+    " earlier and later sessions have different hashes.",
     "toolsets/*.json": "In the data directory: toolsets that are in no repository.",
 }
 

@@ -54,7 +54,7 @@ class Journal:
                     return cls(path, fd, created.id, shared=True)
                 os.close(fd)  # evicted between open and lock
             with contextlib.suppress(FileExistsError), _written_beside(path, created, shared=True) as (fd, beside):
-                _put(beside, path)
+                put(beside, path)
                 return cls(path, fd, created.id, shared=True)
         raise OSError(errno.EEXIST, "it can neither be opened nor made", str(path))
 
@@ -126,7 +126,7 @@ def _created_beside(path: Path, *, shared: bool) -> tuple[int, Path]:
         os.close(fd)  # taken for a leftover before it was locked
 
 
-def _put(beside: Path, path: Path) -> None:
+def put(beside: Path, path: Path) -> None:
     """Give a file the name `path`; raises FileExistsError rather than put it in the place of another."""
     try:
         os.link(beside, path)

@@ -98,26 +98,6 @@ def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) 
                     db.execute("INSERT INTO steps VALUES (?)", (name,))
 
 
-def redaction_key(paths: Paths) -> bytes:
-    """The key of the hashes in redaction marks: made once, kept in the data directory.
-
-    Where it cannot be kept, a key of this process's own: marks are then comparable within one session only.
-    """
-    fresh = os.urandom(32)
-    try:
-        db = connect(paths)
-    except Unusable:
-        return fresh
-    try:
-        db.execute("INSERT OR IGNORE INTO settings VALUES ('redaction_key', ?)", (fresh,))
-        row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
-        return bytes(row[0])
-    except sqlite3.Error:
-        return fresh
-    finally:
-        db.close()
-
-
 def equipped(db: sqlite3.Connection) -> str | None:
     """The toolset that is in force where nothing else is named: its name, or the path of its file."""
     row = db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
