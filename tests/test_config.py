@@ -41,7 +41,7 @@ def failure(file: Path, text: str) -> Unusable:
 def test_no_file_is_an_empty_configuration(file: Path) -> None:
     loaded = config.load(file)
     assert (loaded.servers, loaded.problems, loaded.search.answer_tokens) == ({}, {}, 2000)
-    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (100, 512, 64)
+    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (1000, 512, 64)
 
 
 @pytest.mark.parametrize(
@@ -116,6 +116,8 @@ def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str
         ("search.semantic_timeout_s = nan", "search.semantic_timeout_s: must be a number of seconds, more than 0"),
         ('search.cloud_timeout_s = "5"', "search.cloud_timeout_s: must be a number"),
         ("[records]\nkeep_sessions = -1", "records.keep_sessions: must be 1 or more"),
+        ("[records]\nkeep_days = 0", "records.keep_days: must be 1 or more"),
+        ("[records]\nkeep_days = 1.5", "records.keep_days: must be a whole number"),
         ("[records]\nmax_mb = true", "records.max_mb: must be a whole number"),
         ('[records]\nredact_keys = "x"', "records.redact_keys: must be a list"),
         ("[records]\nredact_keys = [1]", "records.redact_keys[0]: must be text"),

@@ -257,9 +257,8 @@ class Gateway:
                 await loop.run_in_executor(self._indexing, job)
 
     def _tidy(self) -> None:
-        records = self.config.records
         try:
-            retention.tidy(self._paths, keep_sessions=records.keep_sessions, max_mb=records.max_mb)
+            retention.tidy(self._paths, self.config.records)
         except (OSError, sqlite3.Error, Unusable) as error:
             warn(f"records are not tidied: {error}")
 

@@ -5,12 +5,13 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import index, journal, lines, retention, sessions
+from mcpctl.store import clock, index, journal, lines, retention, sessions
 from mcpctl.store.journal import Journal
 from tests.recorded import at, call, closed, created, opened, raw, session
 
@@ -27,13 +28,19 @@ def left(paths: Paths) -> list[int]:
         return [int(row["id"][0]) for row in sessions.find(db).rows(None, 0)]
 
 
-def tidy(paths: Paths, *, keep_sessions: int = 100, max_mb: int = 512) -> None:
-    retention.tidy(paths, keep_sessions=keep_sessions, max_mb=max_mb)
+def tidy(paths: Paths, **settings: Any) -> None:
+    retention.tidy(paths, RecordSettings(**settings))
 
 
 def large(paths: Paths, number: int, mib: float, minute: float) -> Journal:
     text = raw("x" * round(mib * MIB))
     return session(paths, id_of(number), minute, call(number, minute, id_of(number), response=text))
+
+
+def of_days_ago(paths: Paths, number: int, days: float, via: str = "client") -> None:
+    first = created(id_of(number), via=via)
+    first.timestamp = clock.iso(time.time() - days * 86_400)
+    opened(paths, first).close(lines.encode(closed(id_of(number))))
 
 
 @pytest.fixture
@@ -57,6 +64,32 @@ def test_what_is_within_the_limits_stays(paths: Paths) -> None:
         session(paths, id_of(number), number)
     tidy(paths, keep_sessions=3, max_mb=1)
     assert left(paths) == [2, 1, 0]
+
+
+def test_sessions_are_kept_for_days_where_that_is_asked(paths: Paths, living: list[Journal]) -> None:
+    for number, days in ((1, 0.5), (2, 1.9), (3, 2.1), (4, 400)):
+        of_days_ago(paths, number, days)
+    of_days_ago(paths, 5, 3, via="cli")
+    first = created(id_of(6))
+    first.timestamp = clock.iso(time.time() - 401 * 86_400)
+    living.append(opened(paths, first))
+    tidy(paths)
+    assert left(paths) == [1, 2, 3, 5, 4, 6]
+    tidy(paths, keep_days=2)
+    assert left(paths) == [1, 2, 6]
+
+
+def test_what_is_evicted_is_told_with_the_limit(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (1, 2, 3):
+        session(paths, id_of(number), number)
+    of_days_ago(paths, 4, 400)
+    tidy(paths, keep_sessions=4)
+    assert capsys.readouterr().err == ""
+    tidy(paths, keep_sessions=2, keep_days=300)
+    assert capsys.readouterr().err.splitlines() == [
+        "mcpctl: 1 session was removed from the record, the oldest first: keep_sessions is 2 in [records]",
+        "mcpctl: 1 session was removed from the record, the oldest first: keep_days is 300 in [records]",
+    ]
 
 
 def test_an_active_session_is_never_evicted_however_stale(paths: Paths, living: list[Journal]) -> None:

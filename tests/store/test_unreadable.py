@@ -143,12 +143,13 @@ def test_a_fifo_is_no_journal_to_hold_or_to_close(paths: Paths) -> None:
 
 RETAINER = """
 import sys
+from mcpctl.config import RecordSettings
 from mcpctl.paths import find
 from mcpctl.store import retention
 from tests.recorded import created, session
 for number in range(120):
     session(find(), f"{number:08}-0000-4000-8000-000000000000", number / 10)
-    retention.tidy(find(), keep_sessions=5, max_mb=512)
+    retention.tidy(find(), RecordSettings(keep_sessions=5))
 print("done", flush=True)
 """
 
