@@ -86,7 +86,9 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[records]` of the configuration."""
 
-    keep_sessions: int = 100
+    keep_sessions: int = 1000
+    keep_days: int | None = None
+    """None for no limit."""
     max_mb: int = 512
     max_response_kb: int = 64
     redact_keys: list[str] = []
@@ -211,7 +213,7 @@ def _checked(path: Path, document: dict[str, Any], project: str | None) -> Confi
     return Config(
         path, servers, problems, projects, project, elsewhere,
         _section(path, "search", document.get("search", {}), Search, _check_search),
-        _section(path, "records", document.get("records", {}), RecordSettings),
+        _section(path, "records", document.get("records", {}), RecordSettings, _check_records),
     )  # fmt: skip
 
 
@@ -300,6 +302,12 @@ def _check_search(search: Search) -> None:
             raise ValueError(f".{key}: must be an http:// or https:// address")
     if search.semantic_url and not search.semantic_model:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
+
+
+def _check_records(records: RecordSettings) -> None:
+    for number, name in enumerate(records.redact_keys):
+        if not name.strip():  # every value would be one under such a name
+            raise ValueError(f".redact_keys[{number}]: must not be empty")
 
 
 def _check_optimization(name: str | None) -> None:

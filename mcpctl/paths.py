@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable
 
-INDEX_VERSION = 3
+INDEX_VERSION = 4
 """Part of the index's file name: programs with different schemas never share a file."""
 
 
@@ -40,8 +40,13 @@ class Paths:
 
     @property
     def state(self) -> Path:
-        """The SQLite database of what is remembered but no record: the catalog cache, keys."""
+        """The SQLite database of what is remembered but no record, such as the catalog cache."""
         return self.data / "state.db"
+
+    @property
+    def redaction_key(self) -> Path:
+        """The key of the hashes in what is redacted: equal secrets have equal marks under it."""
+        return self.data / "redaction.key"
 
     @property
     def search_index(self) -> Path:

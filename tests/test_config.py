@@ -47,7 +47,7 @@ def test_the_servers_in_use_are_sought_out_once(file: Path) -> None:
 def test_no_file_is_an_empty_configuration(file: Path) -> None:
     loaded = config.load(file)
     assert (loaded.servers, loaded.problems, loaded.search.answer_tokens) == ({}, {}, 2000)
-    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (100, 512, 64)
+    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (1000, 512, 64)
 
 
 @pytest.mark.parametrize(
@@ -122,9 +122,13 @@ def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str
         ("search.semantic_timeout_s = nan", "search.semantic_timeout_s: must be a number of seconds, more than 0"),
         ('search.cloud_timeout_s = "5"', "search.cloud_timeout_s: must be a number"),
         ("[records]\nkeep_sessions = -1", "records.keep_sessions: must be 1 or more"),
+        ("[records]\nkeep_days = 0", "records.keep_days: must be 1 or more"),
+        ("[records]\nkeep_days = 1.5", "records.keep_days: must be a whole number"),
         ("[records]\nmax_mb = true", "records.max_mb: must be a whole number"),
         ('[records]\nredact_keys = "x"', "records.redact_keys: must be a list"),
         ("[records]\nredact_keys = [1]", "records.redact_keys[0]: must be text"),
+        ('[records]\nredact_keys = ["pin", ""]', "records.redact_keys[1]: must not be empty"),
+        ('[records]\nredact_keys = [" "]', "records.redact_keys[0]: must not be empty"),
         ("[records]\nfsync = 1", "records.fsync: must be true or false"),
         ("[projects.a]\noptimisation = 'off'", "projects.a.optimisation: unknown key; did you mean 'optimization'?"),
         ("[projects.a]\nx = 1", "projects.a.x: unknown key; known are optimization, toolset"),

@@ -14,6 +14,7 @@ from mcpctl import bounds
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
+from mcpctl.store import sqlite
 from mcpctl.store.redact import mask
 from mcpctl.toolsets.toolset import Toolset
 
@@ -140,8 +141,7 @@ def replace(
     """
     texts = _usable(server, definitions)
     key = (server, fingerprint)
-    db.execute("BEGIN IMMEDIATE")
-    try:
+    with sqlite.transaction(db):
         before = db.execute(
             "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key
         ).fetchall()
@@ -156,10 +156,6 @@ def replace(
             " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, generation = generation + ?",
             (*key, time.time(), 0 if keep else 1),
         )
-        db.execute("COMMIT")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
     return not keep
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import servers
-from mcpctl.store.redact import MASK, SHAPES, mask
+from mcpctl.store.redact import mask, mask_shapes
 
 _COMMENT = re.compile(r"^\s*#.*$|#[^\"'\n]*$", re.MULTILINE)
 
@@ -32,7 +32,7 @@ def _masked(text: str) -> str:
             if holder[key] != shown:
                 holder[key] = shown
     # What a value shows is decided; a token in a comment, or under a key that is none of ours, is no less a secret.
-    shown = SHAPES.sub(MASK.encode(), tomlkit.dumps(document).encode()).decode()
+    shown = mask_shapes(tomlkit.dumps(document))
     return _COMMENT.sub(lambda found: mask(found[0]), shown)
 
 

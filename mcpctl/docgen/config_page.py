@@ -53,8 +53,10 @@ SEARCH = {
     " seconds, and longer each time.",
 }
 RECORDS = {
-    "keep_sessions": "How many closed sessions are kept. Those last active longest ago go first; one that is going on"
-    " never goes.",
+    "keep_sessions": "How many sessions are kept. Those last active longest ago go first, with all their calls and"
+    " searches; one that is going on never goes. Those that commands such as tools call share, one a day, are not"
+    " counted. serve and db rebuild say on stderr what they have removed.",
+    "keep_days": "How many days after its last activity a session is kept. Not set: however old it is.",
     "max_mb": "How large the journals may grow together, in megabytes, before closed sessions go.",
     "max_response_kb": "Longer responses are recorded cut, with their true size. The client always gets all.",
     "redact_keys": "Names whose values are recorded as [redacted:HASH], besides password, token, api_key and the like.",
@@ -90,7 +92,7 @@ optimization = "semantic"
 semantic_model = "~/models/all-MiniLM-L6-v2"
 
 [records]
-keep_sessions = 100
+keep_days = 90
 redact_keys = ["passphrase"]
 """
 _ABOUT = (

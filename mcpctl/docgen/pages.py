@@ -32,7 +32,9 @@ FILES = {
     f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, made anew when it is"
     " deleted.",
     "state.db": "In the data directory: what the servers last listed and how each last failed, which toolset is"
-    " equipped, the key of the hashes in redacted values, and the embeddings of tools.",
+    " equipped, and the embeddings of tools.",
+    "redaction.key": "In the data directory: the key of the hashes in redacted values. Without it equal secrets of"
+    " earlier and later sessions have different hashes.",
     "toolsets/*.json": "In the data directory: toolsets that are in no repository.",
 }
 

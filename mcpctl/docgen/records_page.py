@@ -10,7 +10,7 @@ import msgspec
 from mcpctl.docgen import roff
 from mcpctl.models import CALL_STATUSES
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.store import index, lines
+from mcpctl.store import lines, projection
 
 NAME = "mcpctl-records"
 LINES: tuple[type[msgspec.Struct], ...] = typing.get_args(lines.AnyLine)
@@ -36,11 +36,13 @@ FIELDS = {
     "started_at": "When it began.",
     "duration_ms": "How long it took, a whole number of milliseconds; null until it has ended.",
     "tokens": "The tokens of the answer, estimated.",
-    "request_id": "JSON: the id of the client's request.",
-    "parent_id": "The call of which this one is a repetition, or null.",
+    "request_id": "JSON: the id of the client's request, cut like a name.",
+    "parent_id": "The call that this one goes on with, after its tool had asked for input, or null. Together they are"
+    " one call, in rounds: it began with the first, and its outcome is that of the last.",
     "server": "The server that was called.",
     "tool": "The tool, by the server's own name for it.",
-    "arguments": "JSON: what was sent, secrets redacted.",
+    "arguments": "JSON: what was sent, secrets redacted; where that is more than max_response_kb, a string of its"
+    " beginning.",
     "annotations": "JSON: the hints that were declared or overridden then, as {hint: {value, source}}.",
     "input_tokens": "The tokens of the arguments, estimated.",
     "output_tokens": "The tokens of the response, estimated.",
@@ -48,21 +50,23 @@ FIELDS = {
     "encoding": "How tokens were counted.",
     "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}. Of a session: active or closed.",
     "response": "JSON: the server's result, cut to max_response_kb, secrets redacted; null where there is none.",
-    "error": "JSON: the error of the server or of mcpctl, or null.",
+    "error": "JSON: the error of the server or of mcpctl, or null. Of a tool_error it is null in the journal; in the"
+    " index and under --json it has the beginning of the tool's first text, as its message.",
     "response_bytes": "The true size of the response.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
     "end_time": "When the session ended; null while it goes on.",
     "start_time": "When the session began.",
     "last_activity": "When something last happened in it.",
-    "tool_call_count": "How many calls it made.",
+    "tool_call_count": "How many calls it made. One that went on in rounds counts once.",
     "discovery_count": "How many searches it made.",
     "discovery_tokens": "The tokens of the answers to its searches.",
     "journal": "The name of its journal.",
     "position": "Where its line begins in the journal, in bytes.",
     "name": "The journal's file name.",
     "offset": "How far it has been read, in bytes.",
-    "calls": "How many calls of the tool are on record, whatever became of them.",
-    "last_used": "When the newest of them began.",
+    "calls": "How many calls of the tool are on record, whatever became of them. One that went on in rounds counts"
+    " once.",
+    "last_used": "When the newest of them, or its last round, began.",
 }
 """What each member of a line and each column says; a name means the same wherever it stands."""
 
@@ -72,14 +76,18 @@ _ABOUT = (
     "A call's line is written before the call is sent, and its outcome before the answer leaves. A last line that was"
     " never finished is skipped; it costs nothing before it. A reader skips types and members that it does not know.",
     "Times are ISO 8601 in UTC with milliseconds, such as 2026-07-28T12:00:00.000Z. Names are the same in journals,"
-    " in SQL and under --json. A value that was redacted reads [redacted:HASH]; equal values have equal hashes.",
+    " in SQL and under --json. A value that was redacted reads [redacted:HASH]; equal values have equal hashes. A name"
+    " that is longer than 512 bytes is cut and ends with [cut: N characters].",
+    "Each round of a call is a line, and a row of calls ls, of its own; counts of calls are of those without a"
+    " parent_id.",
 )
 _INDEX = (
     f"index-v{INDEX_VERSION}.db is an SQLite database in WAL mode. mcpctl db path brings it up to date and prints where"
     " it is. Reading it is safe while mcpctl runs; deleting it loses nothing. Another layout has another number in its"
     " name. What is marked JSON above is JSON text here, NULL where it is null.",
     "The index takes the word of the journals: a session whose process was killed is active there, and its last calls"
-    " running, until it is closed on record. Commands show such a session as closed, and such calls as interrupted.",
+    " running, until it is closed on record. Commands show such a session as closed, and such calls as interrupted;"
+    " also today's session of commands while none of them runs.",
 )
 
 
@@ -108,7 +116,7 @@ def members(line: type[msgspec.Struct]) -> list[str]:
 def tables() -> dict[str, list[tuple[str, str]]]:
     """The index's tables, each with its columns and their types."""
     with closing(sqlite3.connect(":memory:")) as db:
-        for statement in index.SCHEMA:
+        for statement in projection.SCHEMA:
             db.execute(statement)
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
         return {name: [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({name})")] for name in names}

@@ -243,7 +243,7 @@ class Gateway:
                 if found := cache.load(db, name, fingerprint):
                     return found
         except (sqlite3.Error, Unusable) as error:
-            warn(f"the tools of '{name}' cannot be kept: {error}")
+            warn(f"the tools of '{name}' cannot be kept: {state.trouble(self._paths, error)}")
         return cache.held(name, definitions)
 
     async def load(self, name: str) -> None:
@@ -335,9 +335,8 @@ class Gateway:
                 await loop.run_in_executor(self._indexing, job)
 
     def _tidy(self) -> None:
-        records = self.config.records
         try:
-            retention.tidy(self._paths, keep_sessions=records.keep_sessions, max_mb=records.max_mb)
+            retention.tidy(self._paths, self.config.records)
         except (OSError, sqlite3.Error, Unusable) as error:
             warn(f"records are not tidied: {error}")
 

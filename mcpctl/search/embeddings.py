@@ -16,7 +16,7 @@ from mcpctl.models import Progress
 from mcpctl.paths import Paths
 from mcpctl.search import Unavailable
 from mcpctl.search.tokens import sendable
-from mcpctl.store import state
+from mcpctl.store import sqlite, state
 
 Matrix = NDArray[np.float32]
 """A row for each text, of length 1, or 0 for an empty text."""
@@ -240,12 +240,9 @@ def _keep(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.fl
     """Whether they are kept; where they cannot be, the next ones could not be either."""
     rows = [(model, key, vector.tobytes()) for key, vector in vectors.items()]
     try:
-        db.execute("BEGIN IMMEDIATE")
-        db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
-        db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
-        db.execute("COMMIT")
+        with sqlite.transaction(db):
+            db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
+            db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
     except sqlite3.Error:
-        with contextlib.suppress(sqlite3.Error):
-            db.execute("ROLLBACK")
         return False
     return True

@@ -26,21 +26,10 @@ def from_records(db: sqlite3.Connection, known: Iterable[str], project: str | No
     Tools that are not `known` any more are left out.
     """
     keys = set(known)
-    called: dict[str, list[tuple[str, str]]] = {}
-    for call in calls.find(db).rows(None, 0):
-        called.setdefault(call["session_id"], []).append((call["started_at"], f"{call['server']}:{call['tool']}"))
-    found: list[tuple[Mapping[str, Any], dict[str, None]]] = []
-    later: dict[str, list[tuple[str, str]]] = called
-    for search in calls.find_discoveries(db).rows(None, 0):  # the newest first, so that it takes its calls first
-        if project is not None and search["project"] != project:
-            continue
-        offered = {result["key"] for result in _decoded(search["results"])}
-        session = later.get(search["session_id"], [])
-        mine = [each for each in session if each[0] >= search["started_at"] and each[1] in offered]
-        later[search["session_id"]] = [each for each in session if each not in mine]
-        if wanted := dict.fromkeys(key for _, key in sorted(mine) if key in keys):
-            found.append((search, wanted))
-    return [_of_search(search, wanted) for search, wanted in reversed(found)]
+    found = (
+        (search, dict.fromkeys(key for key in called if key in keys)) for search, called in calls.followed(db, project)
+    )
+    return [_of_search(search, wanted) for search, wanted in found if wanted]
 
 
 def _of_search(search: Mapping[str, Any], wanted: Iterable[str]) -> Label:

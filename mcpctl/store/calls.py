@@ -1,6 +1,10 @@
 """Calls and discoveries on record: lists, and one of them whole."""
 
+import itertools
 import sqlite3
+from typing import Any
+
+import msgspec
 
 from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, Found, Row
 from mcpctl.store import query
@@ -24,12 +28,17 @@ def find(
 ) -> Found:
     """Calls, newest first. `tool` is a bare name or a key; `session` a full id; `since` a time as records have it."""
     conditions = query.Conditions().equal("session_id", session).equal("server", server)
-    if tool is not None and ":" in tool:
-        conditions.when("server = ? AND tool = ?", *tool.split(":", 1))
-    else:
-        conditions.when("? IN (tool, server || '.' || tool)", tool)
+    if tool is not None:
+        _of_tool(conditions, tool)
     conditions.equal(STATUS, status).equal("project", project).when("started_at >= ?", since)
     return query.found(db, "calls", _COLUMNS, conditions, _ORDER)
+
+
+def of_session(db: sqlite3.Connection, session: str) -> list[Row]:
+    """The calls of one session in the order in which they began, without their responses, which may be large."""
+    columns = {name: sql for name, sql in _COLUMNS.items() if name not in ("response", "session_id")}
+    conditions = query.Conditions().equal("session_id", session)
+    return list(query.found(db, "calls", columns, conditions, "position").rows(None, 0))
 
 
 def find_discoveries(
@@ -39,6 +48,44 @@ def find_discoveries(
     conditions = query.Conditions().equal("session_id", session).equal("project", project)
     conditions.when("started_at >= ?", since)
     return query.found(db, "discoveries", {name: name for name in DISCOVERY_FIELDS}, conditions, _ORDER)
+
+
+def followed(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
+    """The searches, oldest first, of whose results some were called in the same session, and the keys of those calls.
+
+    With a project, the searches made while it was in force. A call belongs to the latest search before it that had
+    its tool. A search is `{query, context}`, its query JSON. Nothing is kept of searches that led to no call.
+    """
+    rows = db.execute(
+        "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
+        " WHERE ?1 IS NULL OR project = ?1"
+        " UNION ALL SELECT session_id, started_at, position, server || ':' || tool, NULL, NULL, NULL FROM calls"
+        " WHERE session_id IN (SELECT session_id FROM discoveries)"
+        # Of a search and a call of one moment the search was first: NULL is sorted before every key.
+        " ORDER BY session_id, started_at, key",
+        (project,),
+    )
+    found: list[tuple[tuple[str, str, int], Row, list[str]]] = []
+    for session, events in itertools.groupby(rows, key=lambda row: row[0]):
+        latest: dict[str, tuple[tuple[str, str, int], Row, list[str]]] = {}
+        for _, started_at, position, key, text, context, results in events:
+            if key is None:
+                search = (started_at, session, position), {"query": text, "context": context}, list[str]()
+                latest.update(dict.fromkeys(_result_keys(results), search))
+            elif key in latest:
+                *_, called = latest[key]
+                if not called:
+                    found.append(latest[key])
+                called.append(key)
+    return [(search, called) for _, search, called in sorted(found, key=lambda each: each[0])]
+
+
+def _result_keys(results: str | None) -> list[str]:
+    try:
+        hits = msgspec.json.decode(results or "[]", type=list[dict[str, Any]])
+    except (msgspec.DecodeError, RecursionError):
+        return []
+    return [hit["key"] for hit in hits if isinstance(hit.get("key"), str)]
 
 
 def show(db: sqlite3.Connection, ref: str) -> Row:
@@ -51,6 +98,16 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
     call = query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls")
     (row,) = query.found(db, "calls", _COLUMNS, query.Conditions().equal("id", call), _ORDER).rows(1, 0)
     return row
+
+
+def _of_tool(conditions: query.Conditions, tool: str) -> None:
+    if ":" in tool:
+        conditions.when("server = ? AND tool = ?", *tool.split(":", 1))
+    elif "." in tool:
+        server, _, name = tool.partition(".")  # a server's name has no dot, a tool's may have some
+        conditions.when("tool IN (?, ?) AND (tool = ? OR server = ?)", tool, name, tool, server)
+    else:
+        conditions.equal("tool", tool)
 
 
 def _is_any(db: sqlite3.Connection, table: str, ref: str) -> bool:

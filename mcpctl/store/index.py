@@ -1,52 +1,23 @@
 """The SQLite index of the journals: derived from them alone, and the same whenever it is derived again."""
 
+import errno
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-
 from mcpctl import posix
 from mcpctl.errors import Unusable, warn
 from mcpctl.models import Progress, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import journal, lines, wal
+from mcpctl.store import journal, projection, sqlite
 
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 4 << 20
-SCHEMA = (
-    """CREATE TABLE journals (
-        name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE sessions (
-        id TEXT PRIMARY KEY, journal TEXT NOT NULL, via TEXT NOT NULL, client_name TEXT, client_version TEXT,
-        protocol_version TEXT, status TEXT NOT NULL, start_time TEXT NOT NULL, last_activity TEXT NOT NULL,
-        end_time TEXT, tool_call_count INTEGER NOT NULL DEFAULT 0, total_tokens INTEGER NOT NULL DEFAULT 0,
-        discovery_count INTEGER NOT NULL DEFAULT 0, discovery_tokens INTEGER NOT NULL DEFAULT 0,
-        capabilities TEXT, project TEXT, toolset TEXT)""",
-    """CREATE TABLE calls (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT,
-        via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, arguments TEXT, response TEXT,
-        status TEXT NOT NULL, error TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER,
-        output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, annotations TEXT, client_name TEXT,
-        client_version TEXT, project TEXT, toolset TEXT, response_bytes INTEGER, response_truncated INTEGER)""",
-    """CREATE TABLE discoveries (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
-        provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
-        project TEXT)""",
-    """CREATE TABLE usage (
-        server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
-        PRIMARY KEY (server, tool)) WITHOUT ROWID""",
-    "CREATE INDEX calls_by_time ON calls (started_at, session_id, position)",
-    "CREATE INDEX calls_by_session ON calls (session_id, position)",
-    "CREATE INDEX calls_by_tool ON calls (server, tool, started_at)",
-    "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
-    "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
-    "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
-)
 
 
 @contextmanager
@@ -73,7 +44,7 @@ def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
     try:
         _on_disk(paths, on_progress).close()
     except sqlite3.DatabaseError as error:
-        raise cannot_write(paths.index, OSError(0, str(error))) from error
+        raise sqlite.unwritable(paths.index, error) from error
     except OSError as error:
         raise cannot_write(paths.index, error) from error
     return paths.index
@@ -99,19 +70,19 @@ def remove_older(paths: Paths, unused_s: float = 0) -> None:
 
 
 def catch_up(db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen) -> None:
-    """Read what the journals have gained since last time. The only code that inserts rows. Progress is in bytes."""
-    sizes = _journal_sizes(sessions)
+    """Read what the journals have gained since last time; progress is in bytes."""
+    found = sizes(sessions)
     known = dict(db.execute("SELECT name, offset FROM journals"))
-    gone = [name for name in known if name not in sizes]
+    gone = [name for name in known if name not in found and _is_gone(sessions / name)]
     if gone:
-        _forget(db, gone)
+        _forget(db, sessions, gone)
     # An unchanged journal costs no lock, and most are unchanged.
-    changed = {name: known.get(name, 0) for name, size in sorted(sizes.items()) if size != known.get(name)}
-    total, done = sum(sizes[name] - start for name, start in changed.items()), 0
+    changed = {name: known.get(name, 0) for name, size in sorted(found.items()) if size != known.get(name)}
+    total, done = sum(found[name] - start for name, start in changed.items()), 0
     for name, start in changed.items():
-        for position in _read_on(db, sessions / name, sizes[name]):
+        for position in _read_on(db, sessions / name, found[name]):
             on_progress(done + position - start, total)
-        done += sizes[name] - start
+        done += found[name] - start
     if changed:
         on_progress(total, total)
 
@@ -126,13 +97,15 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
             # Deleted or damaged under us: it holds nothing that the journals do not.
             with suppress(OSError):
                 _remove(paths.index)
-    db = _prepared(sqlite3.connect(":memory:", isolation_level=None))
-    catch_up(db, paths.sessions, on_progress)
-    return db
+    return _current(_prepared(sqlite3.connect(":memory:", isolation_level=None)), paths, on_progress)
 
 
 def _on_disk(paths: Paths, on_progress: Progress = unseen) -> sqlite3.Connection:
-    db = _connect(paths.index)
+    return _current(_connect(paths.index), paths, on_progress)
+
+
+def _current(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+    """The connection, caught up; it is closed where that fails."""
     try:
         catch_up(db, paths.sessions, on_progress)
     except BaseException:
@@ -156,7 +129,7 @@ def _connect(path: Path) -> sqlite3.Connection:
 def _attached(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=10, isolation_level=None)
     try:
-        wal.switch_on(db)
+        sqlite.switch_on_wal(db)
         db.execute("PRAGMA synchronous = NORMAL")
         return _prepared(db)
     except BaseException:
@@ -166,11 +139,10 @@ def _attached(path: Path) -> sqlite3.Connection:
 
 def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
     if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
-        db.execute("BEGIN IMMEDIATE")
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
-            for statement in SCHEMA:
-                db.execute(statement)
-        db.execute("COMMIT")
+        with sqlite.transaction(db):
+            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
+                for statement in projection.SCHEMA:
+                    db.execute(statement)
     return db
 
 
@@ -208,37 +180,50 @@ def _alone(path: Path) -> Iterator[None]:
         os.close(fd)
 
 
-def _journal_sizes(sessions: Path) -> dict[str, int]:
+def sizes(sessions: Path) -> dict[str, int]:
+    """The journals that can be read, by name: their sizes in bytes. Those that cannot are told on stderr."""
     try:
         with os.scandir(sessions) as entries:
-            return {entry.name: entry.stat().st_size for entry in entries if entry.name.endswith(".jsonl")}
-    except FileNotFoundError:
-        return {}
-
-
-def _forget(db: sqlite3.Connection, names: list[str]) -> None:
-    db.execute("BEGIN IMMEDIATE")
-    called: set[tuple[str, str]] = set()
+            names = [entry.name for entry in entries if entry.name.endswith(".jsonl")]
+    except OSError as error:
+        if _is_gone(sessions):
+            return {}
+        hint = "it must be a folder that you can read"
+        raise Unusable(f"cannot read {sessions}: {error.strerror}", hint, "not_readable") from error
+    found: dict[str, int] = {}
     for name in names:
-        for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
-            called.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
-            db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
-        db.execute("DELETE FROM journals WHERE name = ?", (name,))
-    for key in called:
-        _count_again(db, *key)
-    db.execute("COMMIT")
+        try:
+            status = (sessions / name).stat()
+        except OSError as error:
+            _tell(sessions / name, error)
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found[name] = status.st_size
+        else:
+            _tell(sessions / name, OSError(errno.EINVAL, journal.NOT_REGULAR))
+    return found
 
 
-def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
-    """Make a tool's usage what the calls that are left say."""
-    db.execute("DELETE FROM usage WHERE server = ? AND tool = ?", (server, tool))
-    db.execute(
-        "INSERT INTO usage SELECT server, tool, count(*), max(started_at) FROM calls WHERE server = ? AND tool = ?"
-        " GROUP BY server, tool",
-        (server, tool),
-    )
+def _is_gone(path: Path) -> bool:
+    """Whether there is nothing of that name: what merely cannot be looked at is not gone."""
+    try:
+        os.lstat(path)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _tell(path: Path, error: OSError) -> None:
+    if not _is_gone(path):
+        warn(f"{path} cannot be read: {error.strerror}; what was read of it before is kept")
+
+
+def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
+    with sqlite.transaction(db):
+        # Asked again under the lock: another reader may have taken what was made anew since.
+        projection.forget(db, [name for name in names if _is_gone(sessions / name)])
 
 
 def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
@@ -247,27 +232,24 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
     What is written meanwhile is for the next time: a reader must not chase a session that is busy.
     """
     try:
-        file = path.open("rb")
-    except FileNotFoundError:
-        return  # evicted since it was listed
-    with file:
-        position: int | None = 0
-        while position is not None and position < size:
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                position = _read_chunk(db, path.name, file)
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
-            if position is not None:
-                yield position
+        with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
+            position: int | None = -1
+            while position is not None and position < size:
+                with sqlite.transaction(db):
+                    position = _read_chunk(db, path.name, file)
+                if position is not None:
+                    yield position
+    except OSError as error:
+        _tell(path, error)  # unless it was evicted since it was listed
 
 
 def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> int | None:
     """Take the next whole lines; where they end, or None when there is none."""
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()
     offset = row[0] if row else 0
+    if offset and os.pread(file.fileno(), 1, offset - 1) != b"\n":
+        projection.forget(db, [name])  # it is not the file any more that was read so far
+        offset = 0
     file.seek(offset)
     text = file.read(_CHUNK)
     while text and b"\n" not in text and (rest := file.read(_CHUNK)):
@@ -277,7 +259,7 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> int | None
         return None
     position = offset
     for line in whole.split(b"\n")[:-1]:
-        _insert(db, name, position, line)
+        projection.insert(db, name, position, line)
         position += len(line) + 1
     db.execute(
         "INSERT INTO journals (name, session_id, offset) VALUES (?1, ?2, ?3)"
@@ -285,95 +267,6 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> int | None
         (name, name.removesuffix(".jsonl").partition("_")[2], position),
     )
     return position
-
-
-def _insert(db: sqlite3.Connection, name: str, position: int, text: bytes) -> None:
-    try:
-        line = lines.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if text.strip():
-            warn(f"{name}: the line at byte {position} cannot be read; skipped")
-        return
-    match line:
-        case lines.SessionCreated():
-            _insert_session(db, name, line)
-        case lines.CallStarted():
-            _insert_call(db, position, line)
-        case lines.CallFinished():
-            _finish_call(db, line)
-        case lines.DiscoveryFinished():
-            _insert_discovery(db, position, line)
-        case lines.SessionClosed():
-            _close_session(db, line)
-
-
-def _insert_session(db: sqlite3.Connection, name: str, line: lines.SessionCreated) -> None:
-    db.execute(
-        "INSERT OR IGNORE INTO sessions (id, journal, via, client_name, client_version, protocol_version, status,"
-        " start_time, last_activity, capabilities, project, toolset) VALUES (?,?,?,?,?,?,'active',?,?,?,?,?)",
-        (line.id, name, line.via, line.client_name, line.client_version, line.protocol_version, line.timestamp,
-         line.timestamp, _text(line.capabilities), line.project, line.toolset),
-    )  # fmt: skip
-
-
-def _insert_call(db: sqlite3.Connection, position: int, line: lines.CallStarted) -> None:
-    new = db.execute(
-        "INSERT OR IGNORE INTO calls (id, position, session_id, request_id, parent_id, via, server, tool, arguments,"
-        " status, started_at, input_tokens, total_tokens, encoding, annotations, client_name, client_version, project,"
-        " toolset) VALUES (?,?,?,?,?,?,?,?,?,'running',?,?,?,?,?,?,?,?,?)",
-        (line.id, position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server, line.tool,
-         _text(line.arguments), line.timestamp, line.input_tokens, line.input_tokens, line.encoding,
-         _text(line.annotations), line.client_name, line.client_version, line.project, line.toolset),
-    ).rowcount  # fmt: skip
-    if new:
-        db.execute(
-            "INSERT INTO usage VALUES (?1, ?2, 1, ?3)"
-            " ON CONFLICT DO UPDATE SET calls = calls + 1, last_used = max(last_used, ?3)",
-            (line.server, line.tool, line.timestamp),
-        )
-    db.execute(
-        "UPDATE sessions SET tool_call_count = tool_call_count + ?, total_tokens = total_tokens + ?,"
-        " last_activity = max(last_activity, ?) WHERE id = ?",
-        (new, line.input_tokens * new, line.timestamp, line.session_id),
-    )
-
-
-def _finish_call(db: sqlite3.Connection, line: lines.CallFinished) -> None:
-    new = db.execute(
-        "UPDATE calls SET status = ?, response = ?, error = ?, duration_ms = ?, output_tokens = ?,"
-        " total_tokens = input_tokens + ?, response_bytes = ?, response_truncated = ?"
-        " WHERE id = ? AND duration_ms IS NULL",
-        (line.status, _text(line.response), _text(line.error), line.duration_ms, line.output_tokens,
-         line.output_tokens, line.response_bytes, line.response_truncated, line.id),
-    ).rowcount  # fmt: skip
-    db.execute(
-        "UPDATE sessions SET total_tokens = total_tokens + ?, last_activity = max(last_activity, ?) WHERE id = ?",
-        (line.output_tokens * new, line.timestamp, line.session_id),
-    )
-
-
-def _insert_discovery(db: sqlite3.Connection, position: int, line: lines.DiscoveryFinished) -> None:
-    new = db.execute(
-        "INSERT OR IGNORE INTO discoveries (id, position, session_id, query, context, provider, fallback, results,"
-        " started_at, duration_ms, tokens, project) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-        (line.id, position, line.session_id, _text(line.query), line.context, line.provider, line.fallback,
-         _text(line.results), line.started_at, line.duration_ms, line.tokens, line.project),
-    ).rowcount  # fmt: skip
-    db.execute(
-        "UPDATE sessions SET discovery_count = discovery_count + ?, discovery_tokens = discovery_tokens + ?,"
-        " last_activity = max(last_activity, ?) WHERE id = ?",
-        (new, line.tokens * new, line.timestamp, line.session_id),
-    )
-
-
-def _close_session(db: sqlite3.Connection, line: lines.SessionClosed) -> None:
-    db.execute("UPDATE sessions SET status = 'closed', end_time = ? WHERE id = ?", (line.end_time, line.id))
-    db.execute("UPDATE calls SET status = 'interrupted' WHERE session_id = ? AND status = 'running'", (line.id,))
-
-
-def _text(raw: msgspec.Raw) -> str | None:
-    text = bytes(raw).decode()
-    return None if text == "null" else text
 
 
 def _mark_the_dead(db: sqlite3.Connection, sessions: Path) -> None:

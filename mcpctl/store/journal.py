@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import stat
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +14,8 @@ from mcpctl.store import clock, lines
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _DAY_S = 86_400
+_TRIES = 100
+NOT_REGULAR = "it is not a regular file"
 
 
 class Journal:
@@ -24,13 +27,15 @@ class Journal:
         self._fd = fd
         self._shared = shared
         self._torn = False
+        self._listed = False
+        """Whether the disk has its name, too."""
 
     @classmethod
     def create(cls, folder: Path, created: lines.SessionCreated) -> "Journal":
         """A new session's journal with its first line; other processes never see it unlocked or empty."""
         path = folder / f"{time.time_ns()}_{created.id}.jsonl"
-        fd = _write_beside(path, created, shared=False)
-        path.with_suffix(".new").rename(path)
+        with _written_beside(path, created, shared=False) as (fd, beside):
+            beside.rename(path)
         return cls(path, fd, created.id)
 
     @classmethod
@@ -41,22 +46,17 @@ class Journal:
         midnight = int(time.time()) // _DAY_S * _DAY_S
         created.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"mcpctl:cli:{midnight}"))
         path = folder / f"{midnight * 1_000_000_000}_{created.id}.jsonl"
-        while True:
+        for _ in range(_TRIES):
             with contextlib.suppress(FileNotFoundError):
-                fd = os.open(path, _FLAGS)
+                fd = open_file(path, _FLAGS)
                 posix.lock(fd, shared=True, wait=True)
                 if os.fstat(fd).st_nlink:
                     return cls(path, fd, created.id, shared=True)
                 os.close(fd)  # evicted between open and lock
-            beside = path.with_suffix(f".{os.getpid()}.new")
-            fd = _write_beside(path, created, shared=True, beside=beside)
-            try:
-                os.link(beside, path)
+            with contextlib.suppress(FileExistsError), _written_beside(path, created, shared=True) as (fd, beside):
+                put(beside, path)
                 return cls(path, fd, created.id, shared=True)
-            except FileExistsError:
-                os.close(fd)  # another command was first
-            finally:
-                beside.unlink()
+        raise OSError(errno.EEXIST, "it can neither be opened nor made", str(path))
 
     def append(self, line: bytes, *, fsync: bool = False) -> None:
         """Write whole lines with one write; raises OSError and leaves no half line joined to the next.
@@ -73,6 +73,9 @@ class Journal:
         self._torn = False
         if fsync:
             os.fsync(self._fd)
+            if not self._listed:
+                _sync_folder(self.path.parent)
+                self._listed = True
 
     def close(self, last: bytes | None = None) -> None:
         """Write the session's last line, if it has one, and give up the lock."""
@@ -83,22 +86,70 @@ class Journal:
             os.close(self._fd)
 
 
-def _write_beside(path: Path, created: lines.SessionCreated, *, shared: bool, beside: Path | None = None) -> int:
-    """A locked descriptor of a file beside `path` that holds the first line."""
+def open_file(path: Path, flags: int) -> int:
+    """A descriptor of a journal; raises OSError for what is not a regular file, without waiting for a FIFO's writer."""
+    fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, NOT_REGULAR, str(path))
+    return fd
+
+
+@contextlib.contextmanager
+def _written_beside(path: Path, created: lines.SessionCreated, *, shared: bool) -> Iterator[tuple[int, Path]]:
+    """A locked descriptor of a new file beside `path` that holds the first line, and that file, to be given its name.
+
+    Whatever the block does, nothing is left beside; where it fails, the descriptor is closed.
+    """
     private_dir(path.parent.parent)
     private_dir(path.parent)
-    beside = beside or path.with_suffix(".new")
-    fd = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+    fd, beside = _created_beside(path, shared=shared)
     try:
-        posix.lock(fd, shared=shared)
         line = lines.encode(created)
         if os.write(fd, line) != len(line):
             raise OSError(errno.ENOSPC, "no space left on device")
+        yield fd, beside
     except BaseException:
         os.close(fd)
-        beside.unlink(missing_ok=True)
         raise
-    return fd
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _created_beside(path: Path, *, shared: bool) -> tuple[int, Path]:
+    while True:
+        beside = path.with_suffix(f".{os.urandom(8).hex()}.new")
+        fd = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
+        posix.lock(fd, shared=shared, wait=True)
+        if os.fstat(fd).st_nlink:
+            return fd, beside
+        os.close(fd)  # taken for a leftover before it was locked
+
+
+def put(beside: Path, path: Path) -> None:
+    """Give a file the name `path`; raises FileExistsError rather than put it in the place of another."""
+    try:
+        os.link(beside, path)
+    except FileExistsError:
+        raise
+    except OSError:
+        # A file system without links: whoever finds that looks and renames under the folder's lock.
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            posix.lock(folder, wait=True)
+            if os.path.lexists(path):
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+            beside.rename(path)
+        finally:
+            os.close(folder)
+
+
+def _sync_folder(folder: Path) -> None:
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
 
 
 def _ends_torn(fd: int) -> bool:
@@ -110,9 +161,11 @@ def _ends_torn(fd: int) -> bool:
 def is_alive(path: Path, *, shared: bool = False) -> bool:
     """Whether some process holds the journal's lock; `shared` says that command-line calls share it."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except OSError:
+        fd = open_file(path, os.O_RDONLY)
+    except FileNotFoundError:
         return False
+    except OSError:
+        return True  # nothing can be told of it but what is on record
     try:
         # A shared lock is enough to see a `serve`, and lets two commands look at the same moment.
         return not posix.lock(fd, shared=not shared)
@@ -124,7 +177,7 @@ def is_alive(path: Path, *, shared: bool = False) -> bool:
 def claimed(path: Path) -> Iterator[int | None]:
     """The journal's descriptor under its lock, or None while a session lives in it or it is gone."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        fd = open_file(path, _FLAGS)
     except OSError:
         yield None
         return

@@ -3,6 +3,8 @@
 Field names are those of SQL and `--json`. Members typed `Raw` hold JSON text as it came.
 """
 
+import typing
+
 import msgspec
 from msgspec import Raw
 
@@ -91,6 +93,16 @@ AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | Sess
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)
+_KNOWN = frozenset(kind.__struct_config__.tag for kind in typing.get_args(AnyLine))
+
+
+class _Kind(msgspec.Struct):
+    """Of any line, what kind it is."""
+
+    type: str
+
+
+_kinds: msgspec.json.Decoder[_Kind] = msgspec.json.Decoder(_Kind)
 
 
 def encode(line: AnyLine) -> bytes:
@@ -98,6 +110,11 @@ def encode(line: AnyLine) -> bytes:
     return _encoder.encode(line) + b"\n"
 
 
-def decode(text: bytes) -> AnyLine:
-    """The line that `text` is; raises `msgspec.DecodeError` when it is none."""
-    return _decoder.decode(text)
+def decode(text: bytes) -> AnyLine | None:
+    """The line that `text` is, None where its type is of a later version; raises `msgspec.DecodeError` otherwise."""
+    try:
+        return _decoder.decode(text)
+    except msgspec.ValidationError:
+        if _kinds.decode(text).type in _KNOWN:
+            raise
+        return None

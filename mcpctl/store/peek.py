@@ -13,12 +13,12 @@ _PATIENCE_S = 0.5
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """A database for reading; raises sqlite3.Error where there is none that can be read."""
+def opened(path: Path, patience_s: float = _PATIENCE_S) -> Iterator[sqlite3.Connection]:
+    """A database for reading; raises sqlite3.Error where there is none that can be read in time."""
     beside = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
     # Without both files of its log, opening it would make them; then nobody is writing, and it stays as it is.
     how = "mode=ro" if all(file.exists() for file in beside) else "mode=ro&immutable=1"
-    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=_PATIENCE_S)) as db:
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience_s)) as db:
         yield db
 
 

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -12,13 +13,16 @@ from msgspec import Raw
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
-from mcpctl.store import clock, lines
+from mcpctl.store import clock, lines, redaction_key
 from mcpctl.store.journal import Journal
 from mcpctl.store.redact import Redactor, cut
-from mcpctl.store.state import redaction_key
 
 _UNWRITTEN_KEPT = 1000
+_NAMES_KEPT = 1000
+_READ_OF_NAME = 8192
 _ROOM = 200
+LONGEST_NAME = 512
+"""Bytes of a name, or of another short text, that are recorded; one that is longer is recorded cut, and says so."""
 _json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 ENCODING = "estimate:bytes/4"
 """How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
@@ -42,6 +46,7 @@ class OpenCall:
     started: float
 
 
+_Name = TypeVar("_Name", str, str | None)
 Json = bytes | memoryview
 """JSON text."""
 
@@ -66,6 +71,7 @@ class Recorder:
         self._warned = False
         self._closed = False
         self._lines: list[bytes] = []
+        self._names: dict[str, str] = {}
 
     def call_started(
         self,
@@ -87,17 +93,17 @@ class Recorder:
             timestamp=clock.now(),
             id=call.id,
             session_id=self._session(),
-            request_id=Raw(_readable(request_id)),
+            request_id=Raw(self._short(request_id)),
             via=self._via,
-            server=server,
-            tool=tool,
+            server=self._name(server),
+            tool=self._name(tool),
             arguments=Raw(self._recorded(arguments)),
             annotations=Raw(annotations),
             input_tokens=tokens(len(arguments)),
             encoding=ENCODING,
             parent_id=parent_id,
-            client_name=client.name,
-            client_version=client.version,
+            client_name=self._name(client.name),
+            client_version=self._name(client.version),
             project=self._project,
             toolset=self.toolset,
         )
@@ -139,9 +145,9 @@ class Recorder:
             session_id=self._session(),
             query=Raw(self._recorded(msgspec.json.encode(list(queries)))),
             context=None if context is None else self._text(context),
-            provider=provider,
-            fallback=fallback,
-            results=Raw(msgspec.json.encode(results)),
+            provider=self._name(provider),
+            fallback=self._name(fallback),
+            results=Raw(msgspec.json.encode([{**hit, "key": self._name(str(hit["key"]))} for hit in results])),
             started_at=clock.iso(started),
             duration_ms=round((time.time() - started) * 1000),
             tokens=tokens(answer_bytes),
@@ -191,10 +197,10 @@ class Recorder:
             timestamp=clock.now(),
             id=self.session_id,
             via=self._via,
-            client_name=client.name,
-            client_version=client.version,
-            protocol_version=client.protocol_version,
-            capabilities=Raw(_readable(client.capabilities)),
+            client_name=self._name(client.name),
+            client_version=self._name(client.version),
+            protocol_version=self._name(client.protocol_version),
+            capabilities=Raw(self._recorded(client.capabilities)),
             project=self._project,
             toolset=self.toolset,
         )
@@ -220,12 +226,33 @@ class Recorder:
             return text
         return _readable(self._redact(text))
 
+    def _short(self, json: bytes) -> bytes:
+        """JSON as the record has it where it is a name, such as a request's id: one too long becomes a string."""
+        if len(json) > LONGEST_NAME:
+            return msgspec.json.encode(self._name(json.decode("utf-8", "replace")))
+        return _readable(self._redact(json))
+
+    def _name(self, name: _Name) -> _Name:
+        """A name, or another short text that a client, server or model chose, as the record has it."""
+        if name is None:
+            return name
+        recorded = self._names.get(name)
+        if recorded is None:
+            # Redacted first, so that the cut leaves no half of a secret.
+            redacted = self._redact(name[:_READ_OF_NAME].encode("utf-8", "replace"))
+            recorded = redacted[:LONGEST_NAME].decode("utf-8", "ignore")
+            if len(redacted) > LONGEST_NAME or len(name) > _READ_OF_NAME:
+                recorded += f"… [cut: {len(name):,} characters]"
+            if len(name) <= LONGEST_NAME and len(self._names) < _NAMES_KEPT:
+                self._names[name] = recorded  # a call's are nearly always those of calls before it
+        return recorded
+
     def _text(self, text: str) -> str:
         return self._redact(cut(text.encode("utf-8", "replace"), self._limit)).decode("utf-8", "replace")
 
     def _redact(self, text: bytes) -> bytes:
         if self._redactor is None:
-            self._redactor = Redactor(redaction_key(self._paths), self._settings.redact_keys)
+            self._redactor = Redactor(redaction_key.load(self._paths), self._settings.redact_keys)
         return self._redactor.json(text)
 
 

@@ -3,31 +3,34 @@
 import contextlib
 import sqlite3
 import time
+from collections import Counter
+from pathlib import Path
 
 from mcpctl.config import RecordSettings
+from mcpctl.errors import warn
 from mcpctl.models import Progress, Row, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import index, journal
+from mcpctl.store import clock, index, journal
 
 _MIB = 1 << 20
-_YOUNG_S = 60
 _DAY_S = 86_400
 _TABLES = ("journals", "sessions", "calls", "discoveries")
 
 
-def tidy(paths: Paths, *, keep_sessions: int, max_mb: int, on_progress: Progress = unseen) -> None:
-    """Close what died, then evict closed sessions, stalest first, down to both limits. Only serve and rebuild do."""
+def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> None:
+    """Close what died, then evict closed sessions, stalest first, down to the limits. Only serve and rebuild do.
+
+    What was evicted, and for which limit, is told on stderr.
+    """
     with index.opened(paths, on_progress) as db:
         _close_the_dead(db, paths)
         index.catch_up(db, paths.sessions)
-        _evict(db, paths, keep_sessions, max_mb * _MIB)
+        _evict(db, paths, settings)
         index.catch_up(db, paths.sessions)
     index.remove_older(paths, _DAY_S)
     for beside in paths.sessions.glob("*.new"):
-        # Left by a process that was killed while it created its journal; a young one may be about to be locked.
-        with contextlib.suppress(FileNotFoundError):  # renamed by its owner meanwhile
-            if time.time() - beside.stat().st_mtime > _YOUNG_S:
-                journal.evict(beside)
+        # Left by a process that was killed while it created its journal: who creates one holds its lock.
+        _is_removed(beside)
 
 
 def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> Row:
@@ -37,13 +40,13 @@ def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unse
     try:
         index.remove(paths)
         index.remove_older(paths)
-        tidy(paths, keep_sessions=settings.keep_sessions, max_mb=settings.max_mb, on_progress=on_progress)
+        tidy(paths, settings, on_progress)
     except OSError as error:
         raise cannot_write(paths.data, error) from error
     index.on_disk(paths)
     with index.opened(paths) as db:
         counts = {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in _TABLES}
-    size = sum(file.stat().st_size for file in paths.sessions.glob("*.jsonl"))
+    size = sum(index.sizes(paths.sessions).values())
     return {**counts, "bytes": size, "index": str(paths.index)}
 
 
@@ -54,19 +57,44 @@ def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
         " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
     ).fetchall()
     for session, name, last_activity in rows:
-        journal.close_for_the_dead(paths.sessions / name, session, last_activity)
-
-
-def _evict(db: sqlite3.Connection, paths: Paths, keep_sessions: int, max_bytes: int) -> None:
-    rows = db.execute("SELECT journal, via, status FROM sessions ORDER BY last_activity DESC, id").fetchall()
-    counted = used = 0
-    full = False
-    for name, via, status in rows:
         path = paths.sessions / name
-        with contextlib.suppress(FileNotFoundError):  # evicted by another meanwhile
+        try:
+            journal.close_for_the_dead(path, session, last_activity)
+        except OSError as error:
+            warn(f"{path} cannot be written: {error.strerror}; its session stays open on record")
+
+
+def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> None:
+    rows = db.execute(
+        "SELECT journal, via, status, last_activity FROM sessions ORDER BY last_activity DESC, id"
+    ).fetchall()
+    oldest = clock.iso(time.time() - settings.keep_days * _DAY_S) if settings.keep_days else ""
+    counted = used = 0
+    evicted: Counter[str] = Counter()
+    for name, via, status, last_activity in rows:
+        path = paths.sessions / name
+        with contextlib.suppress(OSError):  # evicted by another meanwhile, or it cannot be looked at
             used += path.stat().st_size
         counted += via != "cli"
-        # Once the newest fill the room, everything staler goes, however small.
-        full = full or used > max_bytes
-        if status == "closed" and (full or (via != "cli" and counted > keep_sessions)):
-            journal.evict(path)
+        exceeded = {
+            # Once the newest fill the room, everything staler goes, however small.
+            "max_mb": used > settings.max_mb * _MIB,
+            "keep_days": last_activity < oldest,
+            "keep_sessions": via != "cli" and counted > settings.keep_sessions,
+        }
+        limit = next((limit for limit, is_exceeded in exceeded.items() if is_exceeded), None)
+        if limit and status == "closed" and _is_removed(path):
+            evicted[limit] += 1
+    for limit, number in evicted.items():
+        sessions = "1 session was" if number == 1 else f"{number} sessions were"
+        warn(
+            f"{sessions} removed from the record, the oldest first: {limit} is {getattr(settings, limit)} in [records]"
+        )
+
+
+def _is_removed(path: Path) -> bool:
+    try:
+        return journal.evict(path)
+    except OSError as error:
+        warn(f"{path} cannot be removed: {error.strerror}")
+        return False

@@ -4,13 +4,10 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from mcpctl.models import CALL_FIELDS, SESSION_FIELDS, Found, Row
+from mcpctl.models import SESSION_FIELDS, Found, Row
 from mcpctl.store import calls, query
 
-_STATUS = (
-    "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead)"
-    " AND NOT (via = 'cli' AND date(start_time) = date('now')) THEN 'closed' ELSE status END"
-)
+_STATUS = "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead) THEN 'closed' ELSE status END"
 _COLUMNS = {
     **{name: name for name in SESSION_FIELDS},
     "status": _STATUS,
@@ -38,19 +35,12 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
     """One session: its fields, `tools` (what was called, how often, how it went) and `calls`, oldest first."""
     session = resolve(db, ref)
     (row,) = query.found(db, "sessions", _COLUMNS, query.Conditions().equal("id", session), _ORDER).rows(1, 0)
-    return {
-        **row,
-        "tools": _by_tool(db, session),
-        "calls": [
-            {name: call[name] for name in CALL_FIELDS if name not in ("response", "session_id")}
-            for call in reversed(list(calls.find(db, session=session).rows(None, 0)))
-        ],
-    }
+    return {**row, "tools": _by_tool(db, session), "calls": calls.of_session(db, session)}
 
 
 def _by_tool(db: sqlite3.Connection, session: str) -> Sequence[dict[str, Any]]:
     cursor = db.execute(
-        "SELECT server, tool, count(*) AS calls,"
+        "SELECT server, tool, sum(parent_id IS NULL) AS calls,"
         f" sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')) AS failed,"
         " sum(total_tokens) AS total_tokens, sum(duration_ms) AS duration_ms"
         " FROM calls WHERE session_id = ? GROUP BY server, tool ORDER BY calls DESC, server, tool",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import wal
+from mcpctl.store import sqlite
 
 STEPS = (
     ("settings", "CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
@@ -46,7 +46,7 @@ def connect(paths: Paths) -> sqlite3.Connection:
     except OSError as error:
         raise cannot_write(paths.state, error) from error
     except sqlite3.OperationalError as error:
-        raise cannot_write(paths.state, OSError(0, str(error))) from error
+        raise sqlite.unwritable(paths.state, error) from error
     except sqlite3.DatabaseError as error:
         raise Unusable(
             f"{paths.state} is damaged: {error}",
@@ -88,6 +88,12 @@ def opened_for_others(paths: Paths) -> sqlite3.Connection:
     return db
 
 
+def trouble(paths: Paths, error: sqlite3.Error | Unusable) -> str:
+    """Why something could not be kept there, and what to do about it."""
+    told = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
+    return f"{told.message} ({told.hint})"
+
+
 def in_memory() -> sqlite3.Connection:
     """A database that this process's connections share and that ends with it, where none on disk can be had."""
     db = sqlite3.connect(
@@ -104,11 +110,10 @@ def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) 
     _refuse_newer(done, steps)
     for name, statement in steps:
         if name not in done:
-            db.execute("BEGIN IMMEDIATE")
-            if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
-                db.execute(statement)
-                db.execute("INSERT INTO steps VALUES (?)", (name,))
-            db.execute("COMMIT")
+            with sqlite.transaction(db):
+                if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
+                    db.execute(statement)
+                    db.execute("INSERT INTO steps VALUES (?)", (name,))
 
 
 def _refuse_newer(done: set[str], steps: tuple[tuple[str, str], ...]) -> None:
@@ -119,26 +124,6 @@ def _refuse_newer(done: set[str], steps: tuple[tuple[str, str], ...]) -> None:
             "upgrade mcpctl, or name another place with MCPCTL_HOME",
             code="state_newer",
         )
-
-
-def redaction_key(paths: Paths) -> bytes:
-    """The key of the hashes in redaction marks: made once, kept in the data directory.
-
-    Where it cannot be kept, a key of this process's own: marks are then comparable within one session only.
-    """
-    fresh = os.urandom(32)
-    try:
-        db = connect(paths)
-    except Unusable:
-        return fresh
-    try:
-        db.execute("INSERT OR IGNORE INTO settings VALUES ('redaction_key', ?)", (fresh,))
-        row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
-        return bytes(row[0])
-    except sqlite3.Error:
-        return fresh
-    finally:
-        db.close()
 
 
 def equipped(db: sqlite3.Connection) -> str | None:
@@ -166,7 +151,7 @@ def _opened(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
     try:
         if writable:
-            wal.switch_on(db)
+            sqlite.switch_on_wal(db)
             db.execute("PRAGMA synchronous = NORMAL")
             migrate(db)
         return db

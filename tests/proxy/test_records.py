@@ -180,6 +180,17 @@ def test_secrets_are_not_on_record_but_reach_the_server(home: Path, serve: Serve
     assert b"[redacted:" in written
 
 
+def test_a_key_that_no_tool_has_takes_little_room_on_record(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+    client = serve({"counter": command("counter")})
+    for key in ("counter:" + "x" * 1_000_000, "y" * 1_000_000, "counter:ghp_abcdefghijklmnopqrstuvwxyz0123456789"):
+        assert client.call(key).is_error
+    assert sum(file.stat().st_size for file in (home / "data" / "sessions").iterdir()) < 20_000
+    secret, unknown, long = mcpctl("calls", "ls", "--json").json
+    assert secret["tool"].startswith("[redacted:")
+    assert unknown["server"].endswith("y… [cut: 1,000,000 characters]")
+    assert long["tool"].endswith("x… [cut: 1,000,000 characters]")
+
+
 @pytest.mark.parametrize("text", ["-----BEGIN RSA PRIVATE KEY-----", '{"k": "-----BEGIN PRIVATE KEY----- MIIa"}'])
 def test_half_a_secret_costs_nothing_else_on_record(text: str, serve: Serve, mcpctl: Mcpctl) -> None:
     serve({"counter": command("counter")}).call("counter:echo", {"text": text, "n": 1})

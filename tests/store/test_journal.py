@@ -1,5 +1,6 @@
 """A session's journal: whole lines, one owner, nothing lost to what came after."""
 
+import errno
 import os
 import subprocess
 import sys
@@ -197,3 +198,134 @@ def test_a_lock_that_another_holds_is_not_had(paths: Paths) -> None:
     os.close(first)
     assert posix.lock(second)
     os.close(second)
+
+
+def test_a_leftover_of_a_killed_command_is_in_nobodys_way(paths: Paths) -> None:
+    first = of_the_day(paths)
+    for name in (f".{os.getpid()}.new", ".new"):
+        first.path.with_suffix(name).write_bytes(b"{")
+    first.close()
+    first.path.unlink()
+    second = of_the_day(paths)
+    second.append(lines.encode(started(1, 1)))
+    second.close()
+    assert recorded_ids(paths) == [call_id(1)]
+
+
+def test_a_journal_that_is_taken_for_a_leftover_before_it_is_locked_is_begun_again(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = posix.lock
+
+    def after_tidying(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
+        monkeypatch.setattr(posix, "lock", lock)
+        (leftover,) = paths.sessions.glob("*.new")
+        assert journal.evict(leftover)
+        return lock(fd, shared=shared, wait=wait)
+
+    monkeypatch.setattr(posix, "lock", after_tidying)
+    opened(paths, created(), call(1, 1)).close()
+    assert recorded_ids(paths) == [call_id(1)]
+
+
+def no_links(*_: object) -> None:
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+
+
+def test_where_files_cannot_be_linked_the_days_session_is_begun_all_the_same(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "link", no_links)
+    for number in (1, 2):
+        shared = of_the_day(paths)
+        shared.append(lines.encode(started(number, number)))
+        shared.close()
+    assert [path.name for path in paths.sessions.iterdir()] == [shared.path.name]
+    assert recorded_ids(paths) == [call_id(2), call_id(1)]
+
+
+def test_where_files_cannot_be_linked_another_commands_journal_is_not_overwritten(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other: list[Journal] = []
+
+    def first_another(*_: object) -> None:
+        if not other:
+            monkeypatch.setattr(os, "link", no_links)
+            other.append(of_the_day(paths))
+            other[0].append(lines.encode(started(1, 1)))
+        no_links()
+
+    monkeypatch.setattr(os, "link", first_another)
+    shared = of_the_day(paths)
+    shared.append(lines.encode(started(2, 2)))
+    shared.close()
+    other[0].close()
+    assert recorded_ids(paths) == [call_id(2), call_id(1)]
+
+
+AT_ONCE = """
+import errno, os, sys
+from mcpctl.paths import find
+from mcpctl.store import lines
+from mcpctl.store.journal import Journal
+from tests.recorded import created, started
+def no_links(*_):
+    raise PermissionError(errno.EPERM, "Operation not permitted")
+os.link = no_links
+sys.stdin.readline()
+shared = Journal.of_the_day(find().sessions, created(via="cli"))
+shared.append(lines.encode(started(sys.argv[1], 1)))
+shared.close()
+"""
+
+
+@pytest.mark.process
+def test_commands_at_once_where_files_cannot_be_linked_lose_no_call(paths: Paths) -> None:
+    processes = [
+        subprocess.Popen([sys.executable, "-c", AT_ONCE, f"call-{number}"], stdin=subprocess.PIPE)
+        for number in range(6)
+    ]
+    for process in processes:
+        assert process.stdin
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=30)
+    assert sorted(recorded_ids(paths)) == [f"call-{number}" for number in range(6)]
+    assert len(list(paths.sessions.iterdir())) == 1
+
+
+def test_a_name_that_can_neither_be_opened_nor_made_is_a_failure_and_no_loop(paths: Paths) -> None:
+    shared = of_the_day(paths)
+    shared.close()
+    shared.path.unlink()
+    shared.path.symlink_to("nowhere")
+    with pytest.raises(OSError, match="neither be opened nor made"):
+        of_the_day(paths)
+    assert list(paths.sessions.glob("*.new")) == []
+
+
+@pytest.mark.parametrize("fsync", [True, False])
+def test_what_is_to_survive_a_power_cut_is_on_the_disk_before_append_returns(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, fsync: bool
+) -> None:
+    synced: list[tuple[int, int]] = []
+    sync = os.fsync
+
+    def seen(fd: int) -> None:
+        sync(fd)
+        synced.append((os.fstat(fd).st_ino, os.fstat(fd).st_size))
+
+    monkeypatch.setattr(os, "fsync", seen)
+    owned = opened(paths, created())
+    assert synced == []
+    sizes = []
+    for number in (1, 2):
+        owned.append(lines.encode(started(number, number)), fsync=fsync)
+        sizes.append((owned.path.stat().st_ino, owned.path.stat().st_size))
+    folder = paths.sessions.stat().st_ino
+    assert [each for each in synced if each[0] != folder] == (sizes if fsync else [])
+    # A new file can be lost with its name.
+    assert [file for file, _ in synced if file == folder] == ([folder] if fsync else [])
+    owned.close()

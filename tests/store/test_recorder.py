@@ -165,6 +165,69 @@ def test_a_long_context_is_cut_and_then_redacted(paths: Paths) -> None:
     assert row["context"].strip() == "x" * 1000
 
 
+def test_names_and_ids_are_bounded_and_what_was_cut_says_so(paths: Paths) -> None:
+    made = recorder(paths)
+    huge = "näme " * 200_000
+    made.client = Client(huge, huge, huge, json.dumps({"x": huge}).encode())
+    for _ in range(3):
+        made.call_finished(
+            made.call_started(
+                huge,
+                huge,
+                b"{}",
+                request_id=json.dumps(huge, ensure_ascii=False).encode(),
+                annotations=b"null",
+                client=made.client,
+            ),
+            "ok",
+            error=json.dumps(huge).encode(),
+        )
+    hits: list[dict[str, object]] = [{"key": huge, "relevance": 1.0}]
+    made.discovery_finished(
+        ["q"], None, provider=huge, fallback=huge, results=hits, started=0.0, answer_bytes=0
+    )  # fmt: skip
+    made.close()
+    (journal,) = paths.sessions.iterdir()
+    assert journal.stat().st_size < 5 * 65_536 + 20_000
+    row = rows(paths)[0]
+    with index.opened(paths) as db:
+        (session,) = sessions.find(db).rows(None, 0)
+        (search,) = calls.find_discoveries(db).rows(None, 0)
+    names = [row[name] for name in ("server", "tool", "client_name", "client_version", "request_id")]
+    names += [session["client_name"], session["protocol_version"], search["provider"], search["fallback"]]
+    names += [json.loads(search["results"])[0]["key"]]
+    for name in names:
+        assert name.lstrip('"').startswith("n")
+        assert name.endswith(" characters]")
+        assert "… [cut: 1,000," in name
+        assert len(name) < 600
+    assert len(session["capabilities"]) < 2 * 65_536  # some characters take two in a string
+
+
+@pytest.mark.parametrize("tool", ["plain", "x" * 512, "snake_case-and.dots", "ünï"])
+def test_a_name_that_is_no_secret_is_recorded_as_it_is(paths: Paths, tool: str) -> None:
+    made = recorder(paths)
+    begin(made, tool=tool)
+    begin(made, tool=tool)
+    made.close()
+    assert [row["tool"] for row in rows(paths)] == [tool, tool]
+
+
+def test_secrets_are_redacted_in_names_and_ids(paths: Paths) -> None:
+    made = recorder(paths)
+    secret = "ghp_" + "Zz9" * 12
+    made.client = Client(f"my {secret}", secret, secret, json.dumps({"token": secret}).encode())
+    for _ in range(2):
+        made.call_started(
+            secret, "x" * 490 + secret, b"{}", request_id=json.dumps(secret).encode(), annotations=b"null",
+            client=made.client,
+        )  # fmt: skip
+    made.close()
+    (journal,) = paths.sessions.iterdir()
+    assert b"ghp_" not in journal.read_bytes()
+    assert MARK.fullmatch(rows(paths)[0]["request_id"])
+
+
 def test_equal_secrets_are_recognisable_across_sessions_of_one_home(paths: Paths) -> None:
     for _ in range(2):
         made = recorder(paths)
@@ -280,6 +343,29 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(paths: Paths) -> N
     rest, _ = process.communicate(timeout=30)
     answered = int(rest.split()[-1]) if rest.split() else answered
     assert len([row for row in rows(paths) if row["status"] == "ok"]) >= answered + 1
+
+
+@pytest.mark.parametrize("fsync", [True, False])
+def test_with_fsync_a_call_is_on_the_disk_before_flush_returns(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, fsync: bool
+) -> None:
+    on_disk: dict[int, int] = {}
+    sync = os.fsync
+
+    def seen(fd: int) -> None:
+        sync(fd)
+        on_disk[os.fstat(fd).st_ino] = os.fstat(fd).st_size
+
+    made = recorder(paths, fsync=fsync)
+    open_call = begin(made)
+    monkeypatch.setattr(os, "fsync", seen)
+    for step in ("started", "finished"):
+        made.flush()
+        (journal,) = paths.sessions.glob("*.jsonl")
+        found = journal.stat()
+        assert on_disk.get(found.st_ino) == (found.st_size if fsync else None), step
+        made.call_finished(open_call, "ok", response=b"{}")
+    made.close()
 
 
 def test_a_closed_session_is_closed_on_record(paths: Paths) -> None:

@@ -3,7 +3,6 @@
 import json
 import re
 import string
-import time
 from typing import Any
 
 import pytest
@@ -101,6 +100,12 @@ def test_assignments_in_text_are_redacted(text: str) -> None:
     assert "unter2" not in out["command"]
     assert "ter2" not in out["command"]
     assert out["after"] == 1
+
+
+def test_backslashes_in_a_value_that_is_no_json_do_not_end_it() -> None:
+    text = b'{"token": {"a": [1, \\\\x "hunter2"]}, "b": 1}'
+    assert json.loads(REDACTOR.json(text))["b"] == 1
+    assert b"hunter2" not in REDACTOR.json(text)
 
 
 def test_names_of_ones_own_are_redacted_too() -> None:
@@ -212,21 +217,3 @@ def test_a_cut_never_splits_a_character() -> None:
     text = "ü".encode() * 10
     assert cut(text, 5) == "üü".encode()
     assert cut(text, 20) == text
-
-
-HOSTILE = {
-    "backslashes": b'"key' + b"\\" * 200_000,
-    "brackets": b'"token": ' + b"[" * 200_000,
-    "escaped quotes": b'"token": "' + b'\\"' * 100_000,
-    "assignments": b"token=" * 50_000,
-    "addresses": b"://" * 100_000,
-    "beginnings of tokens": b"eyJ" * 60_000,
-    "beginnings of keys": b"-----BEGIN " * 20_000,
-}
-
-
-@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_hostile_text_takes_no_time_to_speak_of(text: bytes) -> None:
-    began = time.process_time()
-    REDACTOR.json(text)
-    assert time.process_time() - began < 2

@@ -1,15 +1,17 @@
 """How much is kept: the stalest closed sessions go first, the active never."""
 
+import errno
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import index, lines, retention, sessions
+from mcpctl.store import clock, index, journal, lines, retention, sessions
 from mcpctl.store.journal import Journal
 from tests.recorded import at, call, closed, created, opened, raw, session
 
@@ -26,8 +28,8 @@ def left(paths: Paths) -> list[int]:
         return [int(row["id"][0]) for row in sessions.find(db).rows(None, 0)]
 
 
-def tidy(paths: Paths, *, keep_sessions: int = 100, max_mb: int = 512) -> None:
-    retention.tidy(paths, keep_sessions=keep_sessions, max_mb=max_mb)
+def tidy(paths: Paths, **settings: Any) -> None:
+    retention.tidy(paths, RecordSettings(**settings))
 
 
 def large(paths: Paths, number: int, mib: float, minute: float) -> Journal:
@@ -35,12 +37,18 @@ def large(paths: Paths, number: int, mib: float, minute: float) -> Journal:
     return session(paths, id_of(number), minute, call(number, minute, id_of(number), response=text))
 
 
+def of_days_ago(paths: Paths, number: int, days: float, via: str = "client") -> None:
+    first = created(id_of(number), via=via)
+    first.timestamp = clock.iso(time.time() - days * 86_400)
+    opened(paths, first).close(lines.encode(closed(id_of(number))))
+
+
 @pytest.fixture
 def living() -> Iterator[list[Journal]]:
     journals: list[Journal] = []
     yield journals
-    for journal in journals:
-        journal.close()
+    for each in journals:
+        each.close()
 
 
 def test_the_sessions_with_the_latest_activity_are_kept(paths: Paths) -> None:
@@ -56,6 +64,32 @@ def test_what_is_within_the_limits_stays(paths: Paths) -> None:
         session(paths, id_of(number), number)
     tidy(paths, keep_sessions=3, max_mb=1)
     assert left(paths) == [2, 1, 0]
+
+
+def test_sessions_are_kept_for_days_where_that_is_asked(paths: Paths, living: list[Journal]) -> None:
+    for number, days in ((1, 0.5), (2, 1.9), (3, 2.1), (4, 400)):
+        of_days_ago(paths, number, days)
+    of_days_ago(paths, 5, 3, via="cli")
+    first = created(id_of(6))
+    first.timestamp = clock.iso(time.time() - 401 * 86_400)
+    living.append(opened(paths, first))
+    tidy(paths)
+    assert left(paths) == [1, 2, 3, 5, 4, 6]
+    tidy(paths, keep_days=2)
+    assert left(paths) == [1, 2, 6]
+
+
+def test_what_is_evicted_is_told_with_the_limit(paths: Paths, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (1, 2, 3):
+        session(paths, id_of(number), number)
+    of_days_ago(paths, 4, 400)
+    tidy(paths, keep_sessions=4)
+    assert capsys.readouterr().err == ""
+    tidy(paths, keep_sessions=2, keep_days=300)
+    assert capsys.readouterr().err.splitlines() == [
+        "mcpctl: 1 session was removed from the record, the oldest first: keep_sessions is 2 in [records]",
+        "mcpctl: 1 session was removed from the record, the oldest first: keep_days is 300 in [records]",
+    ]
 
 
 def test_an_active_session_is_never_evicted_however_stale(paths: Paths, living: list[Journal]) -> None:
@@ -103,16 +137,21 @@ def test_a_session_that_was_killed_is_closed_and_then_counts_as_closed(paths: Pa
     assert left(paths) == [2]
 
 
-def test_todays_command_line_session_is_not_closed(paths: Paths) -> None:
+def test_todays_command_line_session_is_not_closed_on_record(paths: Paths) -> None:
     moment = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     first = created(via="cli")
     first.timestamp = moment
     shared = Journal.of_the_day(paths.sessions, first)
-    shared.close()
-    tidy(paths)
     with index.opened(paths) as db:
         (row,) = sessions.find(db).rows(None, 0)
     assert (row["status"], row["end_time"]) == ("active", None)
+    shared.close()
+    before = shared.path.read_bytes()
+    tidy(paths, keep_sessions=1)
+    assert shared.path.read_bytes() == before
+    with index.opened(paths) as db:
+        (row,) = sessions.find(db).rows(None, 0)
+    assert (row["status"], row["end_time"]) == ("closed", row["last_activity"])  # nothing runs in it at this moment
 
 
 def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
@@ -125,15 +164,35 @@ def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
     assert (row["status"], row["end_time"]) == ("closed", "2020-01-01T12:00:00.000Z")
 
 
-def test_what_a_killed_process_left_of_a_journal_it_began_is_removed_when_it_is_old(paths: Paths) -> None:
+def test_what_a_killed_process_left_of_a_journal_it_began_is_removed_unless_somebody_holds_it(paths: Paths) -> None:
     session(paths, id_of(1), 1)
-    old, young = (paths.sessions / name for name in ("old.new", "young.new"))
-    for file in (old, young):
+    left_behind, held = (paths.sessions / name for name in ("left.new", "held.new"))
+    for file in (left_behind, held):
         file.write_bytes(b"{")
-    os.utime(old, (0, 0))
-    tidy(paths)
-    assert not old.exists()
-    assert young.exists()
+    with journal.claimed(held) as fd:
+        assert fd is not None
+        tidy(paths)
+    assert not left_behind.exists()
+    assert held.exists()
+
+
+def test_what_cannot_be_removed_keeps_nothing_else_from_going(
+    paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stubborn = session(paths, id_of(1), 1).path
+    for number in (2, 3):
+        session(paths, id_of(number), number)
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:
+        if path == stubborn:
+            raise PermissionError(errno.EPERM, "Operation not permitted")
+        unlink(path, missing_ok=missing_ok)
+
+    monkeypatch.setattr(Path, "unlink", refused)
+    tidy(paths, keep_sessions=1)
+    assert left(paths) == [3, 1]
+    assert f"{stubborn} cannot be removed: Operation not permitted" in capsys.readouterr().err
 
 
 def test_tidying_what_is_not_there_is_no_failure(paths: Paths, home: Path) -> None:

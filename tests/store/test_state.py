@@ -111,23 +111,11 @@ def test_it_is_its_owners_alone(paths: Paths) -> None:
     assert paths.data.stat().st_mode & 0o777 == 0o700
 
 
-def test_the_redaction_key_is_made_once(paths: Paths) -> None:
-    first = state.redaction_key(paths)
-    assert len(first) == 32
-    assert state.redaction_key(paths) == first
-
-
-def test_where_no_key_can_be_kept_there_is_one_for_this_process(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert len(state.redaction_key(Paths(tmp_path / "c", tmp_path / "file" / "data"))) == 32
-
-
 @pytest.mark.process
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
-    program = "from mcpctl.paths import find; from mcpctl.store import state; print(state.redaction_key(find()).hex())"
-    processes = [subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) for _ in range(8)]
-    keys = {process.communicate(timeout=30)[0] for process in processes}
-    assert len(keys) == 1
+    program = "from mcpctl.paths import find; from mcpctl.store import state; state.connect(find()).close()"
+    processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
+    assert [process.wait(timeout=30) for process in processes] == [0] * 8
     with closing(state.connect(paths)) as db, closing(memory()) as fresh:
         state.migrate(fresh)
         assert schema(db) == schema(fresh)

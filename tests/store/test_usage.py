@@ -10,7 +10,8 @@ import pytest
 from mcpctl.models import CALL_STATUSES, Usage
 from mcpctl.paths import Paths
 from mcpctl.store import index, lines, usage
-from tests.recorded import CLAUDE, CURSOR, at, call, closed, created, opened, raw, session, started
+from tests.conftest import Mcpctl
+from tests.recorded import CLAUDE, CURSOR, at, call, call_id, closed, created, opened, raw, session, started
 
 FORECAST, ADD = ("weather", "get_forecast"), ("notes", "add_note")
 SESSIONS = [f"{number}e551015-0000-4000-8000-000000000000" for number in range(3)]
@@ -50,6 +51,37 @@ def test_a_call_counts_however_it_ended_and_whoever_made_it(paths: Paths) -> Non
     by_hand = call("by-hand", 8, via="cli")
     session(paths, rest=[*(line for lines_ in made for line in lines_), *by_hand, started("open", 9)])
     assert used(paths) == {FORECAST: (len(ended) + 2, at(9))}
+
+
+def rounds(paths: Paths) -> Path:
+    """A call whose tool asked for input twice, and one that never was answered."""
+    return session(
+        paths,
+        rest=[
+            *call(1, 1, status="input_required"),
+            *call(2, 2, status="input_required", parent_id=call_id(1)),
+            *call(3, 3, status="failed", parent_id=call_id(2)),
+            *call(4, 4, status="input_required"),
+        ],
+    ).path
+
+
+def test_the_rounds_of_a_call_count_once_and_the_last_is_when_it_was_used(mcpctl: Mcpctl, paths: Paths) -> None:
+    rounds(paths)
+    assert used(paths) == {FORECAST: (2, at(4))}
+    (row,) = mcpctl("sessions", "ls", "--json").json
+    assert (row["tool_call_count"], row["total_tokens"]) == (2, 4 * 17)
+    (tool,) = mcpctl("sessions", "show", "last", "--json").json["tools"]
+    assert (tool["calls"], tool["failed"]) == (2, 1)
+    assert mcpctl("calls", "ls", "--count").out == "4\n"  # each round has a row of its own
+
+
+def test_the_rounds_that_are_left_count_as_they_did(paths: Paths) -> None:
+    rounds(paths)
+    evicted = session(paths, CURSOR, 5, [*call(5, 6, CURSOR)]).path
+    assert used(paths) == {FORECAST: (3, at(6))}
+    evicted.unlink()
+    assert used(paths) == {FORECAST: (2, at(4))}
 
 
 def test_the_last_use_is_the_newest_start_in_whatever_order_they_are_on_record(paths: Paths) -> None:

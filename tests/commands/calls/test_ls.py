@@ -5,7 +5,7 @@ import time
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.store import clock
+from mcpctl.store import calls, clock, index
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import (
@@ -198,3 +198,58 @@ def test_data_dir_names_another_place(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     assert numbers(mcpctl, "--data-dir", str(paths.data)) == [6, 5, 4, 3, 2, 1]
     assert numbers(mcpctl, "--data-dir", str(paths.data / "empty")) == []
+
+
+LONG = "no such city: " + "x" * 2000
+
+
+@pytest.mark.parametrize(
+    ("response", "message"),
+    [
+        ({"content": [{"type": "text", "text": "no such city"}], "isError": True}, "no such city"),
+        ({"content": [{"type": "image"}, {"type": "text", "text": "first"}, {"text": "second"}]}, "first"),
+        ({"content": [{"type": "text", "text": LONG}]}, LONG[:500] + "…"),
+        ('{"content":[{"type":"text","text":"cut', '{"content":[{"type":"text","text":"cut'),
+        ({"content": []}, None),
+        ({"content": [1, None, {"text": 5}]}, None),
+        ({"content": "text"}, None),
+        ([1], None),
+        (None, None),
+    ],
+)
+def test_what_a_tool_said_went_wrong_is_the_error_of_its_call(
+    mcpctl: Mcpctl, paths: Paths, response: object, message: str | None
+) -> None:
+    session(paths, rest=call(1, 1, status="tool_error", response=raw(response)))
+    (row,) = mcpctl("calls", "ls", "--json").json
+    assert row["error"] == (message and {"code": "tool_error", "message": message})
+    assert row["response"] == response
+    mcpctl("db", "rebuild")
+    assert mcpctl("calls", "ls", "--json").json == [row]
+
+
+def test_only_a_tools_own_failure_is_read_from_its_response(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, rest=[*call(1, 1), *call(2, 2, status="tool_error", error=raw({"code": -1, "message": "m"}))])
+    own, ok = mcpctl("calls", "ls", "--json").json
+    assert (own["error"], ok["error"]) == ({"code": -1, "message": "m"}, None)
+
+
+@pytest.mark.parametrize("tool", ["search", "a.b", "notes.search", "notes:search", "other.a.b"])
+@pytest.mark.parametrize("counted", [True, False])
+def test_calls_of_a_tool_are_found_without_looking_at_the_others(paths: Paths, tool: str, counted: bool) -> None:
+    made = [("notes", "search"), ("other", "search"), ("notes", "a.b"), ("other", "a.b"), ("a", "b")]
+    session(paths, rest=[line for n, (server, name) in enumerate(made) for line in
+                         call(f"{n}", n, server=server, tool=name)])  # fmt: skip
+    with index.opened(paths) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        found = calls.find(db, tool=tool)
+        rows = [(row["server"], row["tool"]) for row in found.rows(None, 0)] if not counted else []
+        count = found.count() if counted else len(rows)
+        db.set_trace_callback(None)
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert count == len([pair for pair in made if tool in (pair[1], ".".join(pair), ":".join(pair))])
+    assert "calls_by_tool" in plan[0]
+    assert not any("SCAN calls" in step for step in plan)
+    # Newest first comes of the index, too, but for a name that may be read in two ways.
+    assert "." in tool or not any("TEMP B-TREE" in step for step in plan)

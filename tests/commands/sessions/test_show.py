@@ -1,9 +1,13 @@
 """`mcpctl sessions show`"""
 
+import re
+
 import pytest
 
 from mcpctl.models import CALL_FIELDS, SESSION_FIELDS
 from mcpctl.paths import Paths
+from mcpctl.search import labels
+from mcpctl.store import index, sessions
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, call_id, created, opened, session, started, two_sessions
 
@@ -71,3 +75,22 @@ def test_a_person_reads_fields_then_tools_then_calls(mcpctl: Mcpctl, paths: Path
     assert fields.startswith(f"id:               {CLAUDE}\nclient_name:      claude-code\n")
     assert tools.splitlines()[:2] == ["tools called:", "  weather:get_forecast  2 calls, 1 failed, 24 ms"]
     assert [line.split()[0] for line in calls.splitlines()[1:]] == [call_id(1), call_id(2), call_id(3)]
+
+
+def test_responses_are_not_read_to_show_a_session(paths: Paths) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        assert len(sessions.show(db, CURSOR)["calls"]) == 3
+    assert [sql for sql in asked if re.search(r"\bresponse\b", sql)] == []
+
+
+def test_responses_are_not_read_to_learn_which_searches_were_followed(paths: Paths) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        (label,) = labels.from_records(db, ["weather:get_forecast"])
+    assert label.expect == (("weather:get_forecast",),)
+    assert [sql for sql in asked if re.search(r"\bresponse\b", sql)] == []

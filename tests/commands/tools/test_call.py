@@ -297,7 +297,7 @@ def test_calls_of_one_day_share_one_session(mcpctl: Mcpctl, paths: Paths) -> Non
     for number in range(3):
         echoed(mcpctl, f"n={number}")
     (row,) = mcpctl("sessions", "ls", "--json").json
-    assert (row["tool_call_count"], row["status"], row["end_time"]) == (3, "active", None)
+    assert (row["tool_call_count"], row["status"], row["end_time"]) == (3, "closed", row["last_activity"])
     assert [call["arguments"] for call in mcpctl("calls", "ls", "--json").json] == [{"n": 2}, {"n": 1}, {"n": 0}]
 
 

@@ -1,7 +1,8 @@
 CREATE TABLE calls ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT, via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, arguments TEXT, response TEXT, status TEXT NOT NULL, error TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, annotations TEXT, client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, response_bytes INTEGER, response_truncated INTEGER);
+CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position);
 CREATE INDEX calls_by_session ON calls (session_id, position);
 CREATE INDEX calls_by_time ON calls (started_at, session_id, position);
-CREATE INDEX calls_by_tool ON calls (server, tool, started_at);
+CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server);
 CREATE TABLE discoveries ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT, provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER, project TEXT);
 CREATE INDEX discoveries_by_session ON discoveries (session_id, position);
 CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position);

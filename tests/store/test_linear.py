@@ -1,0 +1,162 @@
+"""Redaction takes time in proportion to the text, whatever stands in it. Seen from what is done, not from a clock."""
+
+import itertools
+import re
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from re import _compiler, _parser  # type: ignore[attr-defined]  # no other way to look into an expression
+from typing import Any
+
+import pytest
+
+from mcpctl.store import redact, shapes
+from mcpctl.store.redact import Redactor, mask
+
+REDACTOR = Redactor(b"k" * 32, ["pin"])
+_LONG = 32
+SEARCHED = {
+    "names in JSON": REDACTOR._named,
+    "names in text": redact._SAID,
+    "delimiters": redact._DELIMITER,
+    "tokens": shapes._TOKEN,
+    "headers": shapes._HEADER,
+    "addresses": shapes._USER,
+    "keys": shapes._KEY_HEAD,
+}
+"""What is looked for from every place of a text on."""
+MATCHED = {
+    "quoted": redact._quotation(1),
+    "quoted deeper": redact._quotation(4),
+    "scalar": redact._SCALAR,
+    "assigned": redact._ASSIGNED,
+    "said": redact._SAID_VALUE,
+    "part of a web token": shapes._JWT_PART,
+    "rest of a web token": shapes._JWT_REST,
+    "characters of a key": shapes._KEY_CHARACTERS,
+    "key to its end": shapes._KEY_TO_END,
+    "end of a key": shapes._KEY_END,
+}
+"""What is tried at one place only."""
+
+
+def sequences(tree: Any) -> Iterator[list[tuple[Any, Any]]]:
+    """Every way through an expression, by its groups and alternatives. Lookarounds, all short here, are left out."""
+    parts: list[list[list[tuple[Any, Any]]]] = []
+    for op, value in tree:
+        name = str(op)
+        if name == "SUBPATTERN":
+            parts.append(list(sequences(value[-1])))
+        elif name == "BRANCH":
+            parts.append([way for branch in value[1] for way in sequences(branch)])
+        elif name not in ("ASSERT", "ASSERT_NOT", "AT"):
+            parts.append([[(op, value)]])
+    for ways in itertools.product(*parts):
+        yield [item for way in ways for item in way]
+
+
+def is_long(item: tuple[Any, Any]) -> bool:
+    return "REPEAT" in str(item[0]) and item[1][1] > _LONG
+
+
+def takes(item: tuple[Any, Any], character: int) -> bool:
+    """Whether a repetition may begin with this character."""
+    compiled = _compiler.compile(item[1][2], 0)
+    pattern: re.Pattern[Any] = compiled
+    try:
+        return pattern.match(bytes([character])) is not None
+    except TypeError:
+        return pattern.match(chr(character)) is not None
+
+
+def ways(pattern: re.Pattern[Any]) -> list[list[tuple[Any, Any]]]:
+    return list(sequences(_parser.parse(pattern.pattern, pattern.flags & ~re.UNICODE)))
+
+
+def in_vain(pattern: re.Pattern[Any]) -> list[list[tuple[Any, Any]]]:
+    """The ways on which much is read from a place before it is clear that nothing begins there, and then read again."""
+    found = []
+    for way in ways(pattern):
+        while str(way[-1][0]).endswith("REPEAT") and way[-1][1][0] == 0:
+            way.pop()  # what need not be there
+        op, value = way[0]
+        # Another place at which it may begin must not be within what is read from this one.
+        if len(way) > 1 and (str(op) != "LITERAL" or any(is_long(item) and takes(item, value) for item in way[:-1])):
+            found.append(way)
+    return found
+
+
+@pytest.mark.parametrize("pattern", SEARCHED.values(), ids=SEARCHED)
+def test_what_is_looked_for_reads_nothing_long_in_vain(pattern: re.Pattern[Any]) -> None:
+    assert in_vain(pattern) == []
+
+
+@pytest.mark.parametrize(
+    "bad", [rb"[a-z_]{0,64}(?:token|key)=", rb"eyJ[A-Za-z0-9_-]{8,4096}\.[a-z]{8}", rb"a|k(?:k*:)"]
+)
+def test_what_would_is_noticed(bad: bytes) -> None:
+    assert in_vain(re.compile(bad))
+
+
+@pytest.mark.parametrize("pattern", MATCHED.values(), ids=MATCHED)
+def test_what_is_tried_at_a_place_gives_nothing_long_back(pattern: re.Pattern[Any]) -> None:
+    for way in ways(pattern):
+        for item in way[:-1]:
+            assert not is_long(item) or str(item[0]) == "POSSESSIVE_REPEAT", way
+
+
+HOSTILE = {
+    "backslashes": (b'"key', b"\\"),
+    "brackets": (b'"token": ', b"["),
+    "pairs of brackets": (b'"token": [', b"[]"),
+    "escaped quotes": (b'"token": "', b'\\"'),
+    "quotes deeper": (b'\\"token\\": \\"', b'\\\\\\"'),
+    "assignments": (b"", b"token="),
+    "secrets": (b"", b"pwd=x "),
+    "members": (b"{", b'"pwd":1,'),
+    "names that are none": (b"", b'pwd":'),
+    "underscores": (b"key", b"_"),
+    "dashes": (b"key", b"-"),
+    "rows of a table": (b"key", b"|---|---|\n"),
+    "addresses": (b"", b"://"),
+    "beginnings of web tokens": (b"", b"eyJ"),
+    "parts of web tokens": (b"", b"eyJaaaaaaaa."),
+    "long parts of web tokens": (b"", b"eyJ" * 2000 + b"."),
+    "web tokens": (b"", b"eyJaaaaaaaa.aaaaaaaa.aaaaaaaa "),
+    "tokens in a web token": (b"eyJaaaaaaaa", b"AKIAIOSFODNN7EXAMPLE"),
+    "beginnings of keys": (b"", b"-----BEGIN "),
+    "keys": (b"", b"-----BEGIN PRIVATE KEY-----"),
+    "ends of keys": (b"-----BEGIN PRIVATE KEY-----", b"\\-----END PRIVATE KEY-----"),
+    "dashes in a key": (b"-----BEGIN PRIVATE KEY-----", b"-"),
+    "headers": (b"", b"Bearer "),
+}
+
+
+def calls(work: Callable[[], object]) -> int:
+    """How many functions it calls, those of C included."""
+    count = 0
+
+    def seen(*_: object) -> None:
+        nonlocal count
+        count += 1
+
+    sys.setprofile(seen)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def masked(text: bytes) -> str:
+    return mask(text.decode())
+
+
+@pytest.mark.parametrize("hostile", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize("work", [REDACTOR.json, masked])
+def test_a_text_of_twice_the_length_takes_twice_the_steps(
+    work: Callable[[bytes], object], hostile: tuple[bytes, bytes]
+) -> None:
+    begin, unit = hostile
+    short, long = (calls(partial(work, begin + unit * (size // len(unit)))) for size in (50_000, 100_000))
+    assert long <= 2.1 * short + 50
