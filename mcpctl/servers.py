@@ -9,7 +9,7 @@ from typing import Any
 from mcpctl import config, files
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths
 from mcpctl.store import clock, state
@@ -86,11 +86,12 @@ def masked_header(value: str) -> str:
 def masked_url(url: str) -> str:
     """An address without a password, and without what follows a telling name or looks like a token."""
     place, question, query = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url).partition("?")
-    return mask(place) + question + re.sub(r"([^=&#]+)=([^&#]*)", _masked_parameter, query)
+    return mask(place) + question + "".join(map(_masked_parameter, re.split("([&#])", query)))
 
 
-def _masked_parameter(found: re.Match[str]) -> str:
-    return f"{found[1]}={masked(found[2])}" if is_secret_name(found[1]) else mask(found[0])
+def _masked_parameter(text: str) -> str:
+    name, equals, value = text.partition("=")
+    return f"{name}={masked(value)}" if name and equals and is_secret_name(name) else mask(text)
 
 
 def masked_args(args: list[str]) -> list[str]:
@@ -136,9 +137,14 @@ def merge(path: Path, chosen: Merge) -> None:
     _edit(path, lambda document: _put(document, chosen(config.load(path))))
 
 
-def merged(path: Path, chosen: Merge) -> str:
-    """The file's text as `merge` would leave it; nothing is written."""
-    return _changed(path, lambda document: _put(document, chosen(config.load(path))))
+def merged(path: Path, chosen: Merge) -> tuple[str, str]:
+    """The file's text, and as `merge` would leave it; nothing is written."""
+    try:
+        before = files.read(path, code="config_unreadable")
+    except NotFound:
+        before = None
+    after = _changed(path, before, lambda document: _put(document, chosen(config.load(path))))
+    return (before or b"").decode("utf-8-sig"), after
 
 
 def remove(path: Path, name: str) -> None:
@@ -237,11 +243,12 @@ def _taken_after(table: Any) -> list[Any]:
 
 
 def _edit(path: Path, change: Callable[[Any], None]) -> None:
-    files.edit(path, lambda _: _changed(path, change).encode(), _ELSEWHERE)
+    files.edit(path, lambda before: _changed(path, before, change).encode(), _ELSEWHERE)
 
 
-def _changed(path: Path, change: Callable[[Any], None]) -> str:
-    if not path.exists():
+def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:
+    """The file's text with the change made to what it was; it was None where there was no file."""
+    if before is None:
         import tomli_w
 
         fresh: dict[str, Any] = {}
@@ -250,9 +257,13 @@ def _changed(path: Path, change: Callable[[Any], None]) -> str:
     import tomlkit
     import tomlkit.exceptions
 
-    config.load(path)
     try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        text = before.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "config_unreadable") from error
+    config.parsed(path, text)
+    try:
+        document = tomlkit.parse(text)
         change(document)
         return tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:

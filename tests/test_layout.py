@@ -15,9 +15,10 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("errors", "models", "posix"),
+    ("errors", "models", "posix", "jsonc"),
     ("paths",),
-    ("config", "files"),
+    ("files",),
+    ("config",),
     ("launching",),
     ("store",),
     ("http",),

@@ -1,10 +1,10 @@
 """A client's entry as one of config.toml: the same program, told in our keys; what has no equal is said."""
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from mcpctl import config
@@ -118,7 +118,7 @@ def _local(left: Table, texts: Texts) -> Table:
     if isinstance(command, list):
         command, args = command[0], [*command[1:], *(args if isinstance(args, list) else [args])]
     words = [_text(command, "command", texts), *_words(args, "args", texts)]
-    if len(words) == 1 and " " in words[0].strip() and not Path(words[0]).exists():
+    if len(words) == 1 and " " in words[0].strip() and not os.path.exists(words[0]):  # noqa: PTH110 - one that is too long for a path is none
         words = _split(words[0], texts)
     table: Table = {"command": words[0]}
     if words[1:]:

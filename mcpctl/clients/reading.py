@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl.clients import jsonc, known
+from mcpctl import files as kept
+from mcpctl import jsonc
+from mcpctl.clients import known
 from mcpctl.clients.known import CLIENTS, Client
 from mcpctl.errors import NotFound, Unusable, did_you_mean, warn
 
@@ -86,10 +88,7 @@ def _existing(client: Client) -> Iterator[File]:
 
 
 def _document(path: Path) -> Any:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", "client_config") from error
+    data = kept.read(path, kept.MAX_LARGE_BYTES, "client_config")
     try:
         if path.suffix == ".toml":
             return tomllib.loads(data.decode("utf-8-sig"))

@@ -219,7 +219,7 @@ class Remote(Connection):
         status = response.status_code
         said = http.refusal(response, body)
         if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise Failed("unauthorized", said + credentials(self._server))
+            raise Failed("unauthorized", said + credentials(self._server, self._where))
         error = _error(body)
         if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
             self._take(body, asked)

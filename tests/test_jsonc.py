@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.clients.jsonc import decoded
+from mcpctl.jsonc import decoded
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
