@@ -118,9 +118,9 @@ def write_lines(lines: Iterator[str]) -> None:
     _write(lines)
 
 
-def say(message: str) -> None:
-    """Tell a person at a terminal what was done or what comes next; say nothing in a pipe."""
-    if sys.stderr.isatty():
+def say(message: str, *, always: bool = False) -> None:
+    """Tell a person at a terminal what was done or what comes next; say nothing in a pipe, unless `always`."""
+    if always or sys.stderr.isatty():
         print(line_of(message), file=sys.stderr)
 
 

@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from mcpctl.models import HINTS
-from mcpctl.toolsets.reading import NONE, items, reference_of
-from mcpctl.toolsets.toolset import MAX_NOTE, NAME, Place, Reference
+from mcpctl.toolsets.reading import NONE, items, notes_of, reference_of
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Reference, first
 
 Who = Callable[[Reference], str]
 """Which tool a reference names: two that name the same tool give the same text."""
@@ -157,6 +157,7 @@ def _tools(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> I
 def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budget: int) -> Iterator[Problem]:
     seen: set[tuple[str, str]] = set()
     spent: dict[str, int] = {}
+    shown: dict[str, dict[str, Note]] = {}
     for entry in entries(content, at, "toolNotes"):
         tool, before = who(entry.reference), spent.get(who(entry.reference), 0)
         for number, note in enumerate(items(entry.said, "notes")):
@@ -171,6 +172,11 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
         if before <= budget < spent.get(tool, 0):
             told = f"the notes of {entry.reference.label} have {spent[tool]} characters; the budget is {budget}"
             yield Problem("W201", entry.place, told)
+        counted = shown.setdefault(tool, {})
+        was_whole = len(first(counted.values())) == len(counted)
+        counted |= {note.name: note for note in notes_of(entry.said) if note.name not in counted}
+        if was_whole and (count := len(first(counted.values()))) < len(counted):
+            yield Problem("E116", entry.place, f"{entry.reference.label} has {len(counted)} notes; {count} are shown")
 
 
 def _note_name(name: str, place: Place, is_known: bool, reference: Reference) -> Iterator[Problem]:
@@ -182,10 +188,17 @@ def _note_name(name: str, place: Place, is_known: bool, reference: Reference) ->
 
 def _note_text(name: Any, text: str, place: Place) -> Iterator[Problem]:
     label = f"note '{name[:80]}'" if isinstance(name, str) else "a note"
+    yield from _hidden(text.replace("\r\n", "\n"), place, label)
     if not text.strip():
         yield Problem("E110", place, f"{label} is empty")
     if len(text) > MAX_NOTE:
         yield Problem("E109", place, f"{label} has {len(text)} characters; at most {MAX_NOTE} are read")
+
+
+def _hidden(text: str, place: Place, label: str) -> Iterator[Problem]:
+    if hidden := HIDDEN.search(text):
+        told = f"{label} has the hidden character U+{ord(hidden[0]):04X} at {hidden.start() + 1}"
+        yield Problem("E115", place, told)
 
 
 def hints_of(said: Mapping[str, Any]) -> dict[str, bool]:
@@ -224,6 +237,8 @@ def _override(entry: Item) -> Iterator[Problem]:
     for name in said if isinstance(said, dict) else ():
         if name not in HINTS:
             yield Problem("W207", (*entry.place, "annotations", name), f"'{name[:80]}' is no hint")
+    if isinstance(title, str):
+        yield from _hidden(title, (*entry.place, "title"), f"the title of {entry.reference.label}")
     if not hints_of(entry.said) and not (isinstance(title, str) and title.strip()):
         yield Problem("W206", entry.place, f"the override of {entry.reference.label} says nothing")
 

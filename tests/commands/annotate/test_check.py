@@ -66,6 +66,11 @@ CASES: dict[str, tuple[Any, Any]] = {
         '{"name": "triage", "tools": [{"namespacedName": "notes.add_note"}], "x": [{"y": 1, "y": 2}]}',
         GOOD | {"x": [{"y": 1}, {"y": 2}]},
     ),
+    "E115": (GOOD | note("tip", "Ask\u202e first."), GOOD | note("tip", "Ask\n\tfirst: \U0001f469\u200d\U0001f4bb")),
+    "E116": (
+        GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" for i in range(21)})]},
+        GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" for i in range(20)})]},
+    ),
     "W201": (
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(5)})]},
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(4)})]},
@@ -225,7 +230,7 @@ def test_only_what_counts_fails_the_check(mcpctl: Mcpctl) -> None:
     path = write(GOOD | {"tools": [REF, REF]})
     words = ("annotate", "check", path, "--catalog", "catalog.jsonl")
     ran = mcpctl(*words)
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, "1 warning in 1 file\n")
     assert " W203 " in ran.out
     failed = mcpctl(*words, "--fail-on", "warning", "--json")
     assert failed.code == 7
