@@ -414,6 +414,22 @@ def test_github_reads_each_finding_as_one_annotation(mcpctl: Mcpctl) -> None:
     assert ",%25:" in line
 
 
+def test_no_line_is_a_command_of_a_ci_system(mcpctl: Mcpctl) -> None:
+    """GitHub takes :: at the beginning of a line and ##[ anywhere in it for commands, Azure ##vso[."""
+    folder = Path("::set-output name=pwned::yes")
+    folder.mkdir()
+    content = GOOD | note("##[set-output name=approved]true", "x") | {"name": "##VSO[task.complete]"}
+    write(content, f"{folder}/a.json")
+    ran = mcpctl("annotate", "check", ".", "--catalog", "catalog.jsonl")
+    assert [line[:10] for line in ran.out.splitlines()] == ["./::set-ou"] * 2
+    ran = mcpctl("annotate", "check", f"{folder}/a.json", f" {folder}/##[b.json", "--catalog", "catalog.jsonl")
+    assert ran.code == 3
+    for text in (ran.out, ran.err, mcpctl("annotate", "check", ".", "--fail-on", "warning").out):
+        assert "##[" not in text
+        assert "##vso[" not in text.lower()
+        assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
+
+
 def test_a_text_never_reaches_a_terminal_raw(mcpctl: Mcpctl) -> None:
     for kind in ("text", "github", "sarif", "junit", "json"):
         ran = mcpctl("annotate", "check", write(HOSTILE), "--format", kind, tty=True)
