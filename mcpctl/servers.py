@@ -6,7 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mcpctl import config, files
+from mcpctl import config, exposure, files
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
@@ -181,6 +181,12 @@ def enable(path: Path, name: str, enabled: bool) -> None:
             _body(entry).extend(after)
 
     _edit(path, change)
+
+
+def remarks(table: Mapping[str, Any]) -> list[str]:
+    """What a person should know of an entry that is right."""
+    said = exposure.in_the_clear(config.check_server("new", table))
+    return [said] if said else []
 
 
 def entry(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ LAYERS = (
     ("config",),
     ("launching",),
     ("store",),
-    ("http",),
+    ("http", "exposure"),
     ("toolsets",),
     ("catalog",),
     ("search",),

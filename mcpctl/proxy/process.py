@@ -5,7 +5,7 @@ import gc
 import os
 import sys
 
-from mcpctl import config
+from mcpctl import config, exposure
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.toolsets import in_force
@@ -23,6 +23,7 @@ def run(
     in_force.check(paths, loaded, toolset)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
+    exposure.guard(paths, loaded)
     if sys.stdin is None:
         # Closed by whoever started us: whatever is opened next would take its place.
         os.open(os.devnull, os.O_RDONLY)
