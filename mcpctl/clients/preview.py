@@ -2,12 +2,15 @@
 
 import difflib
 import os
+import re
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
 from mcpctl import servers
 from mcpctl.store.redact import MASK, SHAPES, mask
+
+_BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 
 
 def changes(path: Path, chosen: servers.Merge) -> list[str]:
@@ -33,8 +36,11 @@ def _masked(text: str) -> str:
 
 
 def _without_token(line: str) -> str:
-    """A line with what it has of a comment masked: all of it, or what is behind the last quote."""
-    after = 0 if line.lstrip().startswith("#") else max(line.rfind('"'), line.rfind("'")) + 1
+    """A line with its comment masked; where a string goes on in other lines, what may be one behind the last quote."""
+    before = _BEFORE_COMMENT.match(line)
+    after = before.end() if before else 0
+    if line[after : after + 1] in ('"', "'"):
+        after = max(line.rfind('"'), line.rfind("'")) + 1
     begins = line.find("#", after)
     return line if begins < 0 else line[:begins] + mask(line[begins:])
 

@@ -616,3 +616,17 @@ def test_what_print_config_prints_is_read_and_known_as_mcpctl_itself(
     file.write_text(mcpctl("serve", "--print-config", client).out, encoding="utf-8")
     assert took(mcpctl("servers", "import", "--from", str(file), "--json")) == {"mcpctl": "skipped"}
     assert not paths.config.exists()
+
+
+@pytest.mark.parametrize("comment", ["\n" * 300_000, "#" * 300_000 + '"', "# " + "x" * 300_000])
+def test_a_preview_of_a_long_file_costs_no_more_than_its_length(
+    mcpctl: Mcpctl, paths: Paths, tmp_path: Path, comment: str
+) -> None:
+    """Hours, were each blank line or mark looked at to the end."""
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(f"[servers.a]\ncommand = 'a'  # token=abc{comment}\n", encoding="utf-8")
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"new": {"command": "x"}}}', encoding="utf-8")
+    ran = mcpctl("servers", "import", "--from", str(tmp_path / "mcp.json"), "--dry-run")
+    assert ran.code == 0
+    assert "+[servers.new]" in ran.out
+    assert "abc" not in ran.out
