@@ -162,8 +162,9 @@ def _put(path: Path, content: bytes, old: os.stat_result) -> None:
 def _created(path: Path, content: bytes, private: bool) -> bool:
     if not content:
         return True
-    made = _make_folders(path.parent, 0o700 if private else 0o777)
+    made: list[Path] = []
     try:
+        _make_folders(path.parent, 0o700 if private else 0o777, made)
         beside, fd = _beside(path, 0o600 if private else 0o666)
         try:
             _fill(fd, content)
@@ -186,14 +187,12 @@ def _created(path: Path, content: bytes, private: bool) -> bool:
     return True
 
 
-def _make_folders(folder: Path, mode: int) -> list[Path]:
-    """Make a folder and those it is in; which were made, the outermost first."""
-    made = []
+def _make_folders(folder: Path, mode: int, made: list[Path]) -> None:
+    """Make a folder and those it is in; which were made goes into `made`, the outermost first."""
     for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
         with contextlib.suppress(FileExistsError):
             missing.mkdir(mode=mode)
             made.append(missing)
-    return made
 
 
 def _beside(path: Path, mode: int) -> tuple[Path, int]:

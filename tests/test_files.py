@@ -13,8 +13,9 @@ import pytest
 from mcpctl.paths import Paths
 from mcpctl.toolsets import changing
 from mcpctl.toolsets.reading import source
-from tests.configured import configure, demo_tools, reference, stub, toolset
+from tests.configured import DEMO, configure, demo_tools, reference, stub, toolset
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
+from tests.proxy.conftest import Serve, serve  # noqa: F401
 
 KEY = "notes:add_note"
 ADD = ("annotate", "add", KEY, "tip", "Ask first.")
@@ -284,6 +285,15 @@ def test_what_is_no_regular_file_is_refused_in_words(
     place = path.resolve() if reader in ("change", "edit") else path
     assert f"{place}: it is " in told or f"{place}: Is a directory" in told
     assert "\nhint: " in told
+
+
+@pytest.mark.process
+def test_a_pipe_as_env_file_stops_its_server_alone(serve: Serve, tmp_path: Path) -> None:  # noqa: F811
+    os.mkfifo(tmp_path / "pipe.env")
+    servers = {"good": DEMO["notes"], "odd": {**DEMO["notes"], "env_file": str(tmp_path / "pipe.env")}}
+    client = serve(servers)
+    assert "is a pipe, not a regular file" in client.call("odd:list_notes").text
+    assert not client.call("good:list_notes").is_error
 
 
 @pytest.mark.parametrize("words", [("toolsets", "build", "xx", "-"), ("tools", "call", KEY, "-"), (*ADD[:-1], "-")])

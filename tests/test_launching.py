@@ -180,6 +180,17 @@ def test_an_endpoint_that_cannot_be_had_says_why(
         launching.endpoint(remote(**entry), tmp_path / "config.toml", env)
 
 
+def test_a_refused_header_says_which_variable_is_empty_wherever_it_comes_from(tmp_path: Path) -> None:
+    (tmp_path / "s.env").write_text("A=\nB=x\n", encoding="utf-8")
+    headers = {"One": "Bearer ${A}", "Two": "${B}", "Three": "${C}", "Four": "${D:-}", "Five": "plain"}
+    server = remote(env_file="s.env", env={"C": ""}, headers=headers)
+    where = launching.endpoint(server, tmp_path / "config.toml", {"A": "ours", "B": ""})
+    assert launching.credentials(server, where) == (
+        "; not accepted: header One (from A, which is empty), Two (from B), Three (from C, which is empty),"
+        " Four (from D, which is empty), Five (as written in the configuration)"
+    )
+
+
 def test_a_url_and_its_transport_make_another_server_and_its_headers_do_not() -> None:
     assert remote().fingerprint == remote(headers={"A": "b"}).fingerprint
     assert len({remote().fingerprint, remote(transport="sse").fingerprint, remote(url="http://b").fingerprint}) == 3
