@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from mcpctl import files
 from mcpctl.errors import NotFound, Refused, Unusable, did_you_mean
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
@@ -25,8 +26,7 @@ OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 """The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
-_REMOTE_ONLY = ("transport", "headers")
-_LOCAL_ONLY = ("args", "cwd")
+_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
@@ -178,11 +178,14 @@ def load(path: Path, project: str | None = None) -> Config:
     in it names the project.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
+        text = files.read_text(path, code="config_unreadable").removeprefix(files.BOM)
+    except NotFound:
         text = ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise Unusable(f"cannot read {path}: {error}", "make it a readable UTF-8 file", "config_unreadable") from error
+    return parsed(path, text, project)
+
+
+def parsed(path: Path, text: str, project: str | None = None) -> Config:
+    """What the text of the file in `path` says; raises what `load` does."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:

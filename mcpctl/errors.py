@@ -2,6 +2,7 @@
 
 import contextlib
 import difflib
+import re
 import sys
 from collections.abc import Callable, Iterable
 from enum import IntEnum
@@ -99,6 +100,14 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
 
 
+_COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
+
+
+def inert(text: str) -> str:
+    """A line in which a CI system finds no command of its own, wherever in it: `##[…` and `##vso[…` are broken."""
+    return _COMMAND.sub("# #", text)
+
+
 _MOST_WARNED = 1000
 _LONGEST_WARNING = 2000
 _warned: dict[str, None] = {}
@@ -120,4 +129,4 @@ def warn(message: str) -> None:
     for make_room in before_warning:
         make_room()
     with contextlib.suppress(OSError, ValueError):
-        print(f"mcpctl: {text}", file=sys.stderr, flush=True)  # noqa: T201
+        print(f"mcpctl: {inert(text)}", file=sys.stderr, flush=True)  # noqa: T201

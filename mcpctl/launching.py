@@ -1,15 +1,20 @@
 """How a server is started, or where it is: its entry in the configuration, everything expanded."""
 
+import io
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mcpctl import files
 from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, URL, VARIABLE, Server
 from mcpctl.errors import McpctlError
 
-_QUOTED = re.compile(r"""(['"])(.*?)\1(?:\s+#.*)?""")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_MAX_ENV_FILE = 256 << 10
+_BLANKS = re.compile(r"[^\S\r\n]{256}")
+"""More than a line of an env_file has in a row; its reader would take the square of their number in time."""
 # RFC 9110, 5.5
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
 OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN)
@@ -32,6 +37,8 @@ class Endpoint:
     url: str
     transport: str
     headers: dict[str, str]
+    empty: frozenset[str] = frozenset()
+    """The variables in the headers that have an empty value."""
 
 
 class CannotLaunch(McpctlError):
@@ -77,17 +84,18 @@ def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.envi
     for name, value in headers.items():
         if not _HEADER_VALUE.match(value):
             raise CannotLaunch(f"its header {name} has characters that no header may have", "mend its value")
-    return Endpoint(url, server.transport, headers)
+    named = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
+    return Endpoint(url, server.transport, headers, frozenset(m[1] for m in named if not expand(m[0], merged)))
 
 
-def credentials(server: Server, env: Mapping[str, str] = os.environ) -> str:
+def credentials(server: Server, where: Endpoint) -> str:
     """What is known of the headers that should have let us in, to end a message about a refusal."""
     if not server.headers:
         return '; no header is sent with it: add headers = { Authorization = "Bearer ${VARIABLE}" }'
     told = []
     for name, value in server.headers.items():
         variables = [match[1] for match in VARIABLE.finditer(value)]
-        empty = [variable for variable in variables if env.get(variable) == ""]
+        empty = [variable for variable in variables if variable in where.empty]
         source = f"from {', '.join(variables)}" if variables else "as written in the configuration"
         told.append(f"{name} ({source}{', which is empty' if empty else ''})")
     return f"; not accepted: header {', '.join(told)}"
@@ -102,20 +110,23 @@ def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> d
 
 
 def _env_file(path: Path) -> dict[str, str]:
-    """`NAME=value` lines; `export`, quotes, blank lines and `#` comments as shells and dotenv files have them."""
+    """The variables of a dotenv file: `NAME=value`, with `export`, quotes over several lines, and `#` comments."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
-        raise CannotLaunch(f"its env_file cannot be read: {path}: {reason}", 'mend "env_file"') from error
+        text = files.read_text(path, _MAX_ENV_FILE)
+    except McpctlError as error:
+        raise CannotLaunch(f"its env_file is of no use: {error.message}", 'fix "env_file"') from error
+    from dotenv.parser import parse_stream  # 60 ms, for the servers that have such a file
+
+    if blanks := _BLANKS.search(text):
+        line = text.count("\n", 0, blanks.start()) + 1
+        raise CannotLaunch(f"its env_file has 256 blanks in a row in line {line}: {path}", "fix that line")
     found: dict[str, str] = {}
-    for number, line in enumerate(text.splitlines(), 1):
-        stripped = line.strip()
-        if not stripped or stripped.startswith("#"):
-            continue
-        name, equals, value = stripped.removeprefix("export ").partition("=")
-        if not equals or not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name.strip()):
-            raise CannotLaunch(f"its env_file has no NAME=value in line {number}: {path}", "mend that line")
-        quoted = _QUOTED.fullmatch(value.strip())
-        found[name.strip()] = quoted[2] if quoted else value.split(" #")[0].strip()
+    for binding in parse_stream(io.StringIO(text)):
+        if binding.key is None and not binding.error:
+            continue  # a comment, or blank lines
+        if binding.error or binding.value is None or not _NAME.match(binding.key or "") or "\0" in binding.value:
+            said = binding.original.string
+            line = binding.original.line + said[: len(said) - len(said.lstrip())].count("\n")
+            raise CannotLaunch(f"its env_file has no NAME=value in line {line}: {path}", "fix that line")
+        found[binding.key or ""] = binding.value
     return found

@@ -7,11 +7,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from mcpctl import config, files
+from mcpctl import config, exposure, files
 from mcpctl.catalog import cache
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths
 from mcpctl.store import clock, state
@@ -153,9 +153,14 @@ def merge(path: Path, chosen: Merge) -> None:
     _edit(path, lambda document: _put(document, chosen(config.load(path))))
 
 
-def merged(path: Path, chosen: Merge) -> str:
-    """The file's text as `merge` would leave it; nothing is written."""
-    return _changed(path, lambda document: _put(document, chosen(config.load(path))))
+def merged(path: Path, chosen: Merge) -> tuple[str, str]:
+    """The file's text, and as `merge` would leave it; nothing is written."""
+    try:
+        before = files.read(path, code="config_unreadable")
+    except NotFound:
+        before = None
+    after = _changed(path, before, lambda document: _put(document, chosen(config.load(path))))
+    return (before or b"").decode("utf-8-sig"), after
 
 
 def remove(path: Path, name: str) -> None:
@@ -192,6 +197,12 @@ def enable(path: Path, name: str, enabled: bool) -> None:
             _body(entry).extend(after)
 
     _edit(path, change)
+
+
+def remarks(table: Mapping[str, Any]) -> list[str]:
+    """What a person should know of an entry that is right."""
+    said = exposure.in_the_clear(config.check_server("new", table))
+    return [said] if said else []
 
 
 def entry(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,11 +267,12 @@ def _taken_after(table: Any) -> list[Any]:
 
 
 def _edit(path: Path, change: Callable[[Any], None]) -> None:
-    files.edit(path, lambda _: _changed(path, change).encode(), _ELSEWHERE)
+    files.edit(path, lambda before: _changed(path, before, change).encode(), _ELSEWHERE)
 
 
-def _changed(path: Path, change: Callable[[Any], None]) -> str:
-    if not path.exists():
+def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:
+    """The file's text with the change made to what it was; it was None where there was no file."""
+    if before is None:
         import tomli_w
 
         fresh: dict[str, Any] = {}
@@ -269,9 +281,13 @@ def _changed(path: Path, change: Callable[[Any], None]) -> str:
     import tomlkit
     import tomlkit.exceptions
 
-    config.load(path)
     try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8-sig"))
+        text = before.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "config_unreadable") from error
+    config.parsed(path, text)
+    try:
+        document = tomlkit.parse(text)
         change(document)
         return tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:

@@ -81,7 +81,7 @@ CI = {
         shlex.split(line)
         for line in re.findall(r"(?:run|entry): mcpctl (.*)", (EXAMPLES / "ci" / name).read_text("utf-8"))
     ]
-    for name in ("github-workflow.yml", "pre-commit-hooks.yaml")
+    for name in ("github-workflow.yml", "pre-commit-config.yaml")
 }
 
 
@@ -95,7 +95,7 @@ def test_a_check_in_ci_passes_for_the_sample_and_fails_for_a_broken_one(
     files = ["tools/triage.json"] if name.startswith("pre-commit") else []
     assert words[:2] == ["annotate", "check"]
     passed = mcpctl(*words, *files)
-    assert (passed.code, passed.out, passed.err) == (0, "", "")
+    assert (passed.code, passed.out, passed.err) == (0, "", "nothing found in 1 file\n")
     sample = Path("tools/triage.json")
     sample.write_text(sample.read_text(encoding="utf-8").replace("add_note", "add_notes"), encoding="utf-8")
     failed = mcpctl(*words, *files)
@@ -108,6 +108,21 @@ def test_a_file_for_ci_has_no_tabs_and_is_indented_by_steps_of_two(name: str) ->
     for line in (EXAMPLES / "ci" / name).read_text(encoding="utf-8").splitlines():
         assert "\t" not in line
         assert line.startswith("#") or (len(line) - len(line.lstrip(" "))) % 2 == 0
+
+
+def test_the_hook_that_the_repository_has_for_pre_commit_is_a_command(mcpctl: Mcpctl) -> None:
+    text = (ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8")
+    (entry,) = re.findall("entry: mcpctl (.*)", text)
+    (name,) = re.findall("- id: (.*)", text)
+    assert mcpctl(*shlex.split(entry), str(EXAMPLES / "ci" / "tools" / "triage.json")).code == 0
+    assert f"id: {name}" in (EXAMPLES / "ci" / "pre-commit-config.yaml").read_text(encoding="utf-8")
+
+
+def test_actions_are_named_by_their_commit() -> None:
+    text = (EXAMPLES / "ci" / "github-workflow.yml").read_text(encoding="utf-8")
+    used = re.findall("uses: (.*)", text)
+    assert used
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40} # v[0-9.]+", each) for each in used)
 
 
 def test_the_sample_catalog_is_what_the_bundled_servers_list() -> None:

@@ -15,12 +15,13 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "errors", "models", "posix"),
+    ("bounds", "errors", "models", "posix", "jsonc"),
     ("paths",),
-    ("config", "files"),
+    ("files",),
+    ("config",),
     ("launching",),
     ("store",),
-    ("http",),
+    ("http", "exposure"),
     ("toolsets",),
     ("catalog",),
     ("search",),

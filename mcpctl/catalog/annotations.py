@@ -125,7 +125,8 @@ def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:
     for entry in toolset.entries:
         tool = tools.get(entry.reference.name) if entry.reference.name else hashes.get(entry.reference.index)
         reference = Reference(dotted(tool), None) if tool else entry.reference
-        found.setdefault(_key(reference), toolset.about(tool) if tool else toolset.said_of(reference))
+        if _key(reference) not in found:
+            found[_key(reference)] = toolset.about(tool) if tool else toolset.said_of(reference)
     return list(found.items())
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import msgspec
 
+from mcpctl import files
 from mcpctl.catalog import exported, hints, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import NotFound, Unusable, WrongUsage, warn
+from mcpctl.catalog.checked_files import Candidate
+from mcpctl.errors import WrongUsage, warn
 from mcpctl.models import Found, Overrides, Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.toolsets import checking, reading
@@ -23,11 +25,9 @@ from mcpctl.toolsets.rules import RULES
 from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
-_BOM = "\ufeff"
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
-_SKIPPED = frozenset(("node_modules",))
 
 
 @dataclass(frozen=True)
@@ -121,59 +121,13 @@ def rules() -> Found:
     ])  # fmt: skip
 
 
-def files(paths: Paths, named: Iterable[str]) -> dict[str, tuple[Path, str]]:
-    """The files to be checked and their text, by how they were named; of a folder those that look like toolsets."""
-    found: dict[str, tuple[Path, str]] = {}
-    for name in named:
-        path = Path(name)
-        if path.is_dir():
-            found |= {str(inner): (inner, text) for inner in _within(path) if _is_toolset(text := _text(inner))}
-        elif path.exists() or reading.is_path(name):
-            found[name] = (path, _text(path))
-        else:
-            place = reading.source(paths, name)
-            found[str(place.path)] = (place.path, reading.read_text(place))
-    return found
-
-
-def _within(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*.json")):
-        parts = path.relative_to(folder).parts
-        if not any(part.startswith(".") or part in _SKIPPED for part in parts) and path.is_file():
-            yield path
-
-
-def _is_toolset(text: str) -> bool:
-    """Whether a file in a folder is meant as a toolset; one that cannot be read as JSON is when it mentions tools."""
-    try:
-        root = msgspec.json.decode(text.removeprefix(_BOM))
-    except (msgspec.MsgspecError, RecursionError):
-        return bool(re.search(r'"(namespacedName|toolNotes|toolOverrides|toolsets)"', text))
-    if not isinstance(root, dict):
-        return False
-    several = isinstance(root.get("toolsets"), dict | list)
-    tools = reading.items(root, "tools")
-    named = any(isinstance(item, dict) and {"namespacedName", "refId"} & item.keys() for item in tools)
-    empty = root.get("tools") == [] and isinstance(root.get("name"), str)
-    return several or named or empty or bool({"toolNotes", "toolOverrides"} & root.keys())
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_bytes().decode()
-    except FileNotFoundError:
-        raise NotFound(f"there is no file {path}", "check the path", "file_not_found") from None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Unusable(f"cannot read {path}: {reason}", "make it readable, as UTF-8", "file_unreadable") from error
-
-
-def check(paths: Paths, checked: Mapping[str, tuple[Path, str]], known: Known, asked: Asked) -> list[Row]:
+def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked: Asked) -> list[Row]:
     """What is wrong with files, by file and then by place."""
     found: list[Row] = []
-    for name, (path, text) in checked.items():
-        own = reading.source(paths, str(path.absolute())).own
-        found += _File(name, own, text.removeprefix(_BOM), known, asked).findings()
+    for name, candidate in candidates.items():
+        own = reading.source(paths, str(candidate.path.absolute())).own
+        text = candidate.text.removeprefix(files.BOM)
+        found += _File(name, own, text, candidate.problem, known, asked).findings()
     return found
 
 
@@ -182,22 +136,26 @@ class _File:
     name: str
     own: bool
     text: str
+    unreadable: str
     known: Known
     asked: Asked
 
     def findings(self) -> list[Row]:
+        if self.unreadable:
+            return self._no_json(1, 1, self.unreadable)
         try:
             root = msgspec.json.decode(self.text)
         except (msgspec.MsgspecError, RecursionError) as error:
-            line, column, message = _fault(self.text, error)
-            problem = Problem("E101", (), message)
-            return [self._row(problem, line, column, None)] if self.asked.wants("E101") else []
+            return self._no_json(*_fault(self.text, error))
         wanted = [problem for problem in self._problems(root) if self.asked.wants(problem.rule)]
         if not wanted:
             return []
-        positions = Positions(self.text)
-        told = [self._row(problem, *positions.of(problem.place), _name(root, problem)) for problem in wanted]
+        positions, names = Positions(self.text), _names(root)
+        told = [self._row(problem, *positions.of(problem.place), _name(names, problem)) for problem in wanted]
         return sorted(told, key=lambda row: (row["line"], row["column"], row["rule"]))
+
+    def _no_json(self, line: int, column: int, message: str) -> list[Row]:
+        return [self._row(Problem("E101", (), message), line, column, None)] if self.asked.wants("E101") else []
 
     def _problems(self, root: Any) -> Iterator[Problem]:
         several = checking.toolsets(root)
@@ -220,12 +178,14 @@ class _File:
         }  # fmt: skip
 
 
-def _name(root: Any, problem: Problem) -> str | None:
-    for at, content in checking.toolsets(root):
-        if tuple(problem.place[: len(at)]) == at:
-            name = content.get("name", at[-1] if at else None)
-            return name if isinstance(name, str) else None
-    return None
+def _names(root: Any) -> dict[Place, str]:
+    """What the toolsets of a file are called, by where they are."""
+    named = {at: content.get("name", at[-1] if at else None) for at, content in checking.toolsets(root)}
+    return {at: name for at, name in named.items() if isinstance(name, str)}
+
+
+def _name(names: Mapping[Place, str], problem: Problem) -> str | None:
+    return names.get(tuple(problem.place[:2]), names.get(()))
 
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:

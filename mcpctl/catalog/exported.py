@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+from mcpctl import files
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import NotFound, Unusable
+from mcpctl.errors import Unusable
 from mcpctl.models import Tool
 
 _TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server lists it}}; mcpctl tools export prints them'
@@ -40,7 +41,8 @@ def lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]
 
     Raises `NotFound`, and `Unusable` with the line and the `form` that it should have.
     """
-    for number, line in enumerate(_read(path).splitlines(), 1):
+    data = files.read(path, files.MAX_LARGE_BYTES).removeprefix(b"\xef\xbb\xbf")
+    for number, line in enumerate(data.splitlines(), 1):
         if not line.strip():
             continue
         where = f"{path}:{number}"
@@ -56,12 +58,3 @@ def lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]
 def wrong(where: str, form: str) -> Unusable:
     """The failure of a line that has another form."""
     return Unusable(f"{where}: not as it should be", form, "line_wrong")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes().removeprefix(b"\xef\xbb\xbf")
-    except FileNotFoundError:
-        raise NotFound(f"there is no file {path}", "check the name", "file_not_found") from None
-    except OSError as error:
-        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", "file_unreadable") from error

@@ -1,6 +1,5 @@
 """Toolsets as a person builds, lists and equips them."""
 
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from typing import Any
@@ -8,13 +7,14 @@ from typing import Any
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage
+from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.store import state
 from mcpctl.toolsets import changing, in_force
 from mcpctl.toolsets.changing import Draft
 from mcpctl.toolsets.reading import Source, names, not_found, read, read_text, source
-from mcpctl.toolsets.toolset import Reference, Toolset, dotted, ref_id
+from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
 
 
 def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> str:
@@ -48,20 +48,17 @@ def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     place, wanted = source(paths, reference), keys(words)
     with rows.catalog(paths, quiet=True) as catalog:
         known = {key: catalog.find(*rows.split(key)) for key in wanted}
+    indexes = {key: {".".join(rows.split(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
 
     def change(draft: Draft) -> None:
-        for key, tool in known.items():
-            dotted_key = ".".join(rows.split(key))
-            if not changing.remove_tools(draft, lambda item, t=tool, k=dotted_key: _is_meant(item, t, k)):  # type: ignore[misc]
+        removed = changing.remove_tools(draft, set().union(*indexes.values()))
+        for key, named in indexes.items():
+            if not named & removed:
                 hint = f"see what is in it with: mcpctl toolsets show {reference}"
                 raise NotFound(f"tool '{key}' is not in the toolset '{reference}'", hint, "not_in_toolset")
 
     changing.change(place, change)
     return wanted
-
-
-def _is_meant(item: Reference, tool: Tool | None, name: str) -> bool:
-    return item.is_of(tool) if tool else item.name == name
 
 
 def delete(paths: Paths, reference: str) -> None:
@@ -114,7 +111,7 @@ def keys(words: Sequence[str]) -> list[str]:
     """The keys that were given, each once; `-` stands for those on stdin, one a line."""
     found: list[str] = []
     for word in words:
-        found += [line.strip() for line in sys.stdin.read().splitlines() if line.strip()] if word == "-" else [word]
+        found += [line.strip() for line in read_stdin().splitlines() if line.strip()] if word == "-" else [word]
     return list(dict.fromkeys(found))
 
 
@@ -155,11 +152,14 @@ def _row(place: Source, equipped: str | None) -> dict[str, Any]:
 def _tool_rows(catalog: Catalog, toolset: Toolset) -> list[dict[str, Any]]:
     by_name = {dotted(tool): tool for tool in catalog.permitted()}
     hashes = {ref_id(tool): tool for tool in by_name.values()} if any(not ref.name for ref in toolset.tools) else {}
+    current: dict[str, str] = {}
     found = []
     for reference in toolset.tools:
         tool = by_name.get(reference.name) if reference.name else hashes.get(reference.index)
         entry = toolset.about(tool) if tool else toolset.said_of(reference)
-        changed = bool(tool and reference.ref_id and reference.ref_id != ref_id(tool))
+        if tool and tool.key not in current:
+            current[tool.key] = ref_id(tool)
+        changed = bool(tool and reference.ref_id and reference.ref_id != current[tool.key])
         found.append({
             "key": tool.key if tool else reference.key,
             "ref_id": reference.ref_id,

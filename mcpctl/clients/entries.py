@@ -1,10 +1,10 @@
 """A client's entry as one of config.toml: the same program, told in our keys; what has no equal is said."""
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from mcpctl import config
@@ -19,9 +19,11 @@ _ALIASES = {
 _KINDS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse", "remote": "",
 }  # fmt: skip
-_SAME_HERE = ("source", "env_vars")
-"""What says nothing that is not so here: Zed's "custom", Codex's list of what to inherit."""
+_SAME_HERE = ("source",)
+"""What says nothing that is not so here: Zed's "custom"."""
 _ALLOWED_ONLY = ("enabled_tools", "includeTools")
+_NAMED = 10
+"""How many tools of a list are named."""
 _MOST = 1e10
 _ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
 Table = dict[str, Any]
@@ -37,10 +39,18 @@ def table_of(entry: Entry) -> tuple[Table, list[str]]:
     table |= _timeouts(left, texts)
     if denied := left.pop("disabled_tools", None):
         table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
-    if not enabled:
+    if entry.approval == "refused":
+        texts.note(
+            "Claude Code has it switched off in its project, so it is here too; mcpctl servers enable changes that"
+        )
+    elif entry.approval == "none":
+        texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")
+    if not enabled or entry.approval == "refused":
         table["enabled"] = False
-    if allowed := [left.pop(key) and key for key in _ALLOWED_ONLY if key in left]:
-        texts.note(f"{' and '.join(allowed)} permitted only some of its tools; here all are, but those set false")
+    for key in [key for key in _ALLOWED_ONLY if key in left]:
+        texts.note(_now_allowed(key, left.pop(key)))
+    if inherited := left.pop("env_vars", None):
+        texts.note(f"env_vars let {_listed(inherited)} through to it; here it gets the whole environment of mcpctl")
     if lost := sorted(key for key, value in left.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, having no equal here: {', '.join(lost)}")
     try:
@@ -48,6 +58,17 @@ def table_of(entry: Entry) -> tuple[Table, list[str]]:
     except ValueError as error:
         raise CannotTake(str(error).lstrip(".: ")) from error
     return table, texts.notes
+
+
+def _now_allowed(key: str, tools: Any) -> str:
+    """What a list of the tools that may be called was for, and what becomes of the others."""
+    told = f"{key} allowed {_listed(tools)} alone; here ALL of its tools are allowed"
+    return f"{told}: set each other one false in its [servers.NAME.tools]"
+
+
+def _listed(names: Any) -> str:
+    listed = [str(name) for name in names] if isinstance(names, list) else [str(names)]
+    return ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
 
 
 def is_mcpctl(value: Any) -> bool:
@@ -118,7 +139,7 @@ def _local(left: Table, texts: Texts) -> Table:
     if isinstance(command, list):
         command, args = command[0], [*command[1:], *(args if isinstance(args, list) else [args])]
     words = [_text(command, "command", texts), *_words(args, "args", texts)]
-    if len(words) == 1 and " " in words[0].strip() and not Path(words[0]).exists():
+    if len(words) == 1 and " " in words[0].strip() and not os.path.exists(words[0]):  # noqa: PTH110 - one that is too long for a path is none
         words = _split(words[0], texts)
     table: Table = {"command": words[0]}
     if words[1:]:

@@ -107,8 +107,10 @@ class _Merged:
         if name != self._prefix + entry.name:
             notes.insert(0, f"named {name}, since a name has only letters, digits, '_' and '-'")
         if entry.project and not known.project_of(entry.file.path):
-            notes.append(f"it was for the project {entry.project} alone")
-        action, why = self._action(name, server)
+            notes.append(
+                f"it was for the project {entry.project} alone; here all see it, unless its entry says projects = [...]"
+            )
+        action, why = self._action(name, server, entry)
         if action in ("added", "replaced"):
             self.changes[name] = table
         if action != "skipped":
@@ -128,12 +130,15 @@ class _Merged:
             name = f"{first}-{number}"
         return name
 
-    def _action(self, name: str, server: Server) -> tuple[str, str | None]:
+    def _action(self, name: str, server: Server, entry: Entry) -> tuple[str, str | None]:
         if name in self._imported:
             same, other = self._imported[name]
             where = f"{other.file.source} ({other.file.path})"
             if same == server:
                 return "unchanged", f"the same as that of {where}"
+            if other.file == entry.file:
+                told = f"another '{name}' is in the same file, {other.file.path}"
+                return "skipped", f"{told}; add this one under another name: mcpctl servers add OTHER-NAME …"
             return "skipped", f"another '{name}' comes from {where}; import one of them with --from FILE --prefix P"
         if self._loaded.servers.get(name) == server:
             return "unchanged", None

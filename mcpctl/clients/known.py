@@ -116,6 +116,11 @@ def project_of(path: Path) -> Path | None:
     return folder.parent if folder.name in _PROJECT_FOLDERS and folder.parent != Path.home() else None
 
 
+def claude_folder() -> Path:
+    """Where Claude Code keeps a user's settings."""
+    return _named("CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
+
+
 def _named(variable: str) -> Path | None:
     value = os.environ.get(variable)
     return Path(value).expanduser() if value else None

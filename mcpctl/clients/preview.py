@@ -10,13 +10,12 @@ from typing import Any
 from mcpctl import servers
 from mcpctl.store.redact import mask, mask_shapes
 
-_COMMENT = re.compile(r"^\s*#.*$|#[^\"'\n]*$", re.MULTILINE)
+_BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 
 
 def changes(path: Path, chosen: servers.Merge) -> list[str]:
     """What `servers.merge` would change, as a unified diff with secrets masked; nothing is written."""
-    after = servers.merged(path, chosen)
-    before = path.read_text(encoding="utf-8-sig") if path.exists() else ""
+    before, after = servers.merged(path, chosen)
     old, new = (_masked(text).splitlines() for text in (before, after))
     return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
 
@@ -33,7 +32,17 @@ def _masked(text: str) -> str:
                 holder[key] = shown
     # What a value shows is decided; a token in a comment, or under a key that is none of ours, is no less a secret.
     shown = mask_shapes(tomlkit.dumps(document))
-    return _COMMENT.sub(lambda found: mask(found[0]), shown)
+    return "".join(map(_without_token, shown.splitlines(keepends=True)))
+
+
+def _without_token(line: str) -> str:
+    """A line with its comment masked; where a string goes on in other lines, what may be one behind the last quote."""
+    before = _BEFORE_COMMENT.match(line)
+    after = before.end() if before else 0
+    if line[after : after + 1] in ('"', "'"):
+        after = max(line.rfind('"'), line.rfind("'")) + 1
+    begins = line.find("#", after)
+    return line if begins < 0 else line[:begins] + mask(line[begins:])
 
 
 def _shown(server: Any) -> Iterator[tuple[Any, Any, str]]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mcpctl.clients import jsonc, known
+from mcpctl import files as kept
+from mcpctl import jsonc
+from mcpctl.clients import approvals, known
 from mcpctl.clients.known import CLIENTS, Client
 from mcpctl.errors import NotFound, Unusable, did_you_mean, warn
 
@@ -34,6 +36,8 @@ class Entry:
     project: Path | None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """What VS Code would ask for, by its id, with the answer that it would propose."""
+    approval: str = ""
+    """Of a project's .mcp.json, what Claude Code was told of it: `refused`, or `none`; empty where it is approved."""
 
 
 def files(source: str | None) -> list[File]:
@@ -74,8 +78,9 @@ def entries(file: File) -> list[Entry] | None:
         return None
     project = known.project_of(file.path)
     inputs = _inputs(document)
+    approval = approvals.of(project) if project and file.path.name == ".mcp.json" else None
     return [
-        Entry(file, name, value, folder or project, inputs)
+        Entry(file, name, value, folder or project, inputs, approval(name) if approval else "")
         for servers, folder in sections
         for name, value in _named(file.path, servers)
     ]
@@ -86,10 +91,7 @@ def _existing(client: Client) -> Iterator[File]:
 
 
 def _document(path: Path) -> Any:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", "client_config") from error
+    data = kept.read(path, kept.MAX_LARGE_BYTES, "client_config")
     try:
         if path.suffix == ".toml":
             return tomllib.loads(data.decode("utf-8-sig"))

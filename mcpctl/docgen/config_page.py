@@ -19,8 +19,9 @@ SERVER = {
     "headers": "Headers of every request to url, by name.",
     "env": "Variables for the server, which override those of env_file and of mcpctl itself: a server gets the whole"
     " environment of mcpctl. The values of a remote server's url and headers may use them too.",
-    "env_file": "A file of NAME=value lines, read when the server starts: programs with a window start mcpctl with a"
-    " bare environment. A relative path is looked up beside config.toml.",
+    "env_file": "A file of NAME=value lines, as dotenv has them (export, quotes, comments; nothing is expanded), read"
+    " when the server starts: programs with a window start mcpctl with a bare environment. A relative path is"
+    " looked up beside config.toml.",
     "cwd": "The folder it runs in. Only with command.",
     "enabled": "false: it is not started, and its tools are neither found nor callable.",
     "start_timeout_s": "Seconds it may take to start and to answer the handshake. 0: any.",

@@ -6,6 +6,7 @@ orders the columns of each of them.
 
 import itertools
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage, before_warning
+from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage, before_warning, inert
 from mcpctl.models import Found, Progress, RawJson, Row, unseen
-from mcpctl.output.text import block_of, line_of, plain_json
+from mcpctl.output.text import line_of, plain_json, quoted
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _LINES_AT_ONCE = 500
@@ -122,10 +123,10 @@ def write_lines(lines: Iterator[str]) -> None:
     _write(lines)
 
 
-def say(message: str) -> None:
-    """Tell a person at a terminal what was done or what comes next; say nothing in a pipe."""
-    if sys.stderr.isatty():
-        print(line_of(message), file=sys.stderr)
+def say(message: str, *, always: bool = False) -> None:
+    """Tell a person at a terminal what was done or what comes next; say nothing in a pipe, unless `always`."""
+    if always or sys.stderr.isatty():
+        print(inert(line_of(message)), file=sys.stderr)
 
 
 @contextmanager
@@ -152,13 +153,14 @@ def report(error: McpctlError, *, as_json: bool) -> None:
     """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
         body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-        print(plain_json(to_json(body)), file=sys.stderr)
+        # "##[" is in a string, if anywhere: what stands for its last character is the same JSON, and no CI command.
+        print(re.sub(r"##(vso)?\[", r"##\1\\u005b", plain_json(to_json(body)), flags=re.I), file=sys.stderr)
         return
-    # A server's own words may have lines of their own.
-    told = block_of if isinstance(error, UpstreamFailed) else line_of
-    print(f"mcpctl: {told(error.message)}", file=sys.stderr)
+    # A server's own words may have lines of their own; none may pass for one of ours, or for a command of a CI system.
+    told = quoted if isinstance(error, UpstreamFailed) else line_of
+    print(f"mcpctl: {inert(told(error.message))}", file=sys.stderr)
     if error.hint:
-        print(f"hint: {line_of(error.hint)}", file=sys.stderr)
+        print(f"hint: {inert(line_of(error.hint))}", file=sys.stderr)
 
 
 def to_json(value: Any) -> str:

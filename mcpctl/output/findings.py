@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from mcpctl.errors import inert
 from mcpctl.models import Row
 from mcpctl.output.text import line_of
 
@@ -29,7 +30,10 @@ def lines(kind: str, found: Sequence[Row], files: Sequence[str], rules: Sequence
 
 
 def _text(row: Row) -> str:
-    return line_of(f"{row['path']}:{row['line']}:{row['column']}: {row['rule']} {row['message']}")
+    path = line_of(row["path"])
+    # What begins with :: is a command to GitHub, white space before it left out.
+    path = f"./{path}" if path.lstrip().startswith("::") else path
+    return inert(line_of(f"{path}:{row['line']}:{row['column']}: {row['rule']} {row['message']}"))
 
 
 def _github(row: Row) -> str:

@@ -23,6 +23,12 @@ def block_of(text: str) -> str:
     return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
+def quoted(text: str) -> str:
+    """`block_of` a foreign text in a message: its further lines stand behind a bar, so that each is seen to be its."""
+    first, *rest = block_of(text).splitlines() or [""]
+    return "\n".join([first, *(f"  | {line}" for line in rest)])
+
+
 def plain_json(text: str) -> str:
     """JSON text, equal as JSON, in which nothing is left that could command a terminal."""
     return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else _escaped(match[0]), text)

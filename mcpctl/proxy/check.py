@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import config
+from mcpctl import config, exposure
 from mcpctl.catalog.odd import oddities
 from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
@@ -30,6 +30,7 @@ def check(
     are named) or `failed`. Raises `NotFound` for a name that no server has, `Refused` for one outside the project.
     """
     loaded = config.load(paths.config, project)
+    exposure.guard(paths, loaded)
     for name in names:
         if name not in loaded.problems:
             loaded.server(name)
@@ -88,6 +89,8 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
     if connection and status == "ok":
         problems += _remarks(connection, listed[name])
     problems += oddities(listed[name])
+    if exposed := exposure.in_the_clear(server):
+        problems.append(exposed)
     return _row(
         name,
         status="odd" if problems and status == "ok" else status,

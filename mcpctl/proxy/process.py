@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mcpctl import config
+from mcpctl import config, exposure
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy.stderr import not_waited_for
@@ -34,6 +34,7 @@ def run(
         in_force.check(paths, loaded, toolset)
         for problem in loaded.problems.values():
             warn(f"{problem}; this server is skipped")
+        exposure.guard(paths, loaded)
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
         from mcpctl.proxy.server import serve

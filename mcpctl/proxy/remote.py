@@ -225,7 +225,7 @@ class Remote(Connection):
         body = await http.body(response)
         status, said = http.status(response), http.detail(response, body)
         if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise Failed("unauthorized", status, said=said + credentials(self._server))
+            raise Failed("unauthorized", status, said=said + credentials(self._server, self._where))
         error = _error(body)
         if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
             await self._take(body, asked)

@@ -9,20 +9,26 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpctl.config import SEMANTIC_TOKEN
 from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
 from mcpctl.search.service import Service
 
-_MAX_ANSWER = 64 << 20
+_MAX_NUMBERS = 16_384
+"""What a vector has at most; models have 256 to 8,192."""
+_MAX_VECTOR = 32 * _MAX_NUMBERS
+"""In bytes of JSON."""
+_MAX_ANSWER = 16 << 20
 _MAX_TEXT = 6_000
 """Where a character is a token, it is what endpoints take."""
 
 
 class _One(msgspec.Struct):
     index: int
-    embedding: list[float]
+    embedding: msgspec.Raw
+    """A list of numbers: decoded one by one, since decoded numbers take twenty times their room."""
 
 
 class _Answer(msgspec.Struct):
@@ -48,12 +54,21 @@ class HostedModel:
         answer = self._service.post(msgspec.json.encode(asked), seconds)
         try:
             found = sorted(msgspec.json.decode(answer, type=_Answer).data, key=lambda one: one.index)
+            rows = [_vector(bytes(one.embedding)) for one in found[: len(texts)]]
         except (msgspec.MsgspecError, RecursionError) as error:
             raise Unavailable(f"its answer is not that of an embeddings endpoint ({error})") from None
-        if [one.index for one in found] != list(range(len(texts))) or len({len(one.embedding) for one in found}) != 1:
+        if [one.index for one in found] != list(range(len(texts))) or len({row.size for row in rows}) != 1:
             raise Unavailable("its answer has not one embedding for each text, all of one length")
-        vectors = np.array([one.embedding for one in found])
+        vectors = np.stack(rows)
         lengths = np.abs(vectors).max(axis=1, keepdims=True).clip(1e-300)
         vectors /= lengths  # whose squares might be no numbers any more
-        rows: Matrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-300)).astype(np.float32)
-        return rows
+        result: Matrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-300)).astype(np.float32)
+        return result
+
+
+def _vector(text: bytes) -> NDArray[np.float64]:
+    """The numbers of one embedding; raises `Unavailable` where it has more than any model's."""
+    numbers = msgspec.json.decode(text, type=list[float]) if len(text) <= _MAX_VECTOR else ()
+    if not 0 < len(numbers) <= _MAX_NUMBERS:
+        raise Unavailable(f"its answer has an embedding of none or more than {_MAX_NUMBERS:,} numbers")
+    return np.array(numbers)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from mcpctl import files
+from mcpctl.errors import McpctlError
 from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
 
@@ -35,17 +37,17 @@ class LocalModel:
                 f"{error.name} is not installed; install it with: pip install 'mcpctl[semantic]'"
             ) from None
         vocabulary = folder / "tokenizer.json"
-        files = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
-        if not files or not vocabulary.is_file():
-            raise Unavailable(f"there is no {'tokenizer.json' if files else 'model.onnx'} in {folder}")
-        stat = files[0].stat()
-        self.name = f"{files[0].resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
+        found = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
+        if not found or not vocabulary.is_file():
+            raise Unavailable(f"there is no {'tokenizer.json' if found else 'model.onnx'} in {folder}")
+        stat = found[0].stat()
+        self.name = f"{found[0].resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
         options = onnxruntime.SessionOptions()
         # A server that waits for queries must not spin.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
-            self._session = onnxruntime.InferenceSession(str(files[0]), options)
+            self._session = onnxruntime.InferenceSession(str(found[0]), options)
         except Exception as error:  # what these raise has no common name
             raise Unavailable(f"the model in {folder} cannot be read: {str(error).splitlines()[0]}") from error
         _check_modules(folder)
@@ -84,8 +86,8 @@ class LocalModel:
 def _check_modules(folder: Path) -> None:
     """Refuse a model that makes sentences in a way that is not done here: its vectors would be wrong."""
     try:
-        modules = json.loads((folder / "modules.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        modules = json.loads(files.read_text(folder / "modules.json"))
+    except (McpctlError, ValueError, RecursionError):
         modules = []
     kinds = {str(each.get("type")).rpartition(".")[2] for each in modules if isinstance(each, dict)}
     pooling = _read(folder / "1_Pooling" / "config.json")
@@ -106,7 +108,7 @@ def _padding(found: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json.loads(files.read_text(path))
+    except (McpctlError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -25,8 +25,8 @@ MOST_SENTENCES = 12
 _ALIKE = 0.95
 _SHORTEST = 2
 """Words, stop words not counted, of a sentence that says something."""
-_SENTENCE = re.compile("[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
-"""Where one ends, in European and in East Asian scripts."""
+_SENTENCE = re.compile("(?<![.?!;])[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
+"""Where one ends, in European and in East Asian scripts. Each dot of many is looked at once."""
 STRANGERS = (
     "Send an e-mail to a person",
     "The weather of the next days in a city",

@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,9 @@ from mcpctl.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.models import Tool
 from mcpctl.store import clock
 from mcpctl.toolsets import patch
-from mcpctl.toolsets.reading import Source, check_name, items, located, not_found, notes_of, reference_of
-from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
+from mcpctl.toolsets.reading import Source, check_name, items, located, not_found, note_names, read_text, reference_of
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
 
-_BOM = "\ufeff"
 _ELSEWHERE = "make it writable, or name another toolset"
 
 
@@ -22,8 +21,8 @@ class Draft:
     """A toolset in the text of its file, while it is changed."""
 
     def __init__(self, text: str, place: Source) -> None:
-        self._mark = _BOM if text.startswith(_BOM) else ""
-        self._json = text.removeprefix(_BOM)
+        self._mark = files.BOM if text.startswith(files.BOM) else ""
+        self._json = text.removeprefix(files.BOM)
         self._place = place
         self._at, self.content = located(self._json, place)
 
@@ -38,24 +37,24 @@ class Draft:
             raise Unusable(f"{self._place.path}: {member} is no list", "mend it there", "toolset_unusable")
         return items(self.content, member)
 
-    def append(self, member: str, value: Any) -> None:
-        """Put an item at the end of a list, which is made where there is none."""
+    def append(self, member: str, *values: Any) -> None:
+        """Put items at the end of a list, which is made where there is none."""
         if isinstance(self.content.get(member), list):
-            self._changed(patch.append(self._json, (*self._at, member), value))
+            self.append_at((member,), *values)
         else:
-            self.put((member,), [value])
+            self.put((member,), list(values))
 
-    def append_at(self, place: Place, value: Any) -> None:
-        """Put an item at the end of a list that there is."""
-        self._changed(patch.append(self._json, (*self._at, *place), value))
+    def append_at(self, place: Place, *values: Any) -> None:
+        """Put items at the end of a list that there is."""
+        self._changed(patch.append(self._json, (*self._at, *place), *values))
 
     def put(self, place: Place, value: Any) -> None:
         """Set a member."""
         self._changed(patch.put(self._json, (*self._at, *place), value))
 
-    def drop(self, place: Place) -> None:
-        """Take out a member or an item."""
-        self._changed(patch.drop(self._json, (*self._at, *place)))
+    def drop(self, *places: Place) -> None:
+        """Take out members and items."""
+        self._changed(patch.drop(self._json, *((*self._at, *place) for place in places)))
 
     def _changed(self, text: str) -> None:
         self._json = text
@@ -77,9 +76,12 @@ def change(place: Source, make: Change, *, dry_run: bool = False) -> list[str]:
             raise not_found(place)
         after = _with(make, before, place)
         diff[:] = _diff(place, before, after)
-        return before if dry_run else after
+        return after
 
-    files.edit(place.path, changed, _ELSEWHERE)
+    if dry_run:
+        changed(read_text(place).encode())
+    else:
+        files.edit(place.path, changed, _ELSEWHERE, within=place.within)
     return diff
 
 
@@ -89,7 +91,8 @@ def _with(make: Change, before: bytes, place: Source) -> bytes:
     except UnicodeDecodeError:
         raise Unusable(f"{place.path} is not UTF-8", "make it UTF-8", "toolset_unusable") from None
     make(draft)
-    if draft.text.encode() != before and "lastModified" in draft.content:
+    # In a repository git knows, and a line that each change touches is one that any two branches conflict in.
+    if place.own and "lastModified" in draft.content and draft.text.encode() != before:
         draft.put(("lastModified",), clock.now())
     return draft.text.encode()
 
@@ -107,7 +110,8 @@ def create(place: Source, tools: Iterable[Tool], description: str | None) -> Non
     check_name(name, "toolset")
     now = clock.now()
     said = {"description": description} if description else {}
-    content = {"name": name, **said, "version": "1.0.0", "createdAt": now, "lastModified": now,
+    modified = {"lastModified": now} if place.own else {}
+    content = {"name": name, **said, "version": "1.0.0", "createdAt": now, **modified,
                "tools": [_reference(tool) for tool in tools]}  # fmt: skip
 
     def created(before: bytes | None) -> bytes:
@@ -117,24 +121,28 @@ def create(place: Source, tools: Iterable[Tool], description: str | None) -> Non
         raise McpctlError(f"there is a toolset '{place.reference}' already", hint, "toolset_exists")
 
     # What is in a repository is for others to read.
-    files.edit(place.path, created, _ELSEWHERE, mode=0o600 if place.own else 0o666)
+    files.edit(place.path, created, _ELSEWHERE, private=place.own, within=place.within)
 
 
 def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
     """Put tools at the end of the list; those that were not in it yet."""
     known = {reference_of(item).index for item in draft.items("tools")}
     added = [tool for tool in tools if dotted(tool) not in known and ref_id(tool) not in known]
-    for tool in added:
-        draft.append("tools", _reference(tool))
+    if added:
+        draft.append("tools", *map(_reference, added))
     return added
 
 
-def remove_tools(draft: Draft, is_meant: Callable[[Reference], bool]) -> int:
-    """Take tools out of the list; their notes and overrides stay, and count again once they are back."""
-    numbers = [number for number, item in enumerate(draft.items("tools")) if is_meant(reference_of(item))]
-    for number in reversed(numbers):
-        draft.drop(("tools", number))
-    return len(numbers)
+def remove_tools(draft: Draft, named: Collection[str]) -> set[str]:
+    """Take the tools of these names and hashes out of the list, and return those that were in it.
+
+    Their notes and overrides stay, and count again once the tools are back.
+    """
+    there = [(number, reference_of(item).index) for number, item in enumerate(draft.items("tools"))]
+    gone = [(number, index) for number, index in there if index in named]
+    if gone:
+        draft.drop(*(("tools", number) for number, _ in gone))
+    return {index for _, index in gone}
 
 
 @dataclass(frozen=True)
@@ -146,8 +154,9 @@ class Subject:
 
     def is_meant_by(self, item: Any) -> bool:
         """Whether a decoded reference is one to this tool."""
-        found = reference_of(item)
-        return found.is_of(self.tool) if self.tool else bool(found.index) and found.index == self.reference.index
+        index = reference_of(item).index
+        mine = (self.reference.name, self.reference.ref_id) if self.tool else (self.reference.index,)
+        return bool(index) and index in mine
 
     @property
     def written(self) -> dict[str, str]:
@@ -177,21 +186,28 @@ def check_notes(notes: Sequence[Note]) -> None:
         if len(note.text) > MAX_NOTE:
             told = f"note '{note.name}' is too long: {len(note.text)} characters"
             raise WrongUsage(told, f"a note has at most {MAX_NOTE}; write several", "note_too_long")
+        check_visible(note.text, f"note '{note.name}'", "bad_note")
+
+
+def check_visible(text: str, what: str, code: str) -> None:
+    """Raises `WrongUsage` for a text with a character that a person does not see, and a model reads."""
+    if hidden := HIDDEN.search(text):
+        told = f"{what} has a hidden character, U+{ord(hidden[0]):04X}, at {hidden.start() + 1}"
+        raise WrongUsage(told, "leave it out; line breaks and tabs are fine", code)
 
 
 def add_notes(draft: Draft, subject: Subject, notes: Sequence[Note]) -> Added:
     """Add notes to a tool; a name that it has already is skipped, whatever the text, and nothing is ever replaced."""
     mine = [number for number, entry in enumerate(draft.items("toolNotes")) if _is_about(entry, subject)]
-    known = {note.name for number in mine for note in notes_of(draft.items("toolNotes")[number])}
+    known = {name for number in mine for name in note_names(draft.items("toolNotes")[number])}
     done = Added([], [])
     for note in notes:
         (done.skipped if note.name in known else done.added).append(note)
         known.add(note.name)
     written = [{"name": note.name, "note": note.text} for note in done.added]
     home = next((n for n in mine if isinstance(draft.items("toolNotes")[n].get("notes"), list)), None)
-    if home is not None:
-        for one in written:
-            draft.append_at(("toolNotes", home, "notes"), one)
+    if home is not None and written:
+        draft.append_at(("toolNotes", home, "notes"), *written)
     elif written:
         draft.append("toolNotes", {"toolRef": subject.written, "notes": written})
     return done
@@ -206,6 +222,7 @@ def override(
     for name, value in hints.items():
         _set(draft, subject, ("annotations", name), value)
     if title:
+        check_visible(title, "the title", "bad_title")
         _set(draft, subject, ("title",), title)
 
 
@@ -228,15 +245,16 @@ def _set(draft: Draft, subject: Subject, place: tuple[str, ...], value: bool | s
 def _inherit(draft: Draft, subject: Subject, name: str) -> None:
     """Take one member out of all of the tool's entries; an entry that says nothing more goes too."""
     place = (name,) if name == "title" else ("annotations", name)
-    for number in reversed(range(len(draft.items("toolOverrides")))):
-        entry = draft.items("toolOverrides")[number]
+    gone: list[Place] = []
+    for number, entry in enumerate(draft.items("toolOverrides")):
         within = entry if name == "title" or not isinstance(entry, dict) else entry.get("annotations")
         if _is_about(entry, subject) and isinstance(within, dict) and name in within:
-            draft.drop(("toolOverrides", number, *place))
-            left = dict(draft.items("toolOverrides")[number])
-            left.pop("toolRef")
-            if left in ({}, {"annotations": {}}):
-                draft.drop(("toolOverrides", number))
+            rest = {key: value for key, value in entry.items() if key not in ("toolRef", place[0])}
+            left = {} if name == "title" else {key: value for key, value in within.items() if key != name}
+            says_more = bool(rest and rest != {"annotations": {}}) or bool(left)
+            gone.append(("toolOverrides", number, *place) if says_more else ("toolOverrides", number))
+    if gone:
+        draft.drop(*gone)
 
 
 def _nested(place: tuple[str, ...], value: bool | str) -> dict[str, Any]:

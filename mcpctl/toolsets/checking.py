@@ -4,15 +4,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from mcpctl.models import HINTS
-from mcpctl.toolsets.reading import NONE, items, reference_of
-from mcpctl.toolsets.toolset import MAX_NOTE, NAME, Place, Reference
+from mcpctl.toolsets.reading import NONE, items, notes_of, reference_of
+from mcpctl.toolsets.schema import SCHEMA
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Reference, first
 
 Who = Callable[[Reference], str]
 """Which tool a reference names: two that name the same tool give the same text."""
+
+_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
 @dataclass(frozen=True)
@@ -58,18 +60,37 @@ def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item
 
 
 def shape(root: Any) -> Iterator[Problem]:
-    """Wrong types and missing members, as the JSON Schema has them."""
-    for error in _validator().iter_errors(root):
-        place = tuple(error.absolute_path)
-        if error.validator == "type":
-            wanted = error.validator_value
-            kind = wanted if isinstance(wanted, str) else " or ".join(wanted)
-            yield Problem("E102", place, f"{_label(place)} is no {kind}")
-        elif error.validator == "required":
-            missing = next(name for name in error.validator_value if name not in error.instance)
-            yield Problem("E103", place, f"{_label(place)} has no {missing}")
-        elif error.validator == "anyOf":
-            yield Problem("E103", place, f"{_label(place)} has neither namespacedName nor refId")
+    """Wrong types and missing members, as the JSON Schema has them.
+
+    A walk of its own: jsonschema takes a minute for a file of the size that a toolset may have.
+    """
+    several = isinstance(root, dict) and "toolsets" in root and "tools" not in root
+    left: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
+        ((), root, SCHEMA["then" if several else "else"])
+    ]
+    while left:
+        place, value, schema = left.pop()
+        schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
+        wanted = schema.get("type", "object")
+        kinds = [wanted] if isinstance(wanted, str) else wanted
+        if not any(isinstance(value, _TYPES[kind]) for kind in kinds):
+            yield Problem("E102", place, f"{_label(place)} is no {' or '.join(kinds)}")
+        elif isinstance(value, dict):
+            yield from _missing(value, schema, place)
+            known, others = schema.get("properties", {}), schema.get("additionalProperties")
+            members = ((name, known.get(name, others)) for name in value)
+            left += (((*place, name), value[name], inner) for name, inner in members if inner)
+        elif isinstance(value, list):
+            left += (((*place, number), item, schema["items"]) for number, item in enumerate(value))
+
+
+def _missing(value: Mapping[str, Any], schema: Mapping[str, Any], place: Place) -> Iterator[Problem]:
+    for name in schema.get("required", ()):
+        if name not in value:
+            yield Problem("E103", place, f"{_label(place)} has no {name}")
+    alternatives = [name for alternative in schema.get("anyOf", ()) for name in alternative["required"]]
+    if alternatives and not any(name in value for name in alternatives):
+        yield Problem("E103", place, f"{_label(place)} has neither {' nor '.join(alternatives)}")
 
 
 class _Object(dict[str, Any]):
@@ -99,15 +120,6 @@ def twice(text: str) -> Iterator[Problem]:
             left += (((*place, name), member) for name, member in value.items())
         elif isinstance(value, list):
             left += (((*place, number), item) for number, item in enumerate(value))
-
-
-@cache
-def _validator() -> Any:
-    import jsonschema
-
-    from mcpctl.toolsets.schema import SCHEMA
-
-    return jsonschema.Draft202012Validator(SCHEMA)
 
 
 def _label(place: Place) -> str:
@@ -157,6 +169,7 @@ def _tools(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> I
 def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budget: int) -> Iterator[Problem]:
     seen: set[tuple[str, str]] = set()
     spent: dict[str, int] = {}
+    shown: dict[str, dict[str, Note]] = {}
     for entry in entries(content, at, "toolNotes"):
         tool, before = who(entry.reference), spent.get(who(entry.reference), 0)
         for number, note in enumerate(items(entry.said, "notes")):
@@ -171,6 +184,11 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
         if before <= budget < spent.get(tool, 0):
             told = f"the notes of {entry.reference.label} have {spent[tool]} characters; the budget is {budget}"
             yield Problem("W201", entry.place, told)
+        counted = shown.setdefault(tool, {})
+        was_whole = len(first(counted.values())) == len(counted)
+        counted |= {note.name: note for note in notes_of(entry.said) if note.name not in counted}
+        if was_whole and (count := len(first(counted.values()))) < len(counted):
+            yield Problem("E116", entry.place, f"{entry.reference.label} has {len(counted)} notes; {count} are shown")
 
 
 def _note_name(name: str, place: Place, is_known: bool, reference: Reference) -> Iterator[Problem]:
@@ -182,10 +200,17 @@ def _note_name(name: str, place: Place, is_known: bool, reference: Reference) ->
 
 def _note_text(name: Any, text: str, place: Place) -> Iterator[Problem]:
     label = f"note '{name[:80]}'" if isinstance(name, str) else "a note"
+    yield from _hidden(text.replace("\r\n", "\n"), place, label)
     if not text.strip():
         yield Problem("E110", place, f"{label} is empty")
     if len(text) > MAX_NOTE:
         yield Problem("E109", place, f"{label} has {len(text)} characters; at most {MAX_NOTE} are read")
+
+
+def _hidden(text: str, place: Place, label: str) -> Iterator[Problem]:
+    if hidden := HIDDEN.search(text):
+        told = f"{label} has the hidden character U+{ord(hidden[0]):04X} at {hidden.start() + 1}"
+        yield Problem("E115", place, told)
 
 
 def hints_of(said: Mapping[str, Any]) -> dict[str, bool]:
@@ -224,6 +249,8 @@ def _override(entry: Item) -> Iterator[Problem]:
     for name in said if isinstance(said, dict) else ():
         if name not in HINTS:
             yield Problem("W207", (*entry.place, "annotations", name), f"'{name[:80]}' is no hint")
+    if isinstance(title, str):
+        yield from _hidden(title, (*entry.place, "title"), f"the title of {entry.reference.label}")
     if not hints_of(entry.said) and not (isinstance(title, str) and title.strip()):
         yield Problem("W206", entry.place, f"the override of {entry.reference.label} says nothing")
 

@@ -5,95 +5,87 @@ A place is the path to it: member names and numbers of items. The text must be J
 
 import json
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from mcpctl.toolsets.positions import members, space
 from mcpctl.toolsets.toolset import Place
 
-_decoder = json.JSONDecoder()
-_SPACE = re.compile(r"[ \t\r\n]*")
 _UNIT = re.compile(r"[{\[]\r?\n([ \t]+)")
 
 
-def append(text: str, place: Place, value: Any) -> str:
-    """The text with one more item at the end of the array there."""
-    return _inserted(text, _start(text, place), "", value)
+def append(text: str, place: Place, *values: Any) -> str:
+    """The text with more items at the end of the array there."""
+    return _inserted(text, _start(text, place), "", values)
 
 
 def put(text: str, place: Place, value: Any) -> str:
     """The text with this value for the member there: in place of what it was, or at the end of its object."""
     at = _start(text, place[:-1])
-    named = [member for member in _members(text, at) if member.name == place[-1]]
+    named = [member for member in members(text, at) if member.name == place[-1]]
     if not named:
-        return _inserted(text, at, f"{_dumped(place[-1], text, None)}{_colon(text)}", value)
+        return _inserted(text, at, f"{_dumped(place[-1], text, None)}{_colon(text)}", [value])
     old = named[-1]
     inner = _indent(text, old.value) if _unit(text) else None
     return text[: old.value] + _dumped(value, text, inner) + text[old.end :]
 
 
-def drop(text: str, place: Place) -> str:
-    """The text without the member or item there."""
-    at = _start(text, place[:-1])
-    members = _members(text, at)
-    number = max(n for n, member in enumerate(members) if member.name == place[-1])
-    if number + 1 < len(members):
-        return text[: members[number].start] + text[members[number + 1].start :]
-    before = members[number - 1].end if number else at + 1
-    after = members[number].end if number else _space(text, members[number].end)
-    return text[:before] + text[after:]
+def drop(text: str, *places: Place) -> str:
+    """The text without the members or items there, each of which is there; of one name the last goes."""
+    kept, at = [], 0
+    for start, end in _cuts(text, space(text, 0), places):
+        kept.append(text[at:start])
+        at = end
+    return "".join((*kept, text[at:]))
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    name: str | int
-    start: int
-    value: int
-    end: int
-
-
-def _members(text: str, at: int) -> list[_Member]:
-    """The members of the object, or the items of the array, that begins at `at`."""
-    is_object = text[at] == "{"
-    found: list[_Member] = []
-    at = _space(text, at + 1)
-    while text[at] not in "}]":
-        start, name = at, len(found)
-        key: str | int = name
-        if is_object:
-            key, at = _decoder.raw_decode(text, at)
-            at = _space(text, _space(text, at) + 1)
-        _, end = _decoder.raw_decode(text, at)
-        found.append(_Member(key, start, at, end))
-        at = _space(text, end)
-        if text[at] == ",":
-            at = _space(text, at + 1)
-    return found
+def _cuts(text: str, at: int, places: Iterable[Place]) -> Iterator[tuple[int, int]]:
+    """What of the text goes with the places in the value at `at`: from where to where, in order."""
+    inner: dict[str | int, list[Place]] = {}
+    for name, *rest in places:
+        inner.setdefault(name, []).append(rest)
+    found = members(text, at)
+    last = {member.name: number for number, member in enumerate(found)}
+    gone = {last[name] for name, rests in inner.items() if [] in rests}
+    stay = max((number for number in range(len(found)) if number not in gone), default=-1)
+    for number, member in enumerate(found[: stay + 1]):
+        if number in gone:
+            yield member.start, found[number + 1].start
+        elif number == last[member.name] and member.name in inner:
+            yield from _cuts(text, member.value, inner[member.name])
+    if stay + 1 < len(found):
+        yield (found[stay].end, found[-1].end) if stay >= 0 else (at + 1, space(text, found[-1].end))
 
 
 def _start(text: str, place: Place) -> int:
     """Where the value there begins; of members with one name the last counts, as everywhere."""
-    at = _space(text, 0)
+    at = space(text, 0)
     for name in place:
-        at = [member.value for member in _members(text, at) if member.name == name][-1]
+        at = [member.value for member in members(text, at) if member.name == name][-1]
     return at
 
 
-def _inserted(text: str, at: int, label: str, value: Any) -> str:
-    members = _members(text, at)
-    if not members:
+def _inserted(text: str, at: int, label: str, values: Sequence[Any]) -> str:
+    there = members(text, at)
+    if not there:
         unit, outer = _unit(text), _indent(text, at)
-        end = _space(text, at + 1)
+        end = space(text, at + 1)
         inner = outer + unit if unit else None
         around = (f"{_newline(text)}{inner}", f"{_newline(text)}{outer}") if unit else ("", "")
-        return text[: at + 1] + around[0] + label + _dumped(value, text, inner) + around[1] + text[end:]
-    last = members[-1]
+        between = f",{around[0]}" if unit else _comma(text)
+        return text[: at + 1] + around[0] + label + _joined(values, text, inner, between) + around[1] + text[end:]
+    last = there[-1]
     before = text[at + 1 : last.start]
     lead = before[len(before.rstrip(" \t\r\n")) :]
     if "\n" in lead:
         inner = lead.rpartition("\n")[2]
     else:
-        inner, lead = None, lead if len(members) > 1 else _comma(text)[1:]
-    return text[: last.end] + "," + lead + label + _dumped(value, text, inner) + text[last.end :]
+        inner, lead = None, lead if len(there) > 1 else _comma(text)[1:]
+    return text[: last.end] + "," + lead + label + _joined(values, text, inner, f",{lead}") + text[last.end :]
+
+
+def _joined(values: Sequence[Any], text: str, inner: str | None, between: str) -> str:
+    return between.join(_dumped(value, text, inner) for value in values)
 
 
 def _dumped(value: Any, text: str, inner: str | None) -> str:
@@ -102,11 +94,6 @@ def _dumped(value: Any, text: str, inner: str | None) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(_comma(text), _colon(text)))
     lines = json.dumps(value, ensure_ascii=False, indent=_unit(text) or "  ")
     return lines.replace("\n", _newline(text) + inner)
-
-
-def _space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
 
 
 def _unit(text: str) -> str:

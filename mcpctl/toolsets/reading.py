@@ -5,22 +5,23 @@ A file is one toolset, or hypertool-mcp's configuration with several under `tool
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from mcpctl import files
 from mcpctl.errors import NotFound, Unusable, WrongUsage, did_you_mean
 from mcpctl.models import HINTS
 from mcpctl.paths import Paths
-from mcpctl.toolsets.toolset import NAME, Entry, Note, Place, Reference, Toolset
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Entry, Note, Place, Reference, Toolset
 
 VARIABLE = "MCPCTL_TOOLSET"
 NONE = "none"
 """In place of a toolset's name: no toolset, whatever is equipped."""
-_MAX_BYTES = 16 << 20
-_BOM = "\ufeff"
+_LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
 
 
@@ -40,12 +41,22 @@ class Source(msgspec.Struct, frozen=True):
         place = self.path.stem if self.is_named else str(self.path)
         return f"{place}#{self.inner}" if self.inner else place
 
+    @property
+    def within(self) -> Path | None:
+        """The folder that a change may not lead out of, through whatever link: that of the repository it is in.
+
+        A repository may come from anyone, and so may a link in it. None for a toolset that was given by its name.
+        """
+        if self.is_named:
+            return None
+        return next((folder for folder in self.path.parents if (folder / ".git").exists()), self.path.parent)
+
 
 def source(paths: Paths, reference: str) -> Source:
     """Where the toolset is that a person calls `reference`: a name, or a path, each with `#NAME` for one of several."""
     if is_path(reference):
         place, mark, inner = reference.rpartition("#")
-        if not mark or not NAME.match(inner) or Path(reference).exists():
+        if not mark or not NAME.match(inner) or os.path.exists(reference):  # noqa: PTH110 - one that is too long for a path is none
             place, inner = reference, ""
         path = Path(place).expanduser().absolute()
         return Source(path, inner or None, _is_own(paths, path), is_named=False)
@@ -83,21 +94,14 @@ def read(place: Source) -> Toolset:
 def read_text(place: Source) -> str:
     """The file's text, a byte order mark included."""
     try:
-        if not place.path.is_file():
-            raise not_found(place)
-        if place.path.stat().st_size > _MAX_BYTES:
-            raise Unusable(f"{place.path} is too large for a toolset", "name another file", "toolset_unusable")
-        return place.path.read_bytes().decode()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Unusable(
-            f"cannot read {place.path}: {reason}", "make it readable, as UTF-8", "toolset_unusable"
-        ) from error
+        return files.read_text(place.path, code="toolset_unusable")
+    except NotFound:
+        raise not_found(place) from None
 
 
 def located(text: str, place: Source) -> tuple[Place, dict[str, Any]]:
     """Where in a file's JSON the toolset is, and all that it says there; raises `Unusable` or `NotFound`."""
-    root = _decoded(text.removeprefix(_BOM), place)
+    root = _decoded(text.removeprefix(files.BOM), place)
     if not isinstance(root, dict):
         raise _no_toolset(place, "it is no JSON object")
     if "tools" not in root and isinstance(root.get("toolsets"), dict | list):
@@ -137,7 +141,7 @@ def _one_of(root: Mapping[str, Any], place: Source) -> tuple[Place, dict[str, An
 
 def names(text: str, place: Source) -> list[str | None]:
     """What the toolsets in a file are called; None for the one of a file that is a toolset itself."""
-    root = _decoded(text.removeprefix(_BOM), place)
+    root = _decoded(text.removeprefix(files.BOM), place)
     if isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list):
         return [name for name, _, _ in _several(root["toolsets"])]
     return [None]
@@ -181,12 +185,21 @@ def _noted(content: Mapping[str, Any]) -> Iterator[Entry]:
             yield Entry(reference, tuple(notes_of(item)))
 
 
+def note_names(entry: Mapping[str, Any]) -> Iterator[str]:
+    """What the notes of one entry of `toolNotes` are called, those that do not count included."""
+    for note in items(entry, "notes"):
+        if isinstance(note, dict) and isinstance(name := note.get("name"), str):
+            yield name
+
+
 def notes_of(entry: Mapping[str, Any]) -> Iterator[Note]:
-    """The notes of one entry of `toolNotes`."""
+    """The notes of one entry of `toolNotes` that count, without hidden characters: well named, and not too long."""
     for note in items(entry, "notes"):
         name, text = (note.get("name"), note.get("note")) if isinstance(note, dict) else (None, None)
-        if isinstance(name, str) and name and isinstance(text, str) and text:
-            yield Note(name, text)
+        if isinstance(name, str) and NAME.match(name) and isinstance(text, str) and len(text) <= MAX_NOTE:
+            text = HIDDEN.sub("", _LINE_BREAK.sub("\n", text))
+            if text.strip():
+                yield Note(name, text)
 
 
 def _overridden(content: Mapping[str, Any]) -> Iterator[Entry]:
@@ -194,7 +207,14 @@ def _overridden(content: Mapping[str, Any]) -> Iterator[Entry]:
         if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
             said, title = item.get("annotations"), item.get("title")
             hints = {name: said[name] for name in HINTS if isinstance(said, dict) and isinstance(said.get(name), bool)}
-            yield Entry(reference, (), hints, title if isinstance(title, str) and title.strip() else None)
+            yield Entry(reference, (), hints, _title(title))
+
+
+def _title(said: Any) -> str | None:
+    """A title on one line; none where it says nothing, or more than a title does."""
+    if not isinstance(said, str) or len(said) > MAX_TITLE:
+        return None
+    return HIDDEN.sub("", " ".join(said.split())) or None
 
 
 def not_found(place: Source) -> NotFound:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mcpctl.models import HINTS
-from mcpctl.toolsets.toolset import MAX_NOTE
+from mcpctl.toolsets.toolset import MAX_NOTE, MAX_TITLE
 
 _NAME = "^[a-z0-9-]{2,50}$"
 _REFERENCE = {
@@ -41,11 +41,11 @@ _OVERRIDE = {
     "required": ["toolRef"],
     "properties": {
         "toolRef": {"$ref": "#/$defs/reference"},
-        "title": {"type": "string", "minLength": 1, "maxLength": 200},
+        "title": {"type": "string", "minLength": 1, "maxLength": MAX_TITLE},
         "annotations": {"type": "object", "properties": {name: {"type": "boolean"} for name in HINTS}},
     },
 }
-_TOOLSET = {
+_TOOLSET: dict[str, Any] = {
     "type": "object",
     "required": ["tools"],
     "properties": {
@@ -59,6 +59,8 @@ _TOOLSET = {
         "toolOverrides": {"type": "array", "items": {"$ref": "#/$defs/override"}},
     },
 }
+MEMBERS = frozenset(_TOOLSET["properties"])
+"""What a toolset says."""
 _SEVERAL = {
     "properties": {
         "toolsets": {

@@ -19,7 +19,16 @@ NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
 """How toolsets and notes may be named."""
 MAX_NOTE = 500
 MAX_NOTES = 20
-"""How many notes may be added at once."""
+"""How many notes may be added at once, and how many of one tool are shown."""
+MAX_NOTES_CHARS = 4000
+"""How many characters all notes of one tool may have together to be shown."""
+MAX_TITLE = 200
+HIDDEN = re.compile(
+    # controls, line separators, marks and overrides of direction, invisible operators, tags and what selects variants
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e0fff]"
+)
+"""What nobody sees in a text and a model reads all the same; line breaks and tabs are none of it."""
 _HEADING = "### Additional Tool Notes"
 _IDENTITY = ("inputSchema", "outputSchema", "annotations")
 _EXACT = 1 << 53
@@ -83,8 +92,8 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """How a model reads it."""
-        return f"• **{self.name}**: {self.text}"
+        """How a model reads it: its further lines are indented, so that none can pass for another note."""
+        return f"• **{self.name}**: {self.text}".replace("\n", "\n    ")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -96,9 +105,9 @@ class Entry(msgspec.Struct, frozen=True):
     title: str | None = None
 
 
-def with_notes(description: str, notes: Iterable[Note]) -> str:
-    """What is to be added to a description for its notes to be read, empty where they are in it already."""
-    lines = [note.line for note in notes if note.line not in description]
+def rendered(notes: Iterable[Note]) -> str:
+    """What is added to a description for its notes to be read, whatever its server wrote there; empty without any."""
+    lines = [note.line for note in notes]
     return "\n".join((_HEADING, "", *lines)) if lines else ""
 
 
@@ -122,6 +131,8 @@ class Toolset:
     problem: str = ""
     """Why this is not what the file says now."""
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
+    _said: dict[tuple[str, str], Entry] = field(default_factory=dict, repr=False)
+    """What it says of tools that were asked for, by name and hash: a file may have many entries of one tool."""
 
     @property
     def description(self) -> str | None:
@@ -146,21 +157,25 @@ class Toolset:
 
     def about(self, tool: Tool) -> Entry:
         """All that it says of a tool, in one: of what is said twice, the first counts."""
-        numbers = self._by_index.get(dotted(tool), [])
-        if self._has_hashes:
-            numbers = sorted({*numbers, *self._by_index.get(ref_id(tool), [])})
-        return _merged(Reference(dotted(tool), None), [self.entries[number] for number in numbers])
+        return self._entry(Reference(dotted(tool), None), ref_id(tool) if self._has_hashes else "")
 
     def said_of(self, reference: Reference) -> Entry:
         """All that it says of a tool of which no more is known than this reference."""
-        entries = [self.entries[number] for number in self._by_index.get(reference.index, [])]
-        return _merged(reference, entries)
+        return self._entry(reference, "")
+
+    def _entry(self, reference: Reference, hash_: str) -> Entry:
+        found = self._said.get((reference.index, hash_))
+        if found is None:
+            numbers = {*self._by_index.get(reference.index, ()), *(self._by_index.get(hash_, ()) if hash_ else ())}
+            found = _merged(reference, [self.entries[number] for number in sorted(numbers)])
+            self._said[reference.index, hash_] = found
+        return found
 
     def _made(self, tool: Tool) -> Tool:
         entry = self.about(tool)
-        notes = with_notes(tool.description, entry.notes)
+        notes = rendered(entry.notes)
         changed: dict[str, Any] = {"title": entry.title} if entry.title else {}
-        if notes:
+        if notes and notes != tool.notes:
             changed["description"] = f"{tool.description}\n\n{notes}" if tool.description else notes
         overrides = Overrides(entry.hints, str(self.path), self.own) if entry.hints else None
         return replace(tool, definition={**tool.definition, **changed}, notes=notes, overrides=overrides)
@@ -194,4 +209,16 @@ def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
             notes.setdefault(note.name, note)
         hints = {**entry.hints, **hints}
         title = title or entry.title
-    return Entry(reference, tuple(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
+    return Entry(reference, first(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
+
+
+def first(notes: Iterable[Note]) -> tuple[Note, ...]:
+    """The notes of a tool that models read: those at the beginning, as long as they are few and short enough."""
+    found: list[Note] = []
+    left = MAX_NOTES_CHARS
+    for note in notes:
+        left -= len(note.text)
+        if left < 0 or len(found) == MAX_NOTES:
+            break
+        found.append(note)
+    return tuple(found)

@@ -14,7 +14,7 @@ from mcpctl.models import Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.search import Ranking, build, builder
 from mcpctl.search import embeddings as module
-from mcpctl.search.semantic import STRANGERS
+from mcpctl.search.semantic import _SENTENCE, STRANGERS
 from mcpctl.store import state
 from tests.proxy.client import until
 from tests.search.conftest import Made
@@ -292,6 +292,12 @@ FAILURES = {
     "HTTP 401 Unauthorized; MCPCTL_SEMANTIC_TOKEN is not set": lambda asked: (401, {}, b""),
     "its answer is not that of an embeddings endpoint": json_of(b"hello"),
     "(Object missing required field `data`)": json_of(b"{}"),
+    "an embedding of none or more than 16,384 numbers": json_of(
+        b'{"data": [{"index": 0, "embedding": [' + b"0," * (6 << 20) + b"0]}]}"
+    ),
+    "all of one length": lambda asked: {
+        "data": [{"index": n, "embedding": [1.0] * (n + 1)} for n, _ in enumerate(asked.body["input"])]
+    },
     "(Expected `float`, got `null`": json_of(b'{"data": [{"index": 0, "embedding": [null]}]}'),
     "not one embedding for each text": json_of(b'{"data": []}'),
     "the model gave vectors that have no direction": lambda asked: {
@@ -312,6 +318,13 @@ def test_an_endpoint_that_fails_leaves_the_words(semantic: Callable[..., Any], e
     assert why in found.fallback
     endpoint.answer = embeddings
     assert provider.search(["storm"]).fallback is None
+
+
+def test_sentences_end_where_they_did_and_many_dots_cost_no_more_than_their_number() -> None:
+    text = "Read it... now!  Then; write?! It. \u4f60\u597d\u3002\u518d\u89c1"
+    parts = ["Read it", "now", "Then", "write", "It", "\u4f60\u597d", "\u518d\u89c1"]
+    assert [part.strip() for part in _SENTENCE.split(text) if part.strip()] == parts
+    assert len(_SENTENCE.split("." * 2_000_000)) == 1  # hours, were each looked at from each before it
 
 
 def test_a_model_that_changes_the_length_of_its_vectors_is_asked_about_all_tools_again(

@@ -11,7 +11,7 @@ from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.toolsets.reading import Source, read, source
-from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id, with_notes
+from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id, rendered
 from tests.configured import noted, overridden, reference
 from tests.effort import calls
 
@@ -140,7 +140,7 @@ def test_a_refid_is_the_hash_of_compact_json_with_its_keys_in_order() -> None:
 
 def test_notes_follow_the_description_as_agreed() -> None:
     notes = [Note("team-selection", "Always confirm the team first."), Note("two", "Second.")]
-    assert with_notes("What it does.", notes) == (
+    assert rendered(notes) == (
         "### Additional Tool Notes\n\n• **team-selection**: Always confirm the team first.\n• **two**: Second."
     )
 

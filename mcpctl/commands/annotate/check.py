@@ -9,7 +9,7 @@ from mcpctl.commands import options as opt
 
 Places = Annotated[
     list[str] | None,
-    typer.Argument(metavar="PATH...", help="Toolset files, and folders with some.", show_default=False),
+    typer.Argument(metavar="[PATH...]", help="Toolset files, and folders with some.", show_default=False),
 ]
 CatalogFile = Annotated[
     Path | None,
@@ -49,6 +49,9 @@ def check(
     data_dir: opt.DataDir = None,
 ) -> None:
     """Check toolset files: their JSON, their names and notes, and whether the tools are there. For CI.
+
+    Without a path your own toolsets are checked. In a folder every .json file is checked that is not clearly something
+    else; stderr says how many were checked and skipped, and a folder without any fails with exit status 3.
 
     Entries are compared with what the servers last listed, with a snapshot (--catalog), or with what they list now
     (--live). Rules that begin with E find errors, those with W warnings, those with I what is good to know. Exit

@@ -1,12 +1,12 @@
 """How notes and overrides are given and listed."""
 
-import sys
 from collections.abc import Mapping, Sequence
 
 from mcpctl import output
 from mcpctl.catalog.annotations import Done
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.errors import WrongUsage
+from mcpctl.files import read_stdin
 from mcpctl.models import ANNOTATION_FIELDS
 from mcpctl.output import Columns
 from mcpctl.output.text import block_of
@@ -21,6 +21,8 @@ COLUMNS = Columns(
 )
 INHERITABLE = {**{name.replace("_", "-"): hint for name, hint in HINT_FIELDS.items()}, "title": "title"}
 
+_MOST_TEXT = 1 << 16
+
 
 def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[Note]:
     """The notes of a command line, `-` being the text on stdin; raises `WrongUsage`."""
@@ -28,7 +30,7 @@ def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[No
     if (name is None) != (text is None):
         raise WrongUsage("a note has a name and a text", "write: mcpctl annotate add KEY NAME TEXT", "bad_note")
     if name is not None and text is not None:
-        found.append(Note(name, sys.stdin.read().strip() if text == "-" else text))
+        found.append(Note(name, read_stdin(_MOST_TEXT).strip() if text == "-" else text))
     for word in several:
         named, equals, said = word.partition("=")
         if not equals:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mcpctl import __version__, output
-from mcpctl.catalog import checking
+from mcpctl.catalog import checked_files, checking
 from mcpctl.catalog.checking import Asked, Known
 from mcpctl.errors import Problems, WrongUsage
 from mcpctl.models import FINDING_FIELDS, Found, Row
@@ -58,22 +58,22 @@ def known(paths: Paths, catalog: Path | None, live: bool) -> Known:
 
 def check(paths: Paths, places: Sequence[str], known: Callable[[], Known], asked: Asked, kind: str) -> None:
     """Check files and print what is found; raises `Problems` when any of it counts."""
-    if not places:
-        raise WrongUsage("nothing to check", "name a file: mcpctl annotate check PATH")
-    files = checking.files(paths, places)
-    found = checking.check(paths, files, known(), asked)
+    chosen = checked_files.chosen(paths, places)
+    if not chosen.candidates:
+        raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
+    found = checking.check(paths, chosen.candidates, known(), asked)
     if kind in ("json", "jsonl"):
         output.write_list(Found.of(found), _FOUND, Listing(kind))
     else:
         rules = list(checking.rules().rows(None, 0))
-        output.write_lines(formats.lines(kind, found, list(files), rules, __version__))
-    _end(found, len(files))
+        output.write_lines(formats.lines(kind, found, list(chosen.candidates), rules, __version__))
+    _end(found, chosen.told)
 
 
-def _end(found: Sequence[Row], files: int) -> None:
+def _end(found: Sequence[Row], files: str) -> None:
     counted = Counter(row["severity"] for row in found)
     told = ", ".join(f"{number} {name}{'s' * (number > 1 and name != 'info')}" for name, number in counted.items())
-    told = f"{told or 'nothing found'} in {files} file{'s' * (files != 1)}"
+    told = f"{told or 'nothing found'} in {files}"
     if any(row["counts"] for row in found):
         raise Problems(told, "what each rule means: mcpctl annotate check --rules")
-    output.say(told)
+    output.say(told, always=True)

@@ -78,6 +78,7 @@ def add(
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
     from mcpctl import output, servers
+    from mcpctl.errors import warn
 
     program, *args = command or [""]
     entry = servers.entry({
@@ -88,6 +89,8 @@ def add(
     })  # fmt: skip
     path = opt.paths(config, data_dir, creates=True).config
     servers.add(path, name, entry)
+    for remark in servers.remarks(entry):
+        warn(f"{name}: {remark}")
     output.write_text(name)
     opt.say_changed(f"added to {path}")
     output.say(f"list its tools with: mcpctl tools refresh {name}")

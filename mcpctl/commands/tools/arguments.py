@@ -1,13 +1,13 @@
 """What `tools call` is given as arguments."""
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from mcpctl.errors import WrongUsage
+from mcpctl.files import read_stdin
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc
 
@@ -18,7 +18,7 @@ def read(words: Sequence[str], tool: Tool | None) -> bytes:
     What the values of pairs are, the schema of the tool decides, where the tool is known.
     """
     if list(words) == ["-"]:
-        return _json(sys.stdin.read(), "stdin")
+        return _json(read_stdin(), "stdin")
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return _json(words[0], "the argument")
     given: dict[str, bytes] = {}

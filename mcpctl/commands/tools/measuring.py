@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mcpctl import output
+from mcpctl import files, output
 from mcpctl.catalog import exported
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
@@ -158,13 +158,9 @@ def _demand(text: str) -> tuple[str, float]:
 
 
 def _baseline(path: Path) -> Mapping[str, Mapping[str, Any]]:
+    text = files.read_text(path, files.MAX_LARGE_BYTES).removeprefix(files.BOM)
     try:
-        rows = json.loads(path.read_text(encoding="utf-8"))
-        return {row["provider"]: row for row in rows}
-    except FileNotFoundError:
-        raise NotFound(f"there is no file {path}", "make it with: mcpctl tools eval --json", "file_not_found") from None
-    except OSError as error:
-        raise Unusable(f"cannot read {path}: {error.strerror}", "make it readable", "file_unreadable") from error
+        return {row["provider"]: row for row in json.loads(text)}
     except (ValueError, TypeError, KeyError, RecursionError):
         hint = "make it with: mcpctl tools eval --json"
         raise Unusable(f"{path} is no result of an earlier run", hint, "baseline_wrong") from None

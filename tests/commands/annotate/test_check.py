@@ -66,6 +66,11 @@ CASES: dict[str, tuple[Any, Any]] = {
         '{"name": "triage", "tools": [{"namespacedName": "notes.add_note"}], "x": [{"y": 1, "y": 2}]}',
         GOOD | {"x": [{"y": 1}, {"y": 2}]},
     ),
+    "E115": (GOOD | note("tip", "Ask\u202e first."), GOOD | note("tip", "Ask\n\tfirst: \U0001f469\u200d\U0001f4bb")),
+    "E116": (
+        GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" for i in range(21)})]},
+        GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" for i in range(20)})]},
+    ),
     "W201": (
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(5)})]},
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(4)})]},
@@ -225,7 +230,7 @@ def test_only_what_counts_fails_the_check(mcpctl: Mcpctl) -> None:
     path = write(GOOD | {"tools": [REF, REF]})
     words = ("annotate", "check", path, "--catalog", "catalog.jsonl")
     ran = mcpctl(*words)
-    assert (ran.code, ran.err) == (0, "")
+    assert (ran.code, ran.err) == (0, "1 warning in 1 file\n")
     assert " W203 " in ran.out
     failed = mcpctl(*words, "--fail-on", "warning", "--json")
     assert failed.code == 7
@@ -293,6 +298,79 @@ def test_a_folder_is_searched_for_toolsets(mcpctl: Mcpctl) -> None:
     write('{"tools": [{"namespacedName": }]}', "tools/broken.json")
     ran = mcpctl("annotate", "check", "tools")
     assert [line.partition(":")[0] for line in ran.out.splitlines()] == ["tools/broken.json", "tools/deep/a.json"]
+    assert "2 errors in 2 files; 3 skipped as no toolset: tools/package.json, tools/request.json, " in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        ('<<<<<<< ours\n{"name": "conflict", "tools": []}\n=======\n', "E101"), ("", "E101"), ("garbage", "E101"),
+        ('{"name": "trunc", "tools": [', "E101"), ("{}", "E104"), ("null", "E104"), ("[]", "E104"),
+        ('{"name": "type", "tools": {"a.b": {}}}', "E102"), ('{"name": "typo", "tool": []}', "E103"),
+        ('{"name": "typo", "tools": [{"namespaceName": "a.b"}]}', "E103"), ('{"name": "only-a-name"}', "E103"),
+        ('{"Tools": [], "name": "cased"}', "E103"), ("\x00\x01", "E101"),
+    ],
+)  # fmt: skip
+def test_a_broken_file_in_a_folder_fails_the_check(mcpctl: Mcpctl, text: str, rule: str) -> None:
+    Path("tools").mkdir()
+    write(GOOD, "tools/good.json")
+    write(text, "tools/broken.json")
+    ran = mcpctl("annotate", "check", "tools", "--catalog", "catalog.jsonl")
+    assert ran.code == 7
+    assert f"tools/broken.json:1:1: {rule} " in ran.out or f" {rule} " in ran.out
+    assert "2 files" in ran.err
+
+
+def test_a_file_in_a_folder_that_is_no_text_is_found(mcpctl: Mcpctl) -> None:
+    Path("tools").mkdir()
+    Path("tools/utf16.json").write_bytes('{"name": "x", "tools": []}'.encode("utf-16"))
+    assert mcpctl("annotate", "check", "tools").out == "tools/utf16.json:1:1: E101 it is not UTF-8\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"name": "package", "version": "1.0.0", "scripts": {}}, {"version": 1, "isRoot": True, "tools": {"x": {}}},
+        {"tools": [{"name": "a", "inputSchema": {}}]}, [{"name": "a"}], {"$schema": "x"}, {"tool": "x", "input": {}},
+    ],
+)  # fmt: skip
+def test_what_is_clearly_something_else_is_skipped_and_counted(mcpctl: Mcpctl, other: Any) -> None:
+    Path("tools").mkdir()
+    write(GOOD, "tools/good.json")
+    write(other, "tools/other.json")
+    ran = mcpctl("annotate", "check", "tools", "--catalog", "catalog.jsonl")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "nothing found in 1 file; 1 skipped as no toolset: tools/other.json\n"
+
+
+def test_a_folder_without_toolsets_fails_the_check(mcpctl: Mcpctl) -> None:
+    Path("empty").mkdir()
+    Path("tools").mkdir()
+    write(GOOD, "tools/good.json")
+    for words in (("empty",), ("tools", "empty")):
+        ran = mcpctl("annotate", "check", *words)
+        assert (ran.code, ran.out) == (3, "")
+        assert "no toolset in the folder empty" in ran.err
+    write({"scripts": {}}, "empty/package.json")
+    assert mcpctl("annotate", "check", "empty").code == 3
+
+
+def test_without_a_path_ones_own_toolsets_are_checked(mcpctl: Mcpctl, paths: Paths) -> None:
+    assert mcpctl("annotate", "check").code == 2
+    path = toolset(paths, "mine", KEY, toolNotes=[noted(KEY, Bad="Ask.")])
+    ran = mcpctl("annotate", "check", "--catalog", "catalog.jsonl")
+    assert ran.code == 7
+    assert ran.out.startswith(f"{path}:")
+    assert "E107 'Bad' cannot name a note" in ran.out
+
+
+def test_places_in_what_is_deep_and_has_a_member_twice_are_found(mcpctl: Mcpctl) -> None:
+    """A finding below what is looked into is where that is which it is in."""
+    deep = '{"name": "deep", "tools": [{"namespacedName": "notes.add_note"}],\n "x": ' + '{"a": ' * 400
+    ran = mcpctl("annotate", "check", write(deep + '{"b": 1, "b": 2}' + "}" * 401), "--catalog", "catalog.jsonl")
+    (line,) = ran.out.splitlines()
+    assert line.startswith("triage.json:2:")
+    assert " E114 " in line
 
 
 def test_what_cannot_be_checked_has_its_own_exit_status(mcpctl: Mcpctl) -> None:
@@ -334,6 +412,22 @@ def test_github_reads_each_finding_as_one_annotation(mcpctl: Mcpctl) -> None:
     (line,) = ran.out.splitlines()
     assert line.startswith("::error file=a%2Cb%25/c.json,line=2,col=11,title=E106::'x%0A::error::")
     assert ",%25:" in line
+
+
+def test_no_line_is_a_command_of_a_ci_system(mcpctl: Mcpctl) -> None:
+    """GitHub takes :: at the beginning of a line and ##[ anywhere in it for commands, Azure ##vso[."""
+    folder = Path("::set-output name=pwned::yes")
+    folder.mkdir()
+    content = GOOD | note("##[set-output name=approved]true", "x") | {"name": "##VSO[task.complete]"}
+    write(content, f"{folder}/a.json")
+    ran = mcpctl("annotate", "check", ".", "--catalog", "catalog.jsonl")
+    assert [line[:10] for line in ran.out.splitlines()] == ["./::set-ou"] * 2
+    ran = mcpctl("annotate", "check", f"{folder}/a.json", f" {folder}/##[b.json", "--catalog", "catalog.jsonl")
+    assert ran.code == 3
+    for text in (ran.out, ran.err, mcpctl("annotate", "check", ".", "--fail-on", "warning").out):
+        assert "##[" not in text
+        assert "##vso[" not in text.lower()
+        assert not [line for line in text.splitlines() if line.lstrip().startswith("::")]
 
 
 def test_a_text_never_reaches_a_terminal_raw(mcpctl: Mcpctl) -> None:

@@ -188,7 +188,8 @@ def test_codexs_keys_are_written_as_ours(mcpctl: Mcpctl, user: Path, paths: Path
             },
         },
     }
-    assert "enabled_tools permitted only some of its tools" in ran.err
+    assert "enabled_tools allowed search, rebuild alone; here ALL of its tools are allowed" in ran.err
+    assert "env_vars let DOCS_TOKEN through to it; here it gets the whole environment" in ran.err
     assert "'docs': left out, having no equal here: tools" in ran.err
 
 
@@ -620,3 +621,76 @@ def test_what_print_config_prints_is_read_and_known_as_mcpctl_itself(
     file.write_text(mcpctl("serve", "--print-config", client).out, encoding="utf-8")
     assert took(mcpctl("servers", "import", "--from", str(file), "--json")) == {"mcpctl": "skipped"}
     assert not paths.config.exists()
+
+
+@pytest.mark.parametrize("comment", ["\n" * 300_000, "#" * 300_000 + '"', "# " + "x" * 300_000])
+def test_a_preview_of_a_long_file_costs_no_more_than_its_length(
+    mcpctl: Mcpctl, paths: Paths, tmp_path: Path, comment: str
+) -> None:
+    """Hours, were each blank line or mark looked at to the end."""
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(f"[servers.a]\ncommand = 'a'  # token=abc{comment}\n", encoding="utf-8")
+    (tmp_path / "mcp.json").write_text('{"mcpServers": {"new": {"command": "x"}}}', encoding="utf-8")
+    ran = mcpctl("servers", "import", "--from", str(tmp_path / "mcp.json"), "--dry-run")
+    assert ran.code == 0
+    assert "+[servers.new]" in ran.out
+    assert "abc" not in ran.out
+
+
+def test_what_gemini_included_alone_is_said_by_name(mcpctl: Mcpctl, user: Path) -> None:
+    many = [f"tool_{number}" for number in range(12)]
+    write(user / ".gemini/settings.json", {"a": {"command": "a", "includeTools": many}})
+    err = mcpctl("servers", "import").err
+    assert f"includeTools allowed {', '.join(many[:10])} and 2 more alone; here ALL of its tools are allowed" in err
+
+
+@pytest.mark.parametrize(
+    "place", [".claude.json", "project/.claude/settings.local.json", "project/.claude/settings.json"]
+)
+def test_what_claude_code_was_told_of_a_projects_servers_is_heeded(
+    mcpctl: Mcpctl, user: Path, paths: Paths, place: str
+) -> None:
+    file = write(user / "project/.mcp.json", {name: {"command": name} for name in ("yes", "nope", "unasked")})
+    said: dict[str, Any] = {"enabledMcpjsonServers": ["yes"], "disabledMcpjsonServers": ["nope"]}
+    settings = {"projects": {str(user / "project"): said}} if place == ".claude.json" else said
+    (user / place).parent.mkdir(parents=True, exist_ok=True)
+    (user / place).write_text(json.dumps(settings), encoding="utf-8")
+    ran = mcpctl("servers", "import", "--from", str(file))
+    assert ran.code == 0
+    disabled = {name for name, table in imported(paths).items() if table.get("enabled") is False}
+    assert disabled == {"nope"}
+    assert "'nope': Claude Code has it switched off in its project, so it is here too" in ran.err
+    assert "'unasked': nobody has approved it in Claude Code" in ran.err
+    # What a repository brings along approves nothing.
+    assert ("'yes': nobody has approved it" in ran.err) is (place == "project/.claude/settings.json")
+
+
+def test_all_servers_of_a_project_may_be_approved(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    file = write(user / "project/.mcp.json", {"a": {"command": "a"}})
+    settings = user / "project/.claude/settings.local.json"
+    settings.parent.mkdir()
+    settings.write_text('{"enableAllProjectMcpServers": true}', encoding="utf-8")
+    assert mcpctl("servers", "import", "--from", str(file)).err == ""
+    assert imported(paths) == {"a": {"command": "a"}}
+
+
+def test_two_of_one_name_in_one_file_get_a_hint_that_works(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    one, other = {"command": "uvx", "args": ["one"]}, {"command": "uvx", "args": ["other"]}
+    file = user / ".claude.json"
+    content = {"mcpServers": {"time": one}, "projects": {str(user / "project"): {"mcpServers": {"time": other}}}}
+    file.write_text(json.dumps(content), encoding="utf-8")
+    ran = mcpctl("servers", "import", "--json")
+    (row,) = [row for row in ran.json if row["action"] == "skipped"]
+    assert row["why"] == (
+        f"another 'time' is in the same file, {file}; add this one under another name: mcpctl servers add OTHER-NAME …"
+    )
+    assert "--prefix" not in ran.err
+    assert mcpctl("servers", "add", "time-2", "--", "uvx", "other").code == 0
+    assert set(imported(paths)) == {"time", "time-2"}
+
+
+def test_a_server_of_one_project_says_who_sees_it_now(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    content = {"projects": {"/work/acme": {"mcpServers": {"tracker": {"command": "t"}}}}}
+    (user / ".claude.json").write_text(json.dumps(content), encoding="utf-8")
+    err = mcpctl("servers", "import").err
+    assert "it was for the project /work/acme alone; here all see it, unless its entry says projects" in err

@@ -31,3 +31,10 @@ def test_an_unknown_server_is_not_found_and_the_near_name_is_named(mcpctl: Mcpct
 
 def test_with_nothing_near_the_hint_is_the_command_that_lists_them(mcpctl: Mcpctl) -> None:
     assert "mcpctl servers ls" in mcpctl("servers", "show", "x").err
+
+
+def test_an_address_with_a_long_query_costs_no_more_than_its_length(mcpctl: Mcpctl, paths: Paths) -> None:
+    """Hours, were each character looked at as the beginning of a name."""
+    configure(paths, {"s": {"url": "https://a.example/?" + "x" * 1_000_000 + "&token=abc&page=2#key=def"}})
+    url = mcpctl("servers", "show", "s", "--json").json["url"]
+    assert url.endswith("x&token=***&page=2#key=***")

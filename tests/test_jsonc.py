@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.clients.jsonc import decoded
+from mcpctl.jsonc import decoded
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -64,3 +64,18 @@ def test_a_text_nested_too_deeply_is_an_error_like_any_other() -> None:
 def test_plain_json_is_read_as_it_is(value: Any) -> None:
     assert decoded(json.dumps(value).encode()) == value
     assert decoded(json.dumps(value, indent=1, ensure_ascii=False).encode()) == value
+
+
+@pytest.mark.parametrize(
+    "text", ["/* " * 2_000_000, '{"a": 1} /*' + "*" * 2_000_000, "// \n" * 500_000, ", " * 500_000]
+)
+def test_what_never_ends_costs_no_more_than_its_length(text: str) -> None:
+    """Hours, were each beginning looked at to the end."""
+    with pytest.raises(ValueError, match=r"line|column|Expecting|Extra"):
+        decoded(text.encode())
+
+
+@pytest.mark.parametrize("text", ['{"a": 1} /* never ends', '{"a": 1, /*/}', "/*"])
+def test_a_comment_without_an_end_is_an_error(text: str) -> None:
+    with pytest.raises(ValueError, match="line"):
+        decoded(text.encode())

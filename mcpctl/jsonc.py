@@ -4,8 +4,9 @@ import json
 import re
 from typing import Any
 
-# A string comes first, so that nothing in one is a comment. One that its line does not end is left to the JSON reader.
-_TOKEN = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?\*/', re.DOTALL)
+# A string comes first, so that nothing in one is a comment. One that its line does not end is left to
+# the JSON reader, as is a comment without an end, which goes to the end of the text lest each /* in it be tried.
+_TOKEN = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 # Nor is a comma a trailing one when there is nothing before it.
 _COMMA = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|[\[{,]\s*,(?=\s*[}\]])|,(?=\s*[}\]])', re.DOTALL)
 _NOT_NEWLINE = re.compile(r"[^\r\n]")
@@ -30,4 +31,6 @@ def decoded(data: bytes) -> Any:
 
 
 def _blank(found: re.Match[str]) -> str:
-    return _NOT_NEWLINE.sub(" ", found[0]) if found[0] == "," or found[0].startswith("/") else found[0]
+    text = found[0]
+    is_comment = text.startswith("//") or (text.startswith("/*") and text.endswith("*/") and len(text) > 3)
+    return _NOT_NEWLINE.sub(" ", text) if text == "," or is_comment else text

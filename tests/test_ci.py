@@ -1,0 +1,35 @@
+"""What CI installs: everything that pyproject.toml asks for, each file by its hash, from no index in particular."""
+
+import re
+import tomllib
+from itertools import chain
+
+from tests.conftest import ROOT
+
+LINES = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PINNED = dict(re.findall(r"(?m)^([a-z0-9-]+)==([^ ]+)", "\n".join(LINES)))
+
+
+def test_every_line_is_a_version_or_the_hash_of_one_of_its_files() -> None:
+    version, hash_ = r"[a-z0-9-]+==[^ ]+( ; [^\\]+)? \\", r"    --hash=sha256:[0-9a-f]{64}( \\)?"
+    assert LINES[0].startswith("# ")
+    assert [line for line in LINES[1:] if not re.fullmatch(f"{version}|{hash_}", line)] == []
+    begins = [number for number, line in enumerate(LINES) if not line.startswith((" ", "#"))]
+    assert all(LINES[number + 1].startswith("    --hash") for number in begins)
+
+
+def test_what_the_project_needs_is_in_the_list() -> None:
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    wanted = chain(PROJECT["project"]["dependencies"], *extras, PROJECT["build-system"]["requires"])
+    names = {re.split(r"[<>=\[ ]", each)[0] for each in wanted} - {"mcpctl"}
+    assert names <= set(PINNED)
+    assert "editables" in PINNED  # what hatchling needs for -e
+
+
+def test_ci_installs_the_list_before_it_runs_the_line_of_the_readme() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    line = "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/pytest -n 2"
+    assert line in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert script.index("--require-hashes -r .ci/requirements.txt") < script.index(line)
+    assert "|| true" not in script
