@@ -4,6 +4,8 @@ Imported in a thread, by whoever first needs it: it takes 0.1 s.
 """
 
 import asyncio
+import contextlib
+import ipaddress
 import json
 import re
 import socket
@@ -178,10 +180,19 @@ def _cause_in_words(error: BaseException) -> str:
     return ""
 
 
+def _is_here(host: str) -> bool:
+    """Whether an address is this machine's own: what is sent there, tokens included, is no proxy's business."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
+
+
 def _proxy(url: str) -> str | None:
     """The HTTP proxy that the environment names for this address; one without a scheme is http, as for curl."""
     address = httpx2.URL(url)
-    if urllib.request.proxy_bypass(address.host):
+    if _is_here(address.host) or urllib.request.proxy_bypass(address.host):
         return None
     proxies = urllib.request.getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")
