@@ -86,7 +86,7 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[records]` of the configuration."""
 
-    keep_sessions: int = 1000
+    keep_sessions: int = 100
     keep_days: int | None = None
     """None for no limit."""
     max_mb: int = 512

@@ -47,7 +47,7 @@ def test_the_servers_in_use_are_sought_out_once(file: Path) -> None:
 def test_no_file_is_an_empty_configuration(file: Path) -> None:
     loaded = config.load(file)
     assert (loaded.servers, loaded.problems, loaded.search.answer_tokens) == ({}, {}, 2000)
-    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (1000, 512, 64)
+    assert (loaded.records.keep_sessions, loaded.records.max_mb, loaded.records.max_response_kb) == (100, 512, 64)
 
 
 @pytest.mark.parametrize(

@@ -118,12 +118,21 @@ def _connect(path: Path) -> sqlite3.Connection:
     for _ in range(5):
         if not path.exists():
             _create(path)
-        before = path.stat().st_ino
+        before = _inode(path)
+        if before is None:
+            continue
         db = _attached(path)
-        if path.exists() and path.stat().st_ino == before:
+        if _inode(path) == before:
             return db
         db.close()  # made anew meanwhile: its log and ours would be of two databases
     raise sqlite3.OperationalError("it is deleted again and again")
+
+
+def _inode(path: Path) -> int | None:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
 
 
 def _attached(path: Path) -> sqlite3.Connection:

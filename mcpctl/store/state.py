@@ -96,10 +96,13 @@ def trouble(paths: Paths, error: sqlite3.Error | Unusable) -> str:
 
 def in_memory() -> sqlite3.Connection:
     """A database that this process's connections share and that ends with it, where none on disk can be had."""
-    db = sqlite3.connect(
-        "file:mcpctl-state?mode=memory&cache=shared", uri=True, isolation_level=None, check_same_thread=False
-    )
-    migrate(db)
+    shared = "file:mcpctl-state?mode=memory&cache=shared"
+    db = sqlite3.connect(shared, uri=True, isolation_level=None, check_same_thread=False)
+    try:
+        migrate(db)
+    except BaseException:
+        db.close()
+        raise
     return db
 
 
