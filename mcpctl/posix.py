@@ -4,7 +4,7 @@ import contextlib
 import fcntl
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -88,9 +88,12 @@ def await_exit(process: "subprocess.Popen[bytes]") -> int:
     return process.wait()
 
 
-def processes() -> dict[int, Process]:
-    """Every process that runs, by id; not those that have ended and were not waited for. Takes some milliseconds."""
-    return _listed_by_proc() if sys.platform == "linux" else _listed_by_ps()
+def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
+    """The processes that run, by id, of these sessions or, which takes ten times as long, of all.
+
+    Those that have ended and were not waited for are not among them. Takes some milliseconds.
+    """
+    return _listed_by_proc(sessions) if sys.platform == "linux" else _listed_by_ps()
 
 
 def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
@@ -142,17 +145,31 @@ def _descends(pid: int, session: int, table: Mapping[int, Process]) -> bool:
     return False
 
 
-def _listed_by_proc() -> dict[int, Process]:
+def _listed_by_proc(sessions: Collection[int] | None = None) -> dict[int, Process]:
     found: dict[int, Process] = {}
-    for folder in Path("/proc").glob("[0-9]*"):
+    with os.scandir("/proc") as folders:
+        pids = [int(folder.name) for folder in folders if folder.name.isdigit()]
+    for pid in pids:
         with contextlib.suppress(OSError, ValueError):
+            if sessions is not None and os.getsid(pid) not in sessions:
+                continue
             # "pid (name) state ppid pgrp session …"; the name may hold anything, parentheses included
-            before, _, after = (folder / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")
+            before, _, after = _beginning(f"/proc/{pid}/stat").rpartition(b")")
             state, parent, group, session, *rest = after.split()
             threads = rest[_THREADS]
-            if state not in "ZX" or threads != "1":  # one whose first thread alone has ended still runs
-                found[int(folder.name)] = Process(int(parent), int(group), int(session), before.partition("(")[2])
+            if state not in b"ZX" or threads != b"1":  # one whose first thread alone has ended still runs
+                name = before.partition(b"(")[2].decode("utf-8", "replace")
+                found[pid] = Process(int(parent), int(group), int(session), name)
     return found
+
+
+def _beginning(path: str) -> bytes:
+    """As much of a file as is read at once; by its `Path` it would take twice as long."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(fd, 4096)
+    finally:
+        os.close(fd)
 
 
 def _listed_by_ps() -> dict[int, Process]:

@@ -18,6 +18,7 @@ def test_both_ways_to_list_processes_say_the_same() -> None:
         try:
             by_proc, by_ps = posix._listed_by_proc(), posix._listed_by_ps()
             assert by_proc[child.pid] == by_ps[child.pid]
+            assert posix.processes([child.pid]) == {child.pid: by_proc[child.pid]}
             assert posix.in_session(child.pid, by_ps) == {child.pid: "sleep"}
         finally:
             child.kill()

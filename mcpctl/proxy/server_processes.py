@@ -20,7 +20,8 @@ class ServerProcesses:
     def __init__(self) -> None:
         self._watcher: subprocess.Popen[bytes] | None = None
         self._thread = ThreadPoolExecutor(1, "processes")
-        self._looking: asyncio.Task[Mapping[int, posix.Process]] | None = None
+        self._sessions: set[int] = set()
+        self._looking: dict[bool, asyncio.Task[Mapping[int, posix.Process]]] = {}
 
     def start(self, launch: Launch) -> tuple["subprocess.Popen[bytes]", int]:
         """A server's process and the descriptor that its stdin is read from; raises OSError."""
@@ -38,22 +39,28 @@ class ServerProcesses:
         finally:
             os.close(theirs)
         self._tell(f"started {process.pid}")
+        self._sessions.add(process.pid)
         return process, ours
 
-    async def table(self) -> Mapping[int, posix.Process]:
-        """Every process that runs now. Many who ask at once share one look, which keeps nobody else waiting."""
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().create_task(self._looked())
-        return await asyncio.shield(self._looking)
+    async def table(self, *, everything: bool = False) -> Mapping[int, posix.Process]:
+        """What runs now in the servers' sessions, or on the whole machine.
 
-    async def _looked(self) -> Mapping[int, posix.Process]:
+        Many who ask at once share one look, which keeps nobody else waiting.
+        """
+        if everything not in self._looking:
+            self._looking[everything] = asyncio.get_running_loop().create_task(self._looked(everything))
+        return await asyncio.shield(self._looking[everything])
+
+    async def _looked(self, everything: bool) -> Mapping[int, posix.Process]:
         await asyncio.sleep(0)
-        self._looking = None  # whoever asks from here on gets what is then
-        return await asyncio.get_running_loop().run_in_executor(self._thread, posix.processes)
+        del self._looking[everything]  # whoever asks from here on gets what is then
+        sessions = None if everything else set(self._sessions)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, posix.processes, sessions)
 
     def ended(self, process: "subprocess.Popen[bytes]") -> None:
         """Nothing of this server is left that could be ended: from now on its id may be another process's."""
         self._tell(f"ended {process.pid}")
+        self._sessions.discard(process.pid)
         process.poll()
 
     def close(self) -> None:

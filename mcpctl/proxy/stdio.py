@@ -119,7 +119,7 @@ class Stdio(Connection):
         term_at = self._loop.time() + _EOF_GRACE_S
         if not self._exit.is_set():
             # Now, while it can be told who has started what.
-            self.detached = posix.detached(self.pid, await self._processes.table())
+            self.detached = posix.detached(self.pid, await self._processes.table(everything=True))
         self._writer.close()
         await self._is_gone_within(term_at - self._loop.time())
         # From when it should have been, so that what comes late on a busy machine does not add up.

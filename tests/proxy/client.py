@@ -262,7 +262,7 @@ class Client:
         """Whether it has said something that was not read."""
         return bool(select.select([self._out], [], [], 0)[0])
 
-    def wait(self, timeout: float = 5) -> int:
+    def wait(self, timeout: float = TIMEOUT_S) -> int:
         """Its exit status."""
         return self.process.wait(timeout)
 

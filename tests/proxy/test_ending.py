@@ -40,6 +40,20 @@ def sending(number: signal.Signals) -> Callable[[Client], None]:
     return lambda client: client.process.send_signal(number)
 
 
+UNHURRIED = """
+from mcpctl.proxy import gateway, process, server
+gateway._LAST_ANSWER_S = process._LAST_S = server._LAST_S = 1000
+"""
+"""Has what is under way at the end take the time that it takes, however busy the machine is."""
+
+
+@pytest.fixture
+def unhurried(tmp_path: Path) -> dict[str, str]:
+    """The environment in which the end waits for all that is under way."""
+    (tmp_path / "sitecustomize.py").write_text(f"{UNHURRIED}server._GRACE_S = 1000\n", encoding="utf-8")
+    return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+
+
 ENDINGS = {"EOF": close_input} | {number.name: sending(number) for number in SIGNALS}
 
 
@@ -127,7 +141,7 @@ def test_twelve_servers_that_ignore_every_hint_are_ended_within_the_promised_tim
 
 def test_servers_are_ended_where_the_processes_cannot_be_listed(tmp_path: Path, serve: Serve) -> None:
     (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl import posix\nposix.processes = lambda: {}\n", encoding="utf-8"
+        "from mcpctl import posix\nposix.processes = lambda sessions: {}\n", encoding="utf-8"
     )
     stubborn = command("orphans", tmp_path / "pids", "stubborn")
     client = serve({"stubborn": stubborn}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
@@ -136,15 +150,6 @@ def test_servers_are_ended_where_the_processes_cannot_be_listed(tmp_path: Path, 
     promise = Promise(client)
     client.end_input()
     promise.kept(processes)
-
-
-@pytest.fixture
-def unhurried(tmp_path: Path) -> dict[str, str]:
-    """The environment in which the end is not cut short, however busy the machine is."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl.proxy import process\nprocess._LAST_S = 1000\n", encoding="utf-8"
-    )
-    return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
 
 
 def test_what_has_a_session_of_its_own_is_named_and_not_ended(
@@ -204,8 +209,10 @@ def test_calls_in_flight_are_on_record_as_interrupted_and_the_session_as_closed(
 
 
 @pytest.mark.parametrize("ending", ["EOF", "SIGTERM"])
-def test_calls_that_finish_within_the_grace_are_answered(ending: str, serve: Serve, mcpctl: Mcpctl) -> None:
-    client = serve({"raw": command("raw")})
+def test_calls_that_finish_within_the_grace_are_answered(
+    ending: str, serve: Serve, mcpctl: Mcpctl, unhurried: dict[str, str]
+) -> None:
+    client = serve({"raw": command("raw")}, env=unhurried)
     client.call("raw:big", {"bytes": 1})
     id = client.start_call("raw:sleep", {"seconds": 0.25})
     until("the call on record", lambda: mcpctl("calls", "ls", "--count").out == "2\n")
@@ -249,11 +256,11 @@ def test_calls_that_come_during_the_end_leave_nothing_behind(
     assert (types.count("sessions.created"), types[-1]) == (1, "sessions.closed")
 
 
-def piped(home: Path, *messages: dict[str, Any]) -> list[dict[str, Any]]:
+def piped(home: Path, env: dict[str, str], *messages: dict[str, Any]) -> list[dict[str, Any]]:
     """What `printf … | mcpctl serve` prints."""
     lines = b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
-    env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
-    ran = subprocess.run(SERVE, input=lines, capture_output=True, env=env, timeout=10, check=True)
+    env = {**os.environ, "MCPCTL_HOME": str(home), **env}
+    ran = subprocess.run(SERVE, input=lines, capture_output=True, env=env, timeout=30, check=True)
     assert ran.stderr == b""
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
@@ -266,38 +273,45 @@ def tool(id: int, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     return {"id": id, "method": "tools/call", "params": {"name": name, "arguments": arguments}}
 
 
-def test_piped_requests_are_all_answered_though_stdin_ends_at_once(home: Path, mcpctl: Mcpctl) -> None:
+def test_piped_requests_are_all_answered_though_stdin_ends_at_once(
+    home: Path, mcpctl: Mcpctl, unhurried: dict[str, str]
+) -> None:
     write_config(home, {"weather": [sys.executable, "-m", "mcpctl.demo.weather"]})
     mcpctl("tools", "refresh")
     call = tool(3, "tool_execute", {"toolKey": "weather:get_forecast", "arguments": {"city": "Oslo"}})
-    answers = piped(home, HELLO, {"id": 2, "method": "tools/list"}, call)
+    answers = piped(home, unhurried, HELLO, {"id": 2, "method": "tools/list"}, call)
     assert [answer["id"] for answer in answers] == [1, 2, 3]
     assert "structuredContent" in answers[2]["result"]
 
 
-def test_a_piped_search_is_answered_though_stdin_ends_at_once(home: Path, mcpctl: Mcpctl) -> None:
+def test_a_piped_search_is_answered_though_stdin_ends_at_once(
+    home: Path, mcpctl: Mcpctl, unhurried: dict[str, str]
+) -> None:
     write_config(home, {"weather": [sys.executable, "-m", "mcpctl.demo.weather"]})
     mcpctl("tools", "refresh")
-    answers = piped(home, HELLO, tool(2, "tool_discovery", {"query": ["forecast"]}))
+    answers = piped(home, unhurried, HELLO, tool(2, "tool_discovery", {"query": ["forecast"]}))
     assert [answer["id"] for answer in answers] == [1, 2]
     assert answers[1]["result"]["structuredContent"]["results"][0]["toolKey"] == "weather:get_forecast"
 
 
-SearchingTakes = Callable[[float], dict[str, str]]
+SearchingTakes = Callable[..., dict[str, str]]
 
 
 @pytest.fixture
 def searching_takes(tmp_path: Path) -> SearchingTakes:
-    """The environment in which the first search takes that many seconds at least, as it may on a busy machine."""
+    """The environment in which the first search takes that many seconds at least, as it may on a busy machine.
 
-    def slow(seconds: float) -> dict[str, str]:
+    `awaited` is whether it may then take longer, too.
+    """
+
+    def slow(seconds: float, *, awaited: bool = False) -> dict[str, str]:
         (tmp_path / "slow").mkdir()
         (tmp_path / "slow" / "sitecustomize.py").write_text(
             "import sys, time\n"
             "class Slow:\n"
             "    def find_spec(self, name, *_):\n"
             f"        name == 'rank_bm25' and time.sleep({seconds})\n"
-            "sys.meta_path.insert(0, Slow())\n",
+            "sys.meta_path.insert(0, Slow())\n" + awaited * UNHURRIED,
             encoding="utf-8",
         )
         return {"PYTHONPATH": f"{tmp_path / 'slow'}:{ROOT}"}
@@ -311,15 +325,15 @@ def test_a_search_may_take_as_long_as_the_end_of_the_servers(
 ) -> None:
     write_config(home, {"stubborn": command("orphans", tmp_path / "pids", "stubborn")})
     mcpctl("tools", "refresh")
-    client = serve(env=searching_takes(0.6))
+    client = serve(env=searching_takes(0.6, awaited=True))
     client.call("stubborn:pids")
     processes = client.children()
     id = client.start_tool("tool_discovery", {"query": ["stubborn:pids"]})
     client.ask("ping")
-    promise = Promise(client)
     ENDINGS[ending](client)
     assert client.answer(id).json["result"]["structuredContent"]["results"][0]["toolKey"] == "stubborn:pids"
-    promise.kept(processes)
+    assert client.wait() == 0
+    assert living(processes) == []
     (session,) = mcpctl("sessions", "ls", "--json").json
     assert (session["status"], session["discovery_count"]) == ("closed", 1)
 

@@ -355,7 +355,7 @@ def test_stdin_may_be_no_pipe(kind: str, home: Path, tmp_path: Path) -> None:
         path.write_bytes(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2,"method":"ping"}')
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
     with path.open("rb") as stdin:
-        ran = subprocess.run(SERVE, stdin=stdin, capture_output=True, env=env, timeout=10)
+        ran = subprocess.run(SERVE, stdin=stdin, capture_output=True, env=env, timeout=30)
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == ([1, 2] if kind == "file" else [])
 
@@ -434,7 +434,7 @@ def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve:
     )
     requests = b'{"id":1,"method":"initialize","params":{}}\n{"id":2,"method":"tools/list"}\n'
     env = {**os.environ, "PYTHONPATH": str(ROOT), "MCPCTL_HOME": str(home)}
-    ran = subprocess.run([sys.executable, "-c", script], input=requests, capture_output=True, env=env, timeout=10)
+    ran = subprocess.run([sys.executable, "-c", script], input=requests, capture_output=True, env=env, timeout=30)
     assert [json.loads(line)["id"] for line in ran.stdout.splitlines()] == [1, 2]
     assert ran.stderr.decode().splitlines() == ["[] 0", "[] 0"]
 
