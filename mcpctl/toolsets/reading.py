@@ -197,7 +197,8 @@ def notes_of(entry: Mapping[str, Any]) -> Iterator[Note]:
     for note in items(entry, "notes"):
         name, text = (note.get("name"), note.get("note")) if isinstance(note, dict) else (None, None)
         if isinstance(name, str) and NAME.match(name) and isinstance(text, str) and len(text) <= MAX_NOTE:
-            text = HIDDEN.sub("", _LINE_BREAK.sub("\n", text))
+            if not (text.isascii() and text.isprintable()):  # most are, and some files have thousands
+                text = HIDDEN.sub("", _LINE_BREAK.sub("\n", text))
             if text.strip():
                 yield Note(name, text)
 
