@@ -58,7 +58,7 @@ def test_no_line_is_wider_than_the_terminal(
     configure(paths, {"a-server-with-a-long-name": stub("--and", "many", "arguments", "x" * 100), "s": stub()})
     listed(paths, "a-server-with-a-long-name", [{"name": long, "title": "A note 日本語 " * 9, "inputSchema": {}}])
     toolset(
-        paths, "team", description="word " * 50, toolNotes=[noted(f"a-server-with-a-long-name:{long}", n="y" * 300)]
+        paths, "team", description="word " * 50, toolNotes=[noted(f"a-server-with-a-long-name:{long}", tip="y" * 300)]
     )
     two_sessions(paths)
     session(paths, rest=call("7", 20, server="a-server-with-a-long-name", tool=long, status="input_required"))

@@ -172,8 +172,7 @@ def test_a_server_that_may_not_be_ended_does_not_hold_up_the_end(serve: Serve, u
     program = "import os, sys, time; os.setuid(65534); sys.stdin.read(); time.sleep(1000)"
     client = serve({"other": [sys.executable, "-c", program]}, unprivileged=True, env=unhurried)
     id = client.start_call("other:anything")
-    (process,) = until("the server", client.children)
-    until("it to be another user", lambda: process.uids().real)
+    process = until("it to be another user", lambda: next((c for c in client.children() if c.uids().real), None))
     client.notify("notifications/cancelled", {"requestId": id})
     client.end_input()
     assert client.wait() == 0

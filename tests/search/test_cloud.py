@@ -125,7 +125,7 @@ FAILURES: dict[str, Any] = {
     "its answer is no JSON object with results   ": (200, {}, b'{"results": [{"toolKey": "\xff"}]}'),
     "its answer has results that are no list": (200, {}, b'{"results": {}}'),
     "none of its results is a tool that it was sent, with a relevance from 0 to 1": results(("other:tool", 1)),
-    "it redirects to http://192.0.2.1/; write that as its url if it is right": (
+    "it redirects to another place: http://192.0.2.1/; write that as its url if it is right": (
         307,
         {"location": "http://192.0.2.1/"},
         b"",
@@ -239,7 +239,7 @@ def test_a_refusal_without_an_end_is_not_read_to_its_end(made: Made) -> None:
         found = made(CATALOG, "cloud", cloud_url=url).search(["storm"])
         flooding.join()
     assert found.fallback is not None
-    assert found.fallback.startswith("cloud: HTTP 500 No: xxx")
+    assert found.fallback.startswith("cloud: HTTP 500 Internal Server Error: xxx")
     assert sent < 1 << 26
 
 

@@ -303,7 +303,7 @@ FAILURES = {
     "the model gave vectors that have no direction": lambda asked: {
         "data": [{"index": n, "embedding": [0.0, 0.0]} for n, _ in enumerate(asked.body["input"])]
     },
-    "it redirects to http://192.0.2.1/": lambda asked: (307, {"location": "http://192.0.2.1/"}, b""),
+    "it redirects to another place: http://192.0.2.1/": lambda asked: (307, {"location": "http://192.0.2.1/"}, b""),
 }
 
 

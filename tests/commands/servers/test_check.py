@@ -117,7 +117,8 @@ def test_a_script_whose_interpreter_is_missing_is_told_so(mcpctl: Mcpctl, paths:
     script.write_text("#!/no/such/interpreter\n", encoding="utf-8")
     script.chmod(0o755)
     configure(paths, {"s": {"command": str(script)}})
-    assert f"what its first line names to run it is not there: '{script}'" in mcpctl("servers", "check").out
+    told = f"the interpreter in the #! line of '{script}' does not exist"
+    assert told in mcpctl("servers", "check").out
 
 
 def test_a_revision_that_nobody_knows_and_tools_that_are_left_out_are_told(mcpctl: Mcpctl, paths: Paths) -> None:

@@ -37,4 +37,4 @@ def test_an_address_with_a_long_query_costs_no_more_than_its_length(mcpctl: Mcpc
     """Hours, were each character looked at as the beginning of a name."""
     configure(paths, {"s": {"url": "https://a.example/?" + "x" * 1_000_000 + "&token=abc&page=2#key=def"}})
     url = mcpctl("servers", "show", "s", "--json").json["url"]
-    assert url.endswith("x&token=***&page=2#key=***")
+    assert url == "https://a.example/?***&token=***&page=2#key=***"
