@@ -89,6 +89,8 @@ def _loosely(text: bytes) -> "Message | Malformed":
         return Malformed(str(error))
     if not isinstance(method, str | None):
         return Malformed("its method is not a string")
+    if method is not None:
+        method = method.encode("utf-8", "replace").decode()  # half a character could be put in no answer
     id_, params, answer, failure = (Raw(found.get(name, b"")) for name in ("id", "params", "result", "error"))
     return Message(id_, method, params, answer, failure)
 

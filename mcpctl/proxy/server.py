@@ -1,6 +1,8 @@
 """What the client of `mcpctl serve` sees: the protocol in both its eras, and the two meta-tools."""
 
 import asyncio
+import re
+import select
 import signal
 import time
 from collections.abc import Callable
@@ -26,6 +28,9 @@ from mcpctl.store.recorder import Client, Json
 
 _GRACE_S = 0.5
 _LOOK_S = 0.01
+_HANG_UP_S = 0.5
+_ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
+"""What can be an id, and be in an answer as it came."""
 _LAST_S = 1.4
 """After this it ends, though the client has not read all of its answers."""
 
@@ -57,9 +62,11 @@ async def serve(
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, server.ending.set)
+    watching = asyncio.create_task(server.watch_for_hang_up(stdin))
     await server.ending.wait()
     on_ending()
     last = loop.time() + _LAST_S
+    watching.cancel()
     server.hear_no_more()
     await server.gateway.stop(_GRACE_S)
     await server.all_taken(last)
@@ -90,6 +97,18 @@ class Server:
     def hear_no_more(self) -> None:
         """Take no more requests: what they would start, nobody would end."""
         self._in.close()
+
+    async def watch_for_hang_up(self, stdin: int) -> None:
+        """End when the client has gone without reading its answers: what is not read does not tell its own end."""
+        poll = select.poll()
+        poll.register(stdin, 0)
+        while True:
+            await self.gateway.turn.held()
+            pending = self._out.pending
+            await asyncio.sleep(_HANG_UP_S)
+            if self._out.pending == pending and pending > bounds.UNREAD and poll.poll(0):
+                self.ending.set()
+                return
 
     async def all_taken(self, last: float) -> None:
         """Wait until the client has read all that it was sent, at most until `last` on the loop's clock."""
@@ -126,7 +145,7 @@ class Server:
             warn(f"internal error: {error!r}")
 
     def _requested(self, id_: bytes, method: str, raw: Raw) -> None:
-        if not (id_.startswith(b'"') or id_.lstrip(b"-").replace(b".", b"").isdigit()):
+        if not _ID.fullmatch(id_):
             self._error(b"null", jsonrpc.INVALID_REQUEST, "the id of a request is a string or a number")
             return
         try:

@@ -24,6 +24,7 @@ class Turn:
         self._readers: set[LineReader] = set()
         self._taken = asyncio.Event()
         self._taken.set()
+        self._held = asyncio.Event()
 
     def take(self, lines: Iterable["Line"], on_line: "Callable[[Line], None]") -> None:
         """Handle lines that were read."""
@@ -63,6 +64,7 @@ class Turn:
         """Read nothing until `release`: who should have it takes nothing."""
         if self._taken.is_set():
             self._taken.clear()
+            self._held.set()
             for reader in self._readers:
                 reader.pause()
 
@@ -70,8 +72,13 @@ class Turn:
         """Read on."""
         if not self._taken.is_set():
             self._taken.set()
+            self._held.clear()
             for reader in list(self._readers):
                 reader.resume()
+
+    async def held(self) -> None:
+        """Return when there is a `hold`."""
+        await self._held.wait()
 
     async def released(self) -> None:
         """Return when there is no `hold`, for those who read no descriptor."""

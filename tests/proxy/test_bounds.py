@@ -219,6 +219,27 @@ def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> No
     assert memory_mb(client) < 200
 
 
+def test_a_client_that_goes_without_reading_is_gone(serve: Serve) -> None:
+    client = serve({"raw": command("raw")})
+    client.call("raw:big", {"bytes": 1})
+    for _ in range(300):
+        client.start_call("raw:big", {"bytes": MB})
+    until("it to have as much as it takes", lambda: memory_mb(client) > 60)
+    client.end_input()
+    assert client.wait(20) == 0
+
+
+@pytest.mark.parametrize("id_", [b'"a\x01b"', b"1.2.3", b"NaN"])
+def test_an_id_that_no_answer_can_carry_is_refused(id_: bytes, wicked: Client) -> None:
+    wicked.send(b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % id_)
+    assert json.loads(wicked.line())["id"] is None
+
+
+def test_a_method_with_half_a_character_is_not_known(wicked: Client) -> None:
+    wicked.send(b'{"jsonrpc":"2.0","id":"half","method":"\\ud800"}')
+    assert wicked.answer("half").json["error"]["code"] == -32601
+
+
 def test_log_messages_do_not_queue_before_answers(wicked: Client) -> None:
     flood = wicked.start_call("wicked:log", {"size": 100_000})
     wicked.answer(flood, 60)
