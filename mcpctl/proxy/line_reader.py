@@ -66,11 +66,14 @@ class LineReader:
         self._held = True
         self._stop_reading()
 
-    def finish(self) -> None:
-        """Take what is there at this moment, and not what is written meanwhile; then it has ended."""
+    def finish(self) -> bool:
+        """Take what is there at this moment, and not what is written meanwhile; then it has ended.
+
+        Whether `on_end` was called already, so that nothing of it is awaited.
+        """
         self._stop_reading()
         if self._fd < 0 or self._at_end:
-            return
+            return self._on_end is _nothing
         with contextlib.suppress(OSError):
             there = array.array("i", [0])
             fcntl.ioctl(self._fd, termios.FIONREAD, there)
@@ -80,6 +83,7 @@ class LineReader:
                 self._split(data)
         self._ended()
         self._work()
+        return self._on_end is _nothing
 
     def close(self) -> None:
         """Read nothing more; the descriptor stays its owner's."""

@@ -47,9 +47,9 @@ class MessageReader:
         self._loop = asyncio.get_running_loop()
         self._reader = LineReader(fd, turn, self.take, on_end, on_too_long)
 
-    def finish(self) -> None:
-        """Take what is there at this moment, and not what is written meanwhile; then it has ended."""
-        self._reader.finish()
+    def finish(self) -> bool:
+        """Take what is there at this moment, and not what is written meanwhile; whether all of it has been given."""
+        return self._reader.finish()
 
     def close(self) -> None:
         """Read nothing more; the descriptor stays its owner's."""

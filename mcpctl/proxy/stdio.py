@@ -233,10 +233,9 @@ class Stdio(Connection):
         if self.gone.is_set():
             return
         self._read_stderr()
-        if self.hung_up or self._ending:
+        # What it said last is read, also where it was found gone by what could not be written to it.
+        if self._reader.finish():
             self._all_read()
-        else:
-            self._reader.finish()
         self._end()
 
     def _leave(self, why: Failure) -> None:
