@@ -690,7 +690,7 @@ def test_two_of_one_name_in_one_file_get_a_hint_that_works(mcpctl: Mcpctl, user:
 
 
 def test_a_server_of_one_project_says_who_sees_it_now(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
-    content = {"projects": {"/work/acme": {"mcpServers": {"tracker": {"command": "t"}}}}}
+    content = {"projects": {"/projects/acme": {"mcpServers": {"tracker": {"command": "t"}}}}}
     (user / ".claude.json").write_text(json.dumps(content), encoding="utf-8")
     err = mcpctl("servers", "import").err
-    assert "it was for the project /work/acme alone; here all see it, unless its entry says projects" in err
+    assert "it was for the project /projects/acme alone; here all see it, unless its entry says projects" in err
