@@ -15,7 +15,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from mcpctl import files
-from mcpctl.errors import NotFound, Refused, Unusable, did_you_mean
+from mcpctl.errors import NotFound, Refused, Unusable
+from mcpctl.near_names import did_you_mean
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 """How servers and projects may be named."""

@@ -1,10 +1,9 @@
 """Every failure a user can meet: a message, the hint that mends it, a stable code, an exit code."""
 
 import contextlib
-import difflib
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from enum import IntEnum
 
 
@@ -92,12 +91,6 @@ class Problems(McpctlError):
 
     code = "problems"
     exit_code = ExitCode.PROBLEMS
-
-
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A hint with the names nearest to `name`, or `otherwise` when none is near."""
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
 
 
 _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)

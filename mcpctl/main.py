@@ -111,9 +111,9 @@ def main(args: Sequence[str] | None = None) -> int:
 
 
 def _complete(shell: str, given: Sequence[str]) -> NoReturn:
-    from mcpctl import completion
+    from mcpctl import tab_completion
 
-    print(completion.answer(tree, shell, given), end="", flush=True)
+    print(tab_completion.answer(tree, shell, given), end="", flush=True)
     os._exit(ExitCode.OK)  # to take down what was imported would be a tenth of a Tab
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Raw
 
 from mcpctl.paths import Paths
-from mcpctl.store import lines
+from mcpctl.store import journal_lines
 from mcpctl.store.journal import Journal
 
 CLAUDE = "1c1a0de0-0000-4000-8000-000000000001"
@@ -33,7 +33,7 @@ def call_id(number: int) -> str:
     return f"{number}0ca1100-0000-4000-8000-00000000000{number}"
 
 
-def created(session: str = CLAUDE, minute: float = 0, **changes: Any) -> lines.SessionCreated:
+def created(session: str = CLAUDE, minute: float = 0, **changes: Any) -> journal_lines.SessionCreated:
     """The line that begins a session."""
     given = {
         "client_name": "claude-code",
@@ -41,10 +41,10 @@ def created(session: str = CLAUDE, minute: float = 0, **changes: Any) -> lines.S
         "protocol_version": "2025-11-25",
         "capabilities": raw({"roots": {}}),
     }
-    return lines.SessionCreated(timestamp=at(minute), id=session, **{**given, **changes})
+    return journal_lines.SessionCreated(timestamp=at(minute), id=session, **{**given, **changes})
 
 
-def started(number: int | str, minute: float, session: str = CLAUDE, **changes: Any) -> lines.CallStarted:
+def started(number: int | str, minute: float, session: str = CLAUDE, **changes: Any) -> journal_lines.CallStarted:
     """The line that begins a call."""
     given = {
         "request_id": raw(number),
@@ -59,10 +59,10 @@ def started(number: int | str, minute: float, session: str = CLAUDE, **changes: 
         "client_version": "2.0",
     }
     id_ = call_id(number) if isinstance(number, int) else number
-    return lines.CallStarted(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
+    return journal_lines.CallStarted(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
 
 
-def finished(number: int | str, minute: float, session: str = CLAUDE, **changes: Any) -> lines.CallFinished:
+def finished(number: int | str, minute: float, session: str = CLAUDE, **changes: Any) -> journal_lines.CallFinished:
     """The line that ends a call."""
     given = {
         "status": "ok",
@@ -74,10 +74,10 @@ def finished(number: int | str, minute: float, session: str = CLAUDE, **changes:
         "response_truncated": False,
     }
     id_ = call_id(number) if isinstance(number, int) else number
-    return lines.CallFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
+    return journal_lines.CallFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
 
 
-def searched(number: int, minute: float, session: str = CLAUDE, **changes: Any) -> lines.DiscoveryFinished:
+def searched(number: int, minute: float, session: str = CLAUDE, **changes: Any) -> journal_lines.DiscoveryFinished:
     """The line of one search."""
     given = {
         "query": raw(["weather in a city"]),
@@ -90,32 +90,32 @@ def searched(number: int, minute: float, session: str = CLAUDE, **changes: Any) 
         "tokens": 40,
     }
     id_ = f"{number}0d15c00-0000-4000-8000-00000000000{number}"
-    return lines.DiscoveryFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
+    return journal_lines.DiscoveryFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
 
 
-def closed(session: str = CLAUDE, minute: float = 59) -> lines.SessionClosed:
+def closed(session: str = CLAUDE, minute: float = 59) -> journal_lines.SessionClosed:
     """The line that ends a session."""
-    return lines.SessionClosed(timestamp=at(minute), id=session, end_time=at(minute))
+    return journal_lines.SessionClosed(timestamp=at(minute), id=session, end_time=at(minute))
 
 
-def opened(paths: Paths, first: lines.SessionCreated, rest: Sequence[lines.AnyLine] = ()) -> Journal:
+def opened(paths: Paths, first: journal_lines.SessionCreated, rest: Sequence[journal_lines.AnyLine] = ()) -> Journal:
     """A session that goes on until its journal is closed."""
     journal = Journal.create(paths.sessions, first)
     if rest:
-        journal.append(b"".join(map(lines.encode, rest)))
+        journal.append(b"".join(map(journal_lines.encode, rest)))
     return journal
 
 
-def session(paths: Paths, id_: str = CLAUDE, minute: float = 0, rest: Sequence[lines.AnyLine] = ()) -> Journal:
+def session(paths: Paths, id_: str = CLAUDE, minute: float = 0, rest: Sequence[journal_lines.AnyLine] = ()) -> Journal:
     """A session that was closed five minutes after it began; what was done in it is `rest`."""
     journal = opened(paths, created(id_, minute), rest)
-    journal.close(lines.encode(closed(id_, minute + 5)))
+    journal.close(journal_lines.encode(closed(id_, minute + 5)))
     return journal
 
 
-def call(number: int | str, minute: float, session: str = CLAUDE, **changes: Any) -> list[lines.AnyLine]:
+def call(number: int | str, minute: float, session: str = CLAUDE, **changes: Any) -> list[journal_lines.AnyLine]:
     """A call that began and ended; `changes` are members of either line."""
-    of_start = {name: value for name, value in changes.items() if name in lines.CallStarted.__struct_fields__}
+    of_start = {name: value for name, value in changes.items() if name in journal_lines.CallStarted.__struct_fields__}
     of_end = {name: value for name, value in changes.items() if name not in of_start}
     return [started(number, minute, session, **of_start), finished(number, minute + 0.1, session, **of_end)]
 
@@ -155,4 +155,4 @@ def two_sessions(paths: Paths) -> None:
             *call(6, 14, **cursor, server="notes", tool="list_notes", annotations=hints(True, None, True, False)),
         ],
     )  # fmt: skip
-    journal.close(lines.encode(closed(CURSOR, 15)))
+    journal.close(journal_lines.encode(closed(CURSOR, 15)))

@@ -23,7 +23,7 @@ import pytest
 from mcpctl.demo import notes, weather
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.search import build
+from mcpctl.search.providers import build
 from tests.configured import demo_tools
 from tests.conftest import Mcpctl
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mcpctl import config
-from mcpctl.clients.known import CLIENTS
+from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.demo import notes, weather
 from mcpctl.paths import Paths
 from tests.configured import configure
@@ -30,7 +30,7 @@ def test_a_client_configuration_is_what_mcpctl_prints_for_that_client(
     mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
     monkeypatch.delenv("MCPCTL_HOME")
-    monkeypatch.setattr("mcpctl.clients.block.command", lambda: ["/path/to/.venv/bin/mcpctl"])
+    monkeypatch.setattr("mcpctl.clients.client_config.command", lambda: ["/path/to/.venv/bin/mcpctl"])
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
     printed = mcpctl("serve", "--print-config", file.stem).out
     assert parsed(file.read_text(encoding="utf-8"), file.name) == parsed(printed, file.name)

@@ -15,21 +15,22 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "errors", "models", "posix", "jsonc"),
+    ("bounds", "models", "posix", "jsonc", "near_names"),
+    ("errors", "hints"),
     ("paths",),
     ("files",),
     ("config",),
-    ("launching",),
+    ("server_environment",),
     ("store",),
-    ("http", "exposure"),
+    ("http_client", "exposure"),
     ("toolsets",),
     ("catalog",),
     ("search",),
-    ("proxy", "servers", "output"),
+    ("proxy", "server_entries", "output"),
     ("clients",),
     ("demo",),
     ("commands",),
-    ("completion",),
+    ("tab_completion",),
     ("main",),
     ("docgen", "__main__"),
 )
@@ -90,7 +91,7 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["store", "toolsets", "catalog", "search", "proxy", "clients", "servers.py", "config.py", "files.py"]
+    "room", ["store", "toolsets", "catalog", "search", "proxy", "clients", "server_entries.py", "config.py", "files.py"]
 )
 def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))

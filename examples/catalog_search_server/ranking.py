@@ -19,7 +19,8 @@ from msgspec import Meta, Struct
 sys.path.extend(str(checkout) for checkout in Path(__file__).resolve().parents[2:3])
 
 from mcpctl.models import Tool
-from mcpctl.search import Provider, build
+from mcpctl.search.providers import build
+from mcpctl.search.ranking import Provider
 
 MAX_QUERIES = 32
 MAX_TOOLS = 50_000

@@ -9,7 +9,7 @@ from typing import Any
 from mcpctl import files, jsonc
 from mcpctl.errors import NotFound
 from mcpctl.paths import Paths
-from mcpctl.toolsets import reading
+from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.schema import MEMBERS
 
 _SKIPPED = frozenset(("node_modules",))
@@ -64,11 +64,11 @@ def chosen(paths: Paths, named: Iterable[str]) -> Chosen:
                 hint = f"{len(inside)} other files end in .json; name a file to have it checked whatever it is"
                 raise NotFound(f"no toolset in the folder {name}", hint, "nothing_to_check")
             found |= meant
-        elif path.exists() or reading.is_path(name):
+        elif path.exists() or toolset_files.is_path(name):
             found[name] = Candidate(path, files.read_text(path))
         else:
-            place = reading.source(paths, name)
-            found[str(place.path)] = Candidate(place.path, reading.read_text(place))
+            place = toolset_files.source(paths, name)
+            found[str(place.path)] = Candidate(place.path, toolset_files.read_text(place))
     return Chosen(found, sorted(skipped))
 
 

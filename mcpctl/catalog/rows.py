@@ -5,8 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from mcpctl import config
-from mcpctl.catalog import hints
+from mcpctl import config, hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.signature import signature
 from mcpctl.errors import NotFound, warn
@@ -14,7 +13,7 @@ from mcpctl.models import Found, Progress, RawJson, Row, Tool, Usage, unseen
 from mcpctl.paths import Paths
 from mcpctl.store import clock, state
 from mcpctl.toolsets import in_force
-from mcpctl.toolsets.reading import NONE
+from mcpctl.toolsets.toolset_files import NONE
 
 HINT_FIELDS = {
     "read_only": "readOnlyHint",
@@ -161,7 +160,7 @@ def resolve(found: Catalog, key: str) -> Tool:
 
 def unknown(found: Catalog, key: str) -> NotFound:
     """The failure for a key that names no tool."""
-    from mcpctl.catalog.near import nearest
+    from mcpctl.near_names import nearest
 
     server, _ = split(key)
     if server in found.config.elsewhere:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import files, jsonc
-from mcpctl.clients import known
+from mcpctl.clients import client_kinds
 from mcpctl.errors import McpctlError
 
 
@@ -29,12 +29,12 @@ def of(project: Path) -> Callable[[str], str]:
 
 def _own(project: Path) -> Iterator[Mapping[str, Any]]:
     """The settings that a person has made for the project."""
-    state = next(known.places(known.CLIENTS["claude-code"]))
+    state = next(client_kinds.places(client_kinds.CLIENTS["claude-code"]))
     projects = _read(state).get("projects")
     mine = projects.get(str(project)) if isinstance(projects, dict) else None
     yield mine if isinstance(mine, dict) else {}
     yield _read(project / ".claude" / "settings.local.json")
-    yield _read(known.claude_folder() / "settings.json")
+    yield _read(client_kinds.claude_folder() / "settings.json")
 
 
 def _read(path: Path) -> Mapping[str, Any]:

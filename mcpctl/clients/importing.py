@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import config, servers
-from mcpctl.clients import known, preview, reading
-from mcpctl.clients.entries import Table, is_mcpctl, table_of
-from mcpctl.clients.known import CLIENTS
-from mcpctl.clients.reading import Entry, File
-from mcpctl.clients.variables import CannotTake, LeftOut
+from mcpctl import config, server_entries
+from mcpctl.clients import client_files, client_kinds, preview
+from mcpctl.clients.client_files import Entry, File
+from mcpctl.clients.client_kinds import CLIENTS
+from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
+from mcpctl.clients.entry_variables import CannotTake, LeftOut
 from mcpctl.config import Config, Server
 from mcpctl.errors import Unusable, WrongUsage, warn
 from mcpctl.models import IMPORT_FIELDS, Row
@@ -51,9 +51,9 @@ def found(source: str | None, prefix: str = "", replace: bool = False) -> Import
     if prefix and not config.NAME.match(prefix):
         raise WrongUsage(f"'{prefix}' cannot begin a server's name", "use letters, digits, '_' and '-'")
     result = Import(prefix, replace)
-    for file in reading.files(source):
+    for file in client_files.files(source):
         try:
-            entries = reading.entries(file)
+            entries = client_files.entries(file)
         except Unusable as error:
             result.broken.append((file, error))
             continue
@@ -73,8 +73,8 @@ def looked_at(source: str | None) -> list[Path]:
     if source is not None and source not in CLIENTS:
         return [Path(source)]
     clients = CLIENTS.values() if source is None else [CLIENTS[source]]
-    places = (place for client in clients for place in known.places(client))
-    return [place for place in places if source is not None or not known.project_of(place)]
+    places = (place for client in clients for place in client_kinds.places(client))
+    return [place for place in places if source is not None or not client_kinds.project_of(place)]
 
 
 def mended(name: str) -> str:
@@ -106,7 +106,7 @@ class _Merged:
         name = self._free_name(entry.name, server)
         if name != self._prefix + entry.name:
             notes.insert(0, f"named {name}, since a name has only letters, digits, '_' and '-'")
-        if entry.project and not known.project_of(entry.file.path):
+        if entry.project and not client_kinds.project_of(entry.file.path):
             notes.append(
                 f"it was for the project {entry.project} alone; here all see it, unless its entry says projects = [...]"
             )
@@ -158,7 +158,7 @@ def run(path: Path, wanted: Import, *, dry_run: bool = False) -> list[str]:
     if dry_run:
         changes = preview.changes(path, wanted.chosen)
     elif wanted.entries:
-        servers.merge(path, wanted.chosen)
+        server_entries.merge(path, wanted.chosen)
     else:
         wanted.chosen(config.load(path))
     for line in _remarks(wanted.rows):

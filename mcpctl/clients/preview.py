@@ -7,15 +7,15 @@ from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any
 
-from mcpctl import servers
+from mcpctl import server_entries
 from mcpctl.store.redact import mask, mask_shapes
 
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 
 
-def changes(path: Path, chosen: servers.Merge) -> list[str]:
+def changes(path: Path, chosen: server_entries.Merge) -> list[str]:
     """What `servers.merge` would change, as a unified diff with secrets masked; nothing is written."""
-    before, after = servers.merged(path, chosen)
+    before, after = server_entries.merged(path, chosen)
     old, new = (_masked(text).splitlines() for text in (before, after))
     return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
 
@@ -47,14 +47,14 @@ def _without_token(line: str) -> str:
 
 def _shown(server: Any) -> Iterator[tuple[Any, Any, str]]:
     """Each text of an entry that may hold a secret: what holds it, where, and how it is shown."""
-    for key, text in (("command", mask), ("url", servers.masked_url)):
+    for key, text in (("command", mask), ("url", server_entries.masked_url)):
         if isinstance(server.get(key), str):
             yield server, key, text(server[key])
-    for key, value_of in (("env", servers.masked), ("headers", servers.masked_header)):
+    for key, value_of in (("env", server_entries.masked), ("headers", server_entries.masked_header)):
         table = server.get(key)
         for name, value in list(table.items()) if isinstance(table, MutableMapping) else ():
             yield table, name, value_of(str(value))
     args = server.get("args")
     if isinstance(args, list):
-        for number, shown in enumerate(servers.masked_args([str(arg) for arg in args])):
+        for number, shown in enumerate(server_entries.masked_args([str(arg) for arg in args])):
             yield args, number, shown

@@ -1,7 +1,7 @@
 """What Tab offers for servers, projects, tools, sessions, calls and fields: pairs of a value and what it is.
 
 Read from config.toml, the catalog cache and the index as they lie there: nothing is started, nothing is written. A
-completer may fail in any way; `mcpctl.completion` then offers nothing.
+completer may fail in any way; `mcpctl.tab_completion` then offers nothing.
 """
 
 import importlib
@@ -52,45 +52,48 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
     from mcpctl import config
     from mcpctl.models import Tool
-    from mcpctl.store import peek
+    from mcpctl.store import completion_queries
 
     paths = _paths(ctx)
-    with peek.opened(paths.state) as db:
+    with completion_queries.opened(paths.state) as db:
         found = list(_listed(db, config.load(paths.config), incomplete))
         if len(found) > MOST:
             # The first and the last of all: a shell inserts what everything that it is offered begins with.
             found.sort(key=lambda tool: f"{tool[0]}:{tool[1]}")
             found[MOST - 1 :] = found[-1:]
-        texts = [peek.definition(db, server, fingerprint, position) for server, _, fingerprint, position in found]
+        texts = [
+            completion_queries.definition(db, server, fingerprint, position)
+            for server, _, fingerprint, position in found
+        ]
     rows = (Tool(each[0], each[1], msgspec.json.decode(text), text) for each, text in zip(found, texts, strict=True))
     return [(row.key, row.title or row.description) for row in rows]
 
 
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the newest calls on record, and `last`."""
-    from mcpctl.store import peek
+    from mcpctl.store import completion_queries
 
     found = [
         (id_, f"{server}:{tool}, {status}, {_minute(when)}")
-        for id_, server, tool, status, when in peek.calls(_paths(ctx), incomplete)
+        for id_, server, tool, status, when in completion_queries.calls(_paths(ctx), incomplete)
     ]
     return _with_last(found, incomplete, "the last call")
 
 
 def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the sessions last active, and `last`."""
-    from mcpctl.store import peek
+    from mcpctl.store import completion_queries
 
     found = [
         (id_, f"{client or 'unnamed client'}, {count} call{'s' * (count != 1)}, {_minute(when)}")
-        for id_, client, count, when in peek.sessions(_paths(ctx), incomplete)
+        for id_, client, count, when in completion_queries.sessions(_paths(ctx), incomplete)
     ]
     return _with_last(found, incomplete, "the last session")
 
 
 def clients(incomplete: str) -> list[Pair]:
     """The MCP clients whose configuration is known."""
-    from mcpctl.clients.known import CLIENTS
+    from mcpctl.clients.client_kinds import CLIENTS
 
     return [(name, "") for name in CLIENTS if name.startswith(incomplete)]
 
@@ -149,13 +152,13 @@ def _fields(ctx: typer.Context) -> Iterable[str]:
 
 def _listed(db: "Connection", loaded: "Config", incomplete: str) -> Iterator[tuple[str, str, str, int]]:
     """The tools whose key begins so: server, name, and where the definition is."""
-    from mcpctl.store import peek
+    from mcpctl.store import completion_queries
 
     server, colon, name = incomplete.partition(":")
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
             fingerprint = entry.fingerprint
-            for tool, position in peek.tools(db, known, fingerprint, name):
+            for tool, position in completion_queries.tools(db, known, fingerprint, name):
                 if tool.isprintable() and entry.permits(tool):
                     yield known, tool, fingerprint, position
 

@@ -24,7 +24,8 @@ def refuse_strangers(found: Found, db: sqlite3.Connection, paths: Paths, named: 
     """
     if all(name is None for name in named.values()) or next(found.rows(1, 0), None) is not None:
         return
-    from mcpctl.errors import NotFound, did_you_mean
+    from mcpctl.errors import NotFound
+    from mcpctl.near_names import did_you_mean
 
     for noun, name in named.items():
         if name is not None and name not in (known := set(_known(noun, db, paths))):

@@ -58,17 +58,18 @@ def serve(
     paths = opt.paths(config, data_dir)
     if print_config is not None:
         from mcpctl import output
-        from mcpctl.clients import block, known
+        from mcpctl.clients import client_config, client_kinds
         from mcpctl.config import load
-        from mcpctl.toolsets import reading
+        from mcpctl.toolsets import toolset_files
 
-        opt.one_of("print-config", print_config, tuple(known.CLIENTS))
+        opt.one_of("print-config", print_config, tuple(client_kinds.CLIENTS))
         given = {
-            "--config": config, "--data-dir": data_dir, "--project": project, "--toolset": reading.spelled(toolset),
+            "--config": config, "--data-dir": data_dir, "--project": project,
+            "--toolset": toolset_files.spelled(toolset),
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
-        output.write_text(block.text(print_config, given, load(paths.config).servers.values()))
-        output.say(block.goes_into(print_config))
+        output.write_text(client_config.text(print_config, given, load(paths.config).servers.values()))
+        output.say(client_config.goes_into(print_config))
         if not split_execute:
             output.say("one permission then covers all tools; --split-execute tells what reads from what writes")
         return

@@ -6,7 +6,7 @@ from mcpctl.docgen import roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.errors import EXIT_MEANINGS
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.toolsets.rules import RULES
+from mcpctl.toolsets.check_rules import RULES
 
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
 

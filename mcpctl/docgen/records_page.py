@@ -10,10 +10,10 @@ import msgspec
 from mcpctl.docgen import roff
 from mcpctl.models import CALL_STATUSES
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.store import lines, projection
+from mcpctl.store import journal_lines, projection
 
 NAME = "mcpctl-records"
-LINES: tuple[type[msgspec.Struct], ...] = typing.get_args(lines.AnyLine)
+LINES: tuple[type[msgspec.Struct], ...] = typing.get_args(journal_lines.AnyLine)
 
 FIELDS = {
     "v": "The version of the format, 1.",

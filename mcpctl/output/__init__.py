@@ -138,7 +138,7 @@ def progress(doing: str, unit: str = "") -> Iterator[Progress]:
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield unseen
         return
-    from mcpctl.output.gauge import Gauge
+    from mcpctl.output.progress_line import Gauge
 
     gauge = Gauge(doing, unit)
     before_warning.append(gauge.clear)

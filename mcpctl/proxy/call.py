@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mcpctl import bounds
-from mcpctl.catalog import hints
+from mcpctl import bounds, hints
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc, refusals, translate
 from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure
+from mcpctl.proxy.input_rounds import Rounds
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.questions import Parked, Question
-from mcpctl.proxy.rounds import Rounds
 from mcpctl.store.recorder import Json, OpenCall
 
 if TYPE_CHECKING:

@@ -7,14 +7,16 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.catalog import hints
+from mcpctl import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
+from mcpctl.near_names import nearest
 from mcpctl.proxy import jsonrpc, metatools
 from mcpctl.proxy.jsonrpc import Malformed
 from mcpctl.proxy.refusals import is_plain
-from mcpctl.search import MAX_QUERIES, Build, Hit, Off, Provider, Ranking, nearest
+from mcpctl.search.providers import Off
+from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
 from mcpctl.store.recorder import tokens
 from mcpctl.toolsets.toolset import Toolset, searched
 

@@ -6,16 +6,16 @@ from typing import Any, Protocol
 
 from msgspec import Raw
 
-from mcpctl.catalog import hints
+from mcpctl import hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc, metatools, refusals
 from mcpctl.proxy.call import Asked, Call
 from mcpctl.proxy.connection import Connection
+from mcpctl.proxy.input_rounds import Parents
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.questions import HANDLE, Parked, Parking, Questions
-from mcpctl.proxy.rounds import Parents
 from mcpctl.proxy.upstreams import DidNotStart, Upstream
 from mcpctl.store.recorder import Recorder
 

@@ -22,7 +22,8 @@ from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstreams import Upstream
-from mcpctl.search import Provider, Ranking, builder
+from mcpctl.search.providers import builder
+from mcpctl.search.ranking import Provider, Ranking
 from mcpctl.store import index, retention, state
 from mcpctl.store.recorder import Recorder
 from mcpctl.toolsets.in_force import InForce
@@ -129,18 +130,18 @@ class Gateway:
 
     async def annotate(self, arguments: bytes) -> bytes:
         """The answer to a model that adds notes; raises `McpctlError` where it may not."""
-        from mcpctl.proxy import annotate  # what changes files is no part of starting up
+        from mcpctl.proxy import note_tool  # what changes files is no part of starting up
 
         await asyncio.shield(self.opened)
         self.look_at_toolset()
         assert self._in_force
         toolset, place = self._catalog.toolset, self._in_force.place
         await asyncio.get_running_loop().run_in_executor(self._searching, self._unlisted)
-        subject, notes = annotate.asked(arguments, self._catalog, toolset)
+        subject, notes = note_tool.asked(arguments, self._catalog, toolset)
         assert toolset
         assert place
         # Aside: the lock of the file may be held.
-        return await asyncio.to_thread(annotate.add, place, subject, notes, toolset.name)
+        return await asyncio.to_thread(note_tool.add, place, subject, notes, toolset.name)
 
     def _search(
         self, asked: Wanted, missing: Mapping[str, str], toolset: Toolset | None, ranking: Ranking | None

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import __version__
-from mcpctl.catalog.hints import PERMISSIONS
+from mcpctl.hints import PERMISSIONS
 from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 

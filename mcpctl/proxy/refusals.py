@@ -74,7 +74,7 @@ def is_plain(key: str) -> bool:
 
 
 def _near(key: str, catalog: Catalog) -> list[str]:
-    from mcpctl.search import nearest
+    from mcpctl.near_names import nearest
 
     return nearest(key[:256], filter(is_plain, catalog.keys()))
 

@@ -14,16 +14,16 @@ from typing import Any
 import httpx2
 import msgspec
 
-from mcpctl import bounds, http
+from mcpctl import bounds, http_client
 from mcpctl.config import Server
 from mcpctl.errors import warn
-from mcpctl.http import Failed, in_words
-from mcpctl.launching import Endpoint, credentials
+from mcpctl.http_client import Failed, in_words
 from mcpctl.proxy import jsonrpc, loose_json
 from mcpctl.proxy.connection import LISTEN, Connection, Exchange, Failure
 from mcpctl.proxy.event_stream import Event, EventStream, TooLong
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.turn import Turn
+from mcpctl.server_environment import Endpoint, credentials
 
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
@@ -120,7 +120,7 @@ class Remote(Connection):
 
     async def _open(self) -> None:
         """Have what the first message needs; raises `Failed`."""
-        self._client = await asyncio.to_thread(http.client, self._where.url, self._where.headers)
+        self._client = await asyncio.to_thread(http_client.client, self._where.url, self._where.headers)
 
     @abstractmethod
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
@@ -222,8 +222,8 @@ class Remote(Connection):
 
     async def _refusal(self, response: httpx2.Response, asked: Exchange | None, *, had_session: bool) -> None:
         """Take the answer that a response of 400 and above has, or raise `Failed` with what it says."""
-        body = await http.body(response)
-        status, said = http.status(response), http.detail(response, body)
+        body = await http_client.body(response)
+        status, said = http_client.status(response), http_client.detail(response, body)
         if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
             raise Failed("unauthorized", status, said=said + credentials(self._server, self._where))
         error = _error(body)
@@ -243,7 +243,7 @@ class Remote(Connection):
             raise Failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")
         stream = EventStream(bounds.MESSAGE)
         try:
-            async for piece in http.pieces(response):
+            async for piece in http_client.pieces(response):
                 for event in stream.feed(piece):
                     yield event
                     await self._give_way()

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from mcpctl import posix
-from mcpctl.launching import Launch
+from mcpctl.server_environment import Launch
 
 _WATCHER = Path(__file__).with_name("watcher.sh")
 

@@ -8,8 +8,8 @@ from http import HTTPStatus
 
 import httpx2
 
-from mcpctl import http
-from mcpctl.http import Failed, in_words
+from mcpctl import http_client
+from mcpctl.http_client import Failed, in_words
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.remote import EVENTS, JSON, Remote
 
@@ -30,7 +30,7 @@ class Sse(Remote):
     async def _hear(self, opened: "asyncio.Future[str]") -> None:
         failed = Failed("server_died", "the connection broke off")
         try:
-            async with http.request(self._client, "GET", self._where.url, {"accept": EVENTS}) as response:
+            async with http_client.request(self._client, "GET", self._where.url, {"accept": EVENTS}) as response:
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     await self._refusal(response, None, had_session=False)
                 async for event in self._events(response):
@@ -51,13 +51,13 @@ class Sse(Remote):
 
     def _checked(self, address: str) -> str:
         url = httpx2.URL(self._where.url).join(address)
-        if http.origin(url) != http.origin(httpx2.URL(self._where.url)):
+        if http_client.origin(url) != http_client.origin(httpx2.URL(self._where.url)):
             raise Failed("http_error", "it wants its messages at another place than its url's", said=f": {url.host}")
         return str(url)
 
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
-        async with http.request(self._client, "POST", self._endpoint, {"content-type": JSON}, line) as response:
+        async with http_client.request(self._client, "POST", self._endpoint, {"content-type": JSON}, line) as response:
             if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-                raise Failed("no_session", http.status(response), was_taken=False)
+                raise Failed("no_session", http_client.status(response), was_taken=False)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=False)

@@ -11,13 +11,13 @@ from typing import Any
 from msgspec import Raw
 
 from mcpctl import bounds, posix
-from mcpctl.launching import Launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection, Exchange, Failure
 from mcpctl.proxy.messages import MessageReader, id_of
 from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.writer import Writer
+from mcpctl.server_environment import Launch
 from mcpctl.store.redact import mask
 
 _STDERR_KEPT = 8192

@@ -10,8 +10,8 @@ from http import HTTPStatus
 
 import httpx2
 
-from mcpctl import bounds, http
-from mcpctl.http import Failed
+from mcpctl import bounds, http_client
+from mcpctl.http_client import Failed
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.event_stream import Event
@@ -41,7 +41,7 @@ class StreamableHttp(Remote):
         if self.modern and exchange:
             headers |= await mirrored(line, exchange)
         headers |= {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
-        async with http.request(self._client, "POST", self._where.url, headers, line) as response:
+        async with http_client.request(self._client, "POST", self._where.url, headers, line) as response:
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=_SESSION in headers)
             elif exchange is None:
@@ -65,7 +65,7 @@ class StreamableHttp(Remote):
         length = response.headers.get("content-length", "")
         is_short = "content-encoding" not in response.headers and length.isdigit() and int(length) <= bounds.AT_ONCE
         async with contextlib.nullcontext() if is_short else self._long:
-            return await self._take(await http.whole(response, bounds.MESSAGE), exchange)
+            return await self._take(await http_client.whole(response, bounds.MESSAGE), exchange)
 
     async def _answered_in(self, response: httpx2.Response, exchange: Exchange) -> None:
         """Read a request's stream; one that breaks off is resumed where the server has numbered its events."""
@@ -77,7 +77,7 @@ class StreamableHttp(Remote):
                 break
             await asyncio.sleep(wait)
             headers = {**self._headers(), "accept": EVENTS, "last-event-id": place}
-            async with http.request(self._client, "GET", self._where.url, headers) as resumed:
+            async with http_client.request(self._client, "GET", self._where.url, headers) as resumed:
                 if resumed.status_code >= HTTPStatus.BAD_REQUEST:
                     break
                 place, wait = await self._read_answer(resumed, exchange, place, wait)
@@ -104,7 +104,7 @@ class StreamableHttp(Remote):
         while not self.hung_up:
             headers = {**self._headers(), "accept": EVENTS, **({"last-event-id": place} if place else {})}
             try:
-                async with http.request(self._client, "GET", self._where.url, headers) as response:
+                async with http_client.request(self._client, "GET", self._where.url, headers) as response:
                     if response.status_code == HTTPStatus.NOT_FOUND:
                         self._retire()
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -123,7 +123,7 @@ class StreamableHttp(Remote):
 
     async def _close(self) -> None:
         if self.session and not (self._why and self._why.code == "no_session"):
-            async with http.request(self._client, "DELETE", self._where.url, self._headers()):
+            async with http_client.request(self._client, "DELETE", self._where.url, self._headers()):
                 pass
         await super()._close()
 

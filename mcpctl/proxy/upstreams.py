@@ -17,13 +17,13 @@ from msgspec import Raw
 from mcpctl import bounds, posix
 from mcpctl.config import Server
 from mcpctl.errors import warn
-from mcpctl.launching import CannotLaunch, endpoint, launch
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure, NoAnswer, askable
 from mcpctl.proxy.listing import Listing
 from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.stdio import Stdio
 from mcpctl.proxy.turn import Turn
+from mcpctl.server_environment import CannotLaunch, endpoint, launch
 from mcpctl.store.redact import mask
 
 if TYPE_CHECKING:

@@ -10,12 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.models import Tool
-from mcpctl.search import CONTEXT_PART, EMBEDDING_PART, MAX_QUERIES, MEANING_PART, Explanation, Hit, Part, Ranking
-from mcpctl.search import kept as on_disk
-from mcpctl.search.engine import K1, Corpus, Okapi, Scores, stemmed
+from mcpctl.search import index_file as on_disk
 from mcpctl.search.fields import FIELDS, texts
 from mcpctl.search.latent import FEWEST, MOST, Latent
-from mcpctl.search.reading import MAX_WORDS, Pins, Query, Reader
+from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
+from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
+from mcpctl.search.ranking import (
+    CONTEXT_PART,
+    EMBEDDING_PART,
+    MAX_QUERIES,
+    MEANING_PART,
+    Explanation,
+    Hit,
+    Part,
+    Ranking,
+)
 from mcpctl.search.tokens import words
 
 WEAK = 0.25

@@ -11,9 +11,9 @@ import msgspec
 
 from mcpctl.config import CLOUD_TOKEN, Config
 from mcpctl.models import Tool
-from mcpctl.search import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
 from mcpctl.search.bm25 import WEAK, Bm25
-from mcpctl.search.service import Service
+from mcpctl.search.json_service import Service
+from mcpctl.search.ranking import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable
 
 _MAX_ANSWER = 4 << 20

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mcpctl.errors import McpctlError
 from mcpctl.models import Progress
 from mcpctl.paths import Paths
-from mcpctl.search import Unavailable
+from mcpctl.search.ranking import Unavailable
 from mcpctl.search.tokens import sendable
 from mcpctl.store import sqlite, state
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from mcpctl.errors import UpstreamFailed
 from mcpctl.models import Progress, unseen
-from mcpctl.search import Provider
+from mcpctl.search.ranking import Provider
 
 CUTS = (1, 3, 5, 10)
 METRICS = (*(f"recall@{cut}" for cut in CUTS), "ndcg@10", "mrr")

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.config import SEMANTIC_TOKEN
-from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
-from mcpctl.search.service import Service
+from mcpctl.search.json_service import Service
+from mcpctl.search.ranking import Unavailable
 
 _MAX_NUMBERS = 16_384
 """What a vector has at most; models have 256 to 8,192."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcpctl.catalog.exported import lines, wrong
+from mcpctl.catalog.catalog_file import lines, wrong
 from mcpctl.models import Tool
 from mcpctl.search.evaluate import Label
 from mcpctl.store import calls

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from mcpctl.search.engine import Okapi, Scores
+from mcpctl.search.posting_lists import Okapi, Scores
 
 DIMENSIONS = 128
 FEWEST, MOST = 16, 5_000

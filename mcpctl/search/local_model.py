@@ -10,8 +10,8 @@ import numpy as np
 
 from mcpctl import files
 from mcpctl.errors import McpctlError
-from mcpctl.search import Unavailable
 from mcpctl.search.embeddings import Matrix
+from mcpctl.search.ranking import Unavailable
 
 _MOST_TOKENS = 512
 _KINDS = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}

@@ -10,10 +10,10 @@ import numpy as np
 from mcpctl.config import Config
 from mcpctl.models import Progress, Tool
 from mcpctl.paths import Paths
-from mcpctl.search import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Embeddings, Matrix, Model
-from mcpctl.search.engine import Scores
+from mcpctl.search.posting_lists import Scores
+from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable, words
 
 SERVER = 0.5

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcpctl import posix
 from mcpctl.paths import private_dir
-from mcpctl.store import clock, lines
+from mcpctl.store import clock, journal_lines
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
 _DAY_S = 86_400
@@ -31,7 +31,7 @@ class Journal:
         """Whether the disk has its name, too."""
 
     @classmethod
-    def create(cls, folder: Path, created: lines.SessionCreated) -> "Journal":
+    def create(cls, folder: Path, created: journal_lines.SessionCreated) -> "Journal":
         """A new session's journal with its first line; other processes never see it unlocked or empty."""
         path = folder / f"{time.time_ns()}_{created.id}.jsonl"
         with _written_beside(path, created, shared=False) as (fd, beside):
@@ -39,7 +39,7 @@ class Journal:
         return cls(path, fd, created.id)
 
     @classmethod
-    def of_the_day(cls, folder: Path, created: lines.SessionCreated) -> "Journal":
+    def of_the_day(cls, folder: Path, created: journal_lines.SessionCreated) -> "Journal":
         """The journal that today's command-line calls share, created by the first of them."""
         import uuid
 
@@ -96,7 +96,7 @@ def open_file(path: Path, flags: int) -> int:
 
 
 @contextlib.contextmanager
-def _written_beside(path: Path, created: lines.SessionCreated, *, shared: bool) -> Iterator[tuple[int, Path]]:
+def _written_beside(path: Path, created: journal_lines.SessionCreated, *, shared: bool) -> Iterator[tuple[int, Path]]:
     """A locked descriptor of a new file beside `path` that holds the first line, and that file, to be given its name.
 
     Whatever the block does, nothing is left beside; where it fails, the descriptor is closed.
@@ -105,7 +105,7 @@ def _written_beside(path: Path, created: lines.SessionCreated, *, shared: bool) 
     private_dir(path.parent)
     fd, beside = _created_beside(path, shared=shared)
     try:
-        line = lines.encode(created)
+        line = journal_lines.encode(created)
         if os.write(fd, line) != len(line):
             raise OSError(errno.ENOSPC, "no space left on device")
         yield fd, beside
@@ -192,7 +192,9 @@ def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
     with claimed(path) as fd:
         if fd is None:
             return False
-        line = lines.encode(lines.SessionClosed(timestamp=clock.now(), id=session_id, end_time=end_time))
+        line = journal_lines.encode(
+            journal_lines.SessionClosed(timestamp=clock.now(), id=session_id, end_time=end_time)
+        )
         os.write(fd, b"\n" + line if _ends_torn(fd) else line)
         return True
 

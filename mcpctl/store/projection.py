@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.errors import warn
-from mcpctl.store import lines
+from mcpctl.store import journal_lines
 
 _LONGEST_REASON = 500
 """Characters of a tool's own words that stand as the error of its call."""
@@ -70,25 +70,25 @@ def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
 def insert(db: sqlite3.Connection, name: str, position: int, text: bytes) -> None:
     """Take one line, which begins at byte `position` of the journal `name`."""
     try:
-        line = lines.decode(text)
+        line = journal_lines.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         if text.strip():
             warn(f"{name}: the line at byte {position} cannot be read; skipped")
         return
     match line:
-        case lines.SessionCreated():
+        case journal_lines.SessionCreated():
             _insert_session(db, name, line)
-        case lines.CallStarted():
+        case journal_lines.CallStarted():
             _insert_call(db, position, line)
-        case lines.CallFinished():
+        case journal_lines.CallFinished():
             _finish_call(db, line)
-        case lines.DiscoveryFinished():
+        case journal_lines.DiscoveryFinished():
             _insert_discovery(db, position, line)
-        case lines.SessionClosed():
+        case journal_lines.SessionClosed():
             _close_session(db, line)
 
 
-def _insert_session(db: sqlite3.Connection, name: str, line: lines.SessionCreated) -> None:
+def _insert_session(db: sqlite3.Connection, name: str, line: journal_lines.SessionCreated) -> None:
     db.execute(
         "INSERT OR IGNORE INTO sessions (id, journal, via, client_name, client_version, protocol_version, status,"
         " start_time, last_activity, capabilities, project, toolset) VALUES (?,?,?,?,?,?,'active',?,?,?,?,?)",
@@ -97,7 +97,7 @@ def _insert_session(db: sqlite3.Connection, name: str, line: lines.SessionCreate
     )  # fmt: skip
 
 
-def _insert_call(db: sqlite3.Connection, position: int, line: lines.CallStarted) -> None:
+def _insert_call(db: sqlite3.Connection, position: int, line: journal_lines.CallStarted) -> None:
     new = db.execute(
         "INSERT OR IGNORE INTO calls (id, position, session_id, request_id, parent_id, via, server, tool, arguments,"
         " status, started_at, input_tokens, total_tokens, encoding, annotations, client_name, client_version, project,"
@@ -121,7 +121,7 @@ def _insert_call(db: sqlite3.Connection, position: int, line: lines.CallStarted)
     )
 
 
-def _finish_call(db: sqlite3.Connection, line: lines.CallFinished) -> None:
+def _finish_call(db: sqlite3.Connection, line: journal_lines.CallFinished) -> None:
     new = db.execute(
         "UPDATE calls SET status = ?, response = ?, error = ?, duration_ms = ?, output_tokens = ?,"
         " total_tokens = input_tokens + ?, response_bytes = ?, response_truncated = ?"
@@ -135,7 +135,7 @@ def _finish_call(db: sqlite3.Connection, line: lines.CallFinished) -> None:
     )
 
 
-def _insert_discovery(db: sqlite3.Connection, position: int, line: lines.DiscoveryFinished) -> None:
+def _insert_discovery(db: sqlite3.Connection, position: int, line: journal_lines.DiscoveryFinished) -> None:
     new = db.execute(
         "INSERT OR IGNORE INTO discoveries (id, position, session_id, query, context, provider, fallback, results,"
         " started_at, duration_ms, tokens, project) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -149,7 +149,7 @@ def _insert_discovery(db: sqlite3.Connection, position: int, line: lines.Discove
     )
 
 
-def _close_session(db: sqlite3.Connection, line: lines.SessionClosed) -> None:
+def _close_session(db: sqlite3.Connection, line: journal_lines.SessionClosed) -> None:
     db.execute("UPDATE sessions SET status = 'closed', end_time = ? WHERE id = ?", (line.end_time, line.id))
     db.execute("UPDATE calls SET status = 'interrupted' WHERE session_id = ? AND status = 'running'", (line.id,))
 
@@ -159,7 +159,7 @@ def _text(raw: msgspec.Raw) -> str | None:
     return None if text == "null" else text
 
 
-def _reason(line: lines.CallFinished) -> str | None:
+def _reason(line: journal_lines.CallFinished) -> str | None:
     """What a tool itself said went wrong, the beginning of its first text, in the form of other errors."""
     if line.status != "tool_error":
         return None

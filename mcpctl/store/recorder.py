@@ -13,7 +13,7 @@ from msgspec import Raw
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
-from mcpctl.store import clock, lines, redaction_key
+from mcpctl.store import clock, journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from mcpctl.store.redact import Redactor, cut
 
@@ -89,7 +89,7 @@ class Recorder:
         `parent_id` is the call that this one goes on with, after the tool had asked for input.
         """
         call = OpenCall(id=_new_id(), started=time.monotonic())
-        line = lines.CallStarted(
+        line = journal_lines.CallStarted(
             timestamp=clock.now(),
             id=call.id,
             session_id=self._session(),
@@ -107,13 +107,13 @@ class Recorder:
             project=self._project,
             toolset=self.toolset,
         )
-        self._lines.append(lines.encode(line))
+        self._lines.append(journal_lines.encode(line))
         return call
 
     def call_finished(self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
         """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it."""
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
-        line = lines.CallFinished(
+        line = journal_lines.CallFinished(
             timestamp=clock.now(),
             id=call.id,
             session_id=self._session(),
@@ -125,7 +125,7 @@ class Recorder:
             response_bytes=size,
             response_truncated=size > self._limit,
         )
-        self._lines.append(lines.encode(line))
+        self._lines.append(journal_lines.encode(line))
 
     def discovery_finished(
         self,
@@ -139,7 +139,7 @@ class Recorder:
         answer_bytes: int,
     ) -> None:
         """Put a search and what it answered on record; `started` is in seconds since the epoch."""
-        line = lines.DiscoveryFinished(
+        line = journal_lines.DiscoveryFinished(
             timestamp=clock.now(),
             id=_new_id(),
             session_id=self._session(),
@@ -153,7 +153,7 @@ class Recorder:
             tokens=tokens(answer_bytes),
             project=self._project,
         )
-        self._lines.append(lines.encode(line))
+        self._lines.append(journal_lines.encode(line))
 
     @property
     def is_open(self) -> bool:
@@ -181,7 +181,9 @@ class Recorder:
         if self._journal:
             now = clock.now()
             try:
-                self._journal.close(lines.encode(lines.SessionClosed(timestamp=now, id=self.session_id, end_time=now)))
+                self._journal.close(
+                    journal_lines.encode(journal_lines.SessionClosed(timestamp=now, id=self.session_id, end_time=now))
+                )
             except OSError as error:
                 self._failed(error)
             self._journal = None
@@ -193,7 +195,7 @@ class Recorder:
 
     def _open(self) -> None:
         client = self.client
-        created = lines.SessionCreated(
+        created = journal_lines.SessionCreated(
             timestamp=clock.now(),
             id=self.session_id,
             via=self._via,

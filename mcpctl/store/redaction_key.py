@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, private_dir
-from mcpctl.store import journal, peek
+from mcpctl.store import completion_queries, journal
 
 _LENGTH = 32
 
@@ -61,7 +61,7 @@ def _of_older_versions(state: Path) -> bytes | None:
     if not state.exists():
         return None
     try:
-        with peek.opened(state, patience_s=0) as db:
+        with completion_queries.opened(state, patience_s=0) as db:
             row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

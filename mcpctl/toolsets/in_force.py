@@ -9,8 +9,8 @@ from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.store import state
-from mcpctl.toolsets.reading import NONE, VARIABLE, Source, is_path, read, source
 from mcpctl.toolsets.toolset import Toolset
+from mcpctl.toolsets.toolset_files import NONE, VARIABLE, Source, is_path, read, source
 
 
 def named(config: Config, option: str | None) -> str | None:

@@ -10,7 +10,7 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from mcpctl.models import Tool
-from mcpctl.search import Hit, Ranking
+from mcpctl.search.ranking import Hit, Ranking
 
 Tokens = Callable[[str], list[str]]
 

@@ -21,13 +21,14 @@ from typing import Any
 
 import psutil
 
-from mcpctl.catalog import exported
+from mcpctl.catalog import catalog_file
 from mcpctl.config import Config, Search
 from mcpctl.models import Tool, unseen
 from mcpctl.paths import Paths
-from mcpctl.search import Provider, build, builder
 from mcpctl.search.evaluate import Measured, interval, mean, measure
 from mcpctl.search.labels import from_file
+from mcpctl.search.providers import build, builder
+from mcpctl.search.ranking import Provider
 from tests.bench import raw_client
 from tests.bench.rivals import RIVALS, Stock
 
@@ -117,7 +118,7 @@ def quality(folders: Sequence[Path], builders: Mapping[str, Callable[[Sequence[T
     """What each ranking finds of each set, this one first; then the means of all sets."""
     found: list[Row] = []
     for folder in folders:
-        tools, labels = list(exported.tools(folder / "catalog.jsonl")), from_file(folder / "queries.jsonl")
+        tools, labels = list(catalog_file.tools(folder / "catalog.jsonl")), from_file(folder / "queries.jsonl")
         ours = measure(builders[OURS](tools), labels)
         for engine, made in builders.items():
             measured = ours if engine == OURS else measure(made(tools), labels)

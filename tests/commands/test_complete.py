@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from mcpctl import completion, output
+from mcpctl import output, tab_completion
 from mcpctl.commands import complete
 from mcpctl.main import tree
 from mcpctl.paths import Paths
-from mcpctl.store import index, lines, state
+from mcpctl.store import index, journal_lines, state
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR
@@ -24,13 +24,13 @@ ASKED = ["", "tools show ", "calls show ", "sessions show ", "servers rm ", "cal
 
 def offered(line: str) -> list[str]:
     """What may follow `mcpctl LINE`."""
-    kind, found = completion.candidates(tree, f"mcpctl {line}")
+    kind, found = tab_completion.candidates(tree, f"mcpctl {line}")
     assert kind == "words"
     return [value for value, _ in found]
 
 
 def told(line: str) -> dict[str, str]:
-    return dict(completion.candidates(tree, f"mcpctl {line}")[1])
+    return dict(tab_completion.candidates(tree, f"mcpctl {line}")[1])
 
 
 def common_to(values: list[str]) -> str:
@@ -87,7 +87,7 @@ def test_only_a_branch_is_built_to_complete_in_it() -> None:
         built.append(noun)
         return tree(noun)
 
-    completion.candidates(counted, "mcpctl --no-color calls show --j")
+    tab_completion.candidates(counted, "mcpctl --no-color calls show --j")
     assert built == ["calls"]
 
 
@@ -173,7 +173,7 @@ def test_sessions_are_offered_last_active_first_after_last(line: str, full: Path
 def test_of_many_calls_the_newest_fifty_are_offered(paths: Paths) -> None:
     written = [line for number in range(100) for line in recorded.call(number, number)]
     for number, line in enumerate(written):
-        assert isinstance(line, lines.CallStarted | lines.CallFinished)
+        assert isinstance(line, journal_lines.CallStarted | journal_lines.CallFinished)
         line.id = f"{100 + number // 2}"
     recorded.session(paths, CLAUDE, 0, written)
     index.catch_up_on_disk(paths)
@@ -184,7 +184,7 @@ def test_of_many_calls_the_newest_fifty_are_offered(paths: Paths) -> None:
 def test_what_a_running_serve_has_just_written_is_offered(paths: Paths) -> None:
     live = recorded.opened(paths, recorded.created(), [])
     with index.opened(paths):  # keeps the log beside the database
-        live.append(b"".join(map(lines.encode, recorded.call(1, 1))))
+        live.append(b"".join(map(journal_lines.encode, recorded.call(1, 1))))
         index.catch_up_on_disk(paths)
         before = everything_in(paths.data)
         assert offered("calls show ") == ["last", recorded.call_id(1)]
@@ -247,7 +247,7 @@ def test_fields_are_offered_after_a_comma_but_none_twice() -> None:
     ],
 )
 def test_a_path_is_left_to_the_shell(line: str, kind: str) -> None:
-    assert completion.candidates(tree, f"mcpctl {line}") == (kind, [])
+    assert tab_completion.candidates(tree, f"mcpctl {line}") == (kind, [])
 
 
 def test_a_home_that_is_named_on_the_line_is_the_one_that_is_read(
@@ -255,7 +255,7 @@ def test_a_home_that_is_named_on_the_line_is_the_one_that_is_read(
 ) -> None:
     monkeypatch.setenv("MCPCTL_HOME", str(tmp_path / "other"))
     monkeypatch.setenv("HOME", str(full.data.parent))
-    assert completion.answer(tree, "zsh", ["mcpctl calls show "]) == ""
+    assert tab_completion.answer(tree, "zsh", ["mcpctl calls show "]) == ""
     assert offered("calls show --data-dir ~/data 6") == [recorded.call_id(6)]
     assert offered(f"tools show --config '{full.config}' --data-dir={full.data} weather:g") == ["weather:get_forecast"]
     monkeypatch.setenv("MCPCTL_DATA_DIR", str(full.data))
@@ -264,29 +264,29 @@ def test_a_home_that_is_named_on_the_line_is_the_one_that_is_read(
 
 @pytest.mark.parametrize("line", ["bogus ", "calls bogus ", "calls bogus --", "--bogus "])
 def test_after_a_word_that_is_none_nothing_is_offered(line: str) -> None:
-    assert completion.answer(tree, "zsh", [f"mcpctl {line}"]) in ("", "words\n") or line == "--bogus "
+    assert tab_completion.answer(tree, "zsh", [f"mcpctl {line}"]) in ("", "words\n") or line == "--bogus "
 
 
 def test_the_version_is_not_printed_among_the_candidates() -> None:
-    assert completion.answer(tree, "fish", ["mcpctl --version cal"]).startswith("words\ncalls\t")
+    assert tab_completion.answer(tree, "fish", ["mcpctl --version cal"]).startswith("words\ncalls\t")
 
 
 @pytest.mark.parametrize("asked", [["mcpctl calls "], [], ["a", "b", "c"]])
 @pytest.mark.parametrize("shell", ["tcsh", "zsh"])
 def test_a_question_that_is_none_has_no_answer(shell: str, asked: list[str]) -> None:
-    assert completion.answer(tree, shell, asked) == "" or (shell, len(asked)) == ("zsh", 1)
+    assert tab_completion.answer(tree, shell, asked) == "" or (shell, len(asked)) == ("zsh", 1)
 
 
 @pytest.mark.parametrize("line", ASKED)
 def test_a_home_that_is_not_there_is_not_made(line: str, home: Path) -> None:
-    completion.answer(tree, "zsh", [f"mcpctl {line}"])
+    tab_completion.answer(tree, "zsh", [f"mcpctl {line}"])
     assert not home.exists()
 
 
 @pytest.mark.parametrize("line", ASKED)
 def test_asking_writes_nothing(line: str, full: Paths) -> None:
     before = everything_in(full.data.parent)
-    assert completion.answer(tree, "zsh", [f"mcpctl {line}"])
+    assert tab_completion.answer(tree, "zsh", [f"mcpctl {line}"])
     assert everything_in(full.data.parent) == before
 
 
@@ -311,7 +311,7 @@ def test_damaged_databases_offer_nothing_and_stay_as_they_are(damage: bytes, ful
     full.index.write_bytes(damage)
     full.state.write_bytes(damage)
     for line in ("calls show ", "sessions show ", "tools show ", "calls ls --session "):
-        assert completion.answer(tree, "bash", [f"mcpctl {line}", ""]) in ("", "words\n")
+        assert tab_completion.answer(tree, "bash", [f"mcpctl {line}", ""]) in ("", "words\n")
     assert full.index.read_bytes() == full.state.read_bytes() == damage
 
 
@@ -325,7 +325,7 @@ def test_a_newer_state_is_read_if_it_can_be_and_never_changed(full: Paths) -> No
 
 def test_a_broken_configuration_offers_nothing(full: Paths) -> None:
     full.config.write_text("servers = [", encoding="utf-8")
-    assert completion.answer(tree, "zsh", ["mcpctl servers show "]) == ""
+    assert tab_completion.answer(tree, "zsh", ["mcpctl servers show "]) == ""
 
 
 def test_an_index_that_is_behind_stays_behind(full: Paths) -> None:
@@ -351,7 +351,7 @@ def nasty(paths: Paths) -> Paths:
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_one_candidate_is_one_printable_line(shell: str, nasty: Paths) -> None:
-    kind, *lines = completion.answer(tree, shell, ["mcpctl tools show "]).splitlines()
+    kind, *lines = tab_completion.answer(tree, shell, ["mcpctl tools show "]).splitlines()
     assert kind == "words"
     assert len(lines) == len(NASTY)
     for line in lines:
@@ -365,7 +365,7 @@ def test_what_cannot_be_shown_is_not_offered(nasty: Paths) -> None:
 
 def test_bash_is_given_only_what_follows_the_colon() -> None:
     def answer(line: str, replaced: str) -> list[str]:
-        return completion.answer(tree, "bash", [f"mcpctl {line}", replaced]).splitlines()[1:]
+        return tab_completion.answer(tree, "bash", [f"mcpctl {line}", replaced]).splitlines()[1:]
 
     assert answer("calls ls --format=t", "t") == ["table", "tsv"]
     assert answer("calls ls --format=t", "--format=t") == ["--format=table", "--format=tsv"]
@@ -373,8 +373,8 @@ def test_bash_is_given_only_what_follows_the_colon() -> None:
 
 
 def test_bash_is_given_what_it_would_read_as_one_plain_word(nasty: Paths) -> None:
-    found = completion.answer(tree, "bash", ["mcpctl tools show up:", ""]).splitlines()[1:]
+    found = tab_completion.answer(tree, "bash", ["mcpctl tools show up:", ""]).splitlines()[1:]
     assert "\\$\\(touch\\ pwned\\)" in found
     assert "\\`touch\\ pwned\\`" in found
-    quoted = completion.answer(tree, "bash", ['mcpctl tools show "up:', "up:"]).splitlines()[1:]
+    quoted = tab_completion.answer(tree, "bash", ['mcpctl tools show "up:', "up:"]).splitlines()[1:]
     assert not [value for value in quoted if set(value) & set("$`\"'\\!;&<()*~#[]{} ")]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.clients.known import CLIENTS
+from mcpctl.clients.client_kinds import CLIENTS
 from tests.commands.test_serve import HEAVY
 from tests.conftest import MCPCTL, Mcpctl
 

@@ -22,7 +22,7 @@ READERS = (
 @pytest.fixture(autouse=True)
 def slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every look at the clock takes a second, and journals are read a few lines at a time."""
-    monkeypatch.setattr("mcpctl.output.gauge.clock", itertools.count().__next__)
+    monkeypatch.setattr("mcpctl.output.progress_line.clock", itertools.count().__next__)
     monkeypatch.setattr(index, "_CHUNK", 1000)
     monkeypatch.setenv("TERM", "xterm")
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from mcpctl.config import Server
-from mcpctl.http import Failed
-from mcpctl.launching import Endpoint
+from mcpctl.http_client import Failed
 from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.jsonrpc import Message
 from mcpctl.proxy.sse import Sse
 from mcpctl.proxy.turn import Turn
+from mcpctl.server_environment import Endpoint
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter

@@ -8,7 +8,8 @@ import pytest
 from mcpctl import config
 from mcpctl.models import Progress, Tool, unseen
 from mcpctl.paths import Paths
-from mcpctl.search import Provider, builder
+from mcpctl.search.providers import builder
+from mcpctl.search.ranking import Provider
 from tests.servers import service
 
 Made = Callable[..., Provider]

@@ -10,8 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mcpctl.models import Tool
-from mcpctl.search import Hit, Provider, Ranking, build, nearest
+from mcpctl.near_names import nearest
 from mcpctl.search.bm25 import WEAK, Bm25
+from mcpctl.search.providers import build
+from mcpctl.search.ranking import Hit, Provider, Ranking
 
 
 def tool(key: str, description: str = "", **parameters: Any) -> Tool:

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.models import Tool
-from mcpctl.search import Hit, build
 from mcpctl.search import cloud as module
 from mcpctl.search.cloud import Cloud
+from mcpctl.search.providers import build
+from mcpctl.search.ranking import Hit
 from tests.search.conftest import Made
 from tests.search.test_bm25 import CATALOG, tool
 from tests.servers.service import Service, running
@@ -174,7 +175,7 @@ def test_a_service_that_is_slow_twice_is_left_alone_for_a_while(
     assert provider.search(["storm"]).fallback == "cloud: no answer in time, 2 times; it is asked again in 5 s"
     assert len(cloud.asked) == asked
     later = time.monotonic() + 6
-    monkeypatch.setattr("mcpctl.search.service.time.monotonic", lambda: later)
+    monkeypatch.setattr("mcpctl.search.json_service.time.monotonic", lambda: later)
     assert provider.search(["storm"]).fallback is None
 
 

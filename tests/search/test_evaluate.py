@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.search import build
 from mcpctl.search.evaluate import (
     METRICS,
     Label,
@@ -20,6 +19,7 @@ from mcpctl.search.evaluate import (
     standard_error,
     worse,
 )
+from mcpctl.search.providers import build
 from tests.search.test_bm25 import CATALOG
 
 RANKS = st.lists(st.lists(st.none() | st.integers(1, 50), min_size=1, max_size=4), min_size=1, max_size=12)

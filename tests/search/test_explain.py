@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.models import Tool
-from mcpctl.search import Explanation, Part
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.latent import FEWEST
+from mcpctl.search.ranking import Explanation, Part
 from tests.search.test_bm25 import CATALOG, catalogs, prose, tool
 
 LARGE = [*CATALOG, *(tool(f"s{n}:do_{word}", f"Does {word} with care", how={}) for n, word in enumerate("abcdefghij"))]

@@ -12,8 +12,8 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers
 
-from mcpctl.search import Unavailable
 from mcpctl.search.local_model import LocalModel
+from mcpctl.search.ranking import Unavailable
 from tests.search.conftest import Made
 from tests.search.test_bm25 import tool
 from tests.servers.service import MEANINGS

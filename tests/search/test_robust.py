@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.models import Tool
-from mcpctl.search import MAX_QUERIES, Provider, build
+from mcpctl.search.providers import build
+from mcpctl.search.ranking import MAX_QUERIES, Provider
 from mcpctl.search.tokens import MAX_TEXT
 from tests.effort import calls
 from tests.search.test_bm25 import CATALOG, keys, tool

@@ -12,8 +12,9 @@ import pytest
 from mcpctl import config
 from mcpctl.models import Tool, unseen
 from mcpctl.paths import Paths
-from mcpctl.search import Ranking, build, builder
 from mcpctl.search import embeddings as module
+from mcpctl.search.providers import build, builder
+from mcpctl.search.ranking import Ranking
 from mcpctl.search.semantic import _SENTENCE, STRANGERS
 from mcpctl.store import state
 from tests.proxy.client import until

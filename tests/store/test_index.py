@@ -18,7 +18,7 @@ from pytest_snapshot.plugin import Snapshot
 from mcpctl.config import RecordSettings
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
-from mcpctl.store import calls, index, lines, sessions
+from mcpctl.store import calls, index, journal_lines, sessions
 from mcpctl.store.recorder import Client, Recorder
 from tests.configured import demo_tools
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
@@ -71,7 +71,7 @@ def test_what_a_journal_gains_is_added_from_where_it_was(paths: Paths) -> None:
     everything = [*call(1, 1), searched(1, 2), *call(2, 3), closed()]
     for line in everything:
         # Half of the line first: nothing is taken of it until it is whole.
-        text = lines.encode(line)
+        text = journal_lines.encode(line)
         journal.append(text[:40])
         before = answers(paths)
         assert answers(paths) == before
@@ -85,17 +85,17 @@ def test_what_a_journal_gains_is_added_from_where_it_was(paths: Paths) -> None:
 
 def test_lines_that_were_written_twice_count_once(paths: Paths) -> None:
     written = [*call(1, 1), searched(1, 2)]
-    opened(paths, created(), written).close(lines.encode(closed()))
+    opened(paths, created(), written).close(journal_lines.encode(closed()))
     once = answers(paths)
     index.remove(paths)
     for file in paths.sessions.iterdir():
         file.unlink()
-    opened(paths, created(), [*written, *written, created(), *written]).close(lines.encode(closed()))
+    opened(paths, created(), [*written, *written, created(), *written]).close(journal_lines.encode(closed()))
     assert answers(paths) == once
 
 
 def test_a_search_that_was_recorded_without_a_project_had_none(paths: Paths) -> None:
-    written = lines.encode(searched(1, 1))
+    written = journal_lines.encode(searched(1, 1))
     older = written.replace(b',"project":null', b"")
     assert older != written
     journal = opened(paths, created())
@@ -118,7 +118,7 @@ def test_other_files_in_the_folder_are_no_journals(paths: Paths) -> None:
     two_sessions(paths)
     before = answers(paths)
     for name in ("x.new", "notes.txt", ".jsonl.swp"):
-        (paths.sessions / name).write_bytes(lines.encode(created(CURSOR[:-1] + "9")))
+        (paths.sessions / name).write_bytes(journal_lines.encode(created(CURSOR[:-1] + "9")))
     assert answers(paths) == before
 
 
@@ -309,7 +309,7 @@ def test_readers_and_writers_at_once_and_a_deleted_index_lose_nothing(paths: Pat
     journal = opened(paths, created(), [line for n in range(50) for line in call(f"{n:06}", n / 60)])
     readers = [subprocess.Popen([sys.executable, "-c", READER, "50"], stdout=-1, stderr=-1) for _ in range(4)]
     for number in range(50, 250):
-        journal.append(b"".join(map(lines.encode, call(f"{number:06}", number / 60))))
+        journal.append(b"".join(map(journal_lines.encode, call(f"{number:06}", number / 60))))
         assert len(answers(paths)[1]) == number + 1
         if number % 20 == 0:
             for name in ("", "-wal", "-shm")[: 1 + 2 * (number % 40 == 0)]:

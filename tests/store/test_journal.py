@@ -9,7 +9,7 @@ import pytest
 
 from mcpctl import posix
 from mcpctl.paths import Paths
-from mcpctl.store import calls, index, journal, lines
+from mcpctl.store import calls, index, journal, journal_lines
 from mcpctl.store.journal import Journal
 from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
 
@@ -21,7 +21,7 @@ def recorded_ids(paths: Paths) -> list[str]:
 
 def test_a_journal_begins_with_its_session_and_is_its_owners_alone(paths: Paths) -> None:
     owned = Journal.create(paths.sessions, created())
-    assert lines.decode(owned.path.read_bytes()) == created()
+    assert journal_lines.decode(owned.path.read_bytes()) == created()
     assert owned.path.name.endswith(f"_{CLAUDE}.jsonl")
     assert owned.path.stat().st_mode & 0o777 == 0o600
     assert paths.sessions.stat().st_mode & 0o777 == 0o700
@@ -62,7 +62,7 @@ def test_a_line_is_appended_with_one_write(paths: Paths, monkeypatch: pytest.Mon
         return write(fd, data)
 
     monkeypatch.setattr(os, "write", seen)
-    text = b"".join(map(lines.encode, call(1, 1)))
+    text = b"".join(map(journal_lines.encode, call(1, 1)))
     owned.append(text)
     assert written == [text]
     owned.close()
@@ -70,7 +70,7 @@ def test_a_line_is_appended_with_one_write(paths: Paths, monkeypatch: pytest.Mon
 
 def test_a_torn_last_line_is_skipped_and_the_lines_before_are_kept(paths: Paths) -> None:
     owned = opened(paths, created(), call(1, 1))
-    owned.append(lines.encode(started(2, 2))[:-20])
+    owned.append(journal_lines.encode(started(2, 2))[:-20])
     owned.close()
     assert recorded_ids(paths) == [call_id(1)]
 
@@ -80,7 +80,7 @@ def test_a_line_that_is_none_is_reported_once_by_file_and_place(
 ) -> None:
     owned = opened(paths, created(), call(1, 1))
     place = owned.path.stat().st_size
-    owned.append(b'{"v": 1, "type": "calls.started", "id"\n' + lines.encode(started(2, 2)))
+    owned.append(b'{"v": 1, "type": "calls.started", "id"\n' + journal_lines.encode(started(2, 2)))
     owned.close()
     assert recorded_ids(paths) == [call_id(2), call_id(1)]
     assert capsys.readouterr().err == f"mcpctl: {owned.path.name}: the line at byte {place} cannot be read; skipped\n"
@@ -93,14 +93,14 @@ def test_a_line_that_is_none_is_reported_once_by_file_and_place(
 )
 def test_no_line_costs_the_lines_around_it(paths: Paths, rubbish: bytes) -> None:
     owned = opened(paths, created(), call(1, 1))
-    owned.append(rubbish + lines.encode(started(2, 2)))
+    owned.append(rubbish + journal_lines.encode(started(2, 2)))
     owned.close()
     assert recorded_ids(paths) == [call_id(2), call_id(1)]
 
 
 def test_a_member_that_a_newer_version_adds_is_no_hindrance(paths: Paths) -> None:
     owned = opened(paths, created())
-    owned.append(lines.encode(started(1, 1))[:-2] + b',"later":{"x":1}}\n')
+    owned.append(journal_lines.encode(started(1, 1))[:-2] + b',"later":{"x":1}}\n')
     owned.close()
     assert recorded_ids(paths) == [call_id(1)]
 
@@ -111,19 +111,19 @@ def test_a_line_that_did_not_fit_is_not_continued_by_the_next(paths: Paths, monk
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda fd, data: write(fd, bytes(data)[:50]))
         with pytest.raises(OSError):
-            owned.append(lines.encode(started(2, 2)))
-    owned.append(lines.encode(started(3, 3)))
+            owned.append(journal_lines.encode(started(2, 2)))
+    owned.append(journal_lines.encode(started(3, 3)))
     owned.close()
     assert recorded_ids(paths) == [call_id(3), call_id(1)]
 
 
 def test_a_session_of_the_dead_is_closed_after_a_torn_line(paths: Paths) -> None:
     owned = opened(paths, created(), call(1, 1))
-    owned.append(lines.encode(started(2, 2))[:-20])
+    owned.append(journal_lines.encode(started(2, 2))[:-20])
     owned.close()
     assert journal.close_for_the_dead(owned.path, CLAUDE, at(1))
-    last = lines.decode(owned.path.read_bytes().splitlines()[-1])
-    assert isinstance(last, lines.SessionClosed)
+    last = journal_lines.decode(owned.path.read_bytes().splitlines()[-1])
+    assert isinstance(last, journal_lines.SessionClosed)
     assert (last.id, last.end_time) == (CLAUDE, at(1))
     assert recorded_ids(paths) == [call_id(1)]
 
@@ -164,10 +164,15 @@ def test_commands_of_one_day_share_a_journal_and_hold_it_together(paths: Paths) 
 def test_the_days_session_has_one_beginning(paths: Paths) -> None:
     for number in range(3):
         shared = of_the_day(paths)
-        shared.append(lines.encode(started(number, number)))
-        shared.close(lines.encode(closed()))
-    kinds = [type(lines.decode(line)) for line in shared.path.read_bytes().splitlines()]
-    assert kinds == [lines.SessionCreated, lines.CallStarted, lines.CallStarted, lines.CallStarted]
+        shared.append(journal_lines.encode(started(number, number)))
+        shared.close(journal_lines.encode(closed()))
+    kinds = [type(journal_lines.decode(line)) for line in shared.path.read_bytes().splitlines()]
+    assert kinds == [
+        journal_lines.SessionCreated,
+        journal_lines.CallStarted,
+        journal_lines.CallStarted,
+        journal_lines.CallStarted,
+    ]
 
 
 def test_a_days_session_that_was_evicted_is_begun_anew(paths: Paths) -> None:
@@ -181,10 +186,10 @@ def test_a_days_session_that_was_evicted_is_begun_anew(paths: Paths) -> None:
 
 def test_a_half_line_of_one_command_costs_no_line_of_the_next(paths: Paths) -> None:
     first = of_the_day(paths)
-    first.append(lines.encode(started(1, 1))[:-20])
+    first.append(journal_lines.encode(started(1, 1))[:-20])
     first.close()
     second = of_the_day(paths)
-    second.append(lines.encode(started(2, 2)))
+    second.append(journal_lines.encode(started(2, 2)))
     second.close()
     assert recorded_ids(paths) == [call_id(2)]
 
@@ -207,7 +212,7 @@ def test_a_leftover_of_a_killed_command_is_in_nobodys_way(paths: Paths) -> None:
     first.close()
     first.path.unlink()
     second = of_the_day(paths)
-    second.append(lines.encode(started(1, 1)))
+    second.append(journal_lines.encode(started(1, 1)))
     second.close()
     assert recorded_ids(paths) == [call_id(1)]
 
@@ -238,7 +243,7 @@ def test_where_files_cannot_be_linked_the_days_session_is_begun_all_the_same(
     monkeypatch.setattr(os, "link", no_links)
     for number in (1, 2):
         shared = of_the_day(paths)
-        shared.append(lines.encode(started(number, number)))
+        shared.append(journal_lines.encode(started(number, number)))
         shared.close()
     assert [path.name for path in paths.sessions.iterdir()] == [shared.path.name]
     assert recorded_ids(paths) == [call_id(2), call_id(1)]
@@ -253,12 +258,12 @@ def test_where_files_cannot_be_linked_another_commands_journal_is_not_overwritte
         if not other:
             monkeypatch.setattr(os, "link", no_links)
             other.append(of_the_day(paths))
-            other[0].append(lines.encode(started(1, 1)))
+            other[0].append(journal_lines.encode(started(1, 1)))
         no_links()
 
     monkeypatch.setattr(os, "link", first_another)
     shared = of_the_day(paths)
-    shared.append(lines.encode(started(2, 2)))
+    shared.append(journal_lines.encode(started(2, 2)))
     shared.close()
     other[0].close()
     assert recorded_ids(paths) == [call_id(2), call_id(1)]
@@ -322,7 +327,7 @@ def test_what_is_to_survive_a_power_cut_is_on_the_disk_before_append_returns(
     assert synced == []
     sizes = []
     for number in (1, 2):
-        owned.append(lines.encode(started(number, number)), fsync=fsync)
+        owned.append(journal_lines.encode(started(number, number)), fsync=fsync)
         sizes.append((owned.path.stat().st_ino, owned.path.stat().st_size))
     folder = paths.sessions.stat().st_ino
     assert [each for each in synced if each[0] != folder] == (sizes if fsync else [])

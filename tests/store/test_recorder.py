@@ -15,7 +15,7 @@ import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import calls, index, lines, sessions
+from mcpctl.store import calls, index, journal_lines, sessions
 from mcpctl.store.recorder import ENCODING, Client, OpenCall, Recorder
 from mcpctl.store.redact import MARK
 
@@ -373,7 +373,7 @@ def test_a_closed_session_is_closed_on_record(paths: Paths) -> None:
     begin(made)
     made.close()
     (journal,) = paths.sessions.iterdir()
-    assert isinstance(lines.decode(journal.read_bytes().splitlines()[-1]), lines.SessionClosed)
+    assert isinstance(journal_lines.decode(journal.read_bytes().splitlines()[-1]), journal_lines.SessionClosed)
     assert session_count(paths) == 1
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import clock, index, journal, lines, retention, sessions
+from mcpctl.store import clock, index, journal, journal_lines, retention, sessions
 from mcpctl.store.journal import Journal
 from tests.recorded import at, call, closed, created, opened, raw, session
 
@@ -40,7 +40,7 @@ def large(paths: Paths, number: int, mib: float, minute: float) -> Journal:
 def of_days_ago(paths: Paths, number: int, days: float, via: str = "client") -> None:
     first = created(id_of(number), via=via)
     first.timestamp = clock.iso(time.time() - days * 86_400)
-    opened(paths, first).close(lines.encode(closed(id_of(number))))
+    opened(paths, first).close(journal_lines.encode(closed(id_of(number))))
 
 
 @pytest.fixture
@@ -109,7 +109,9 @@ def test_an_active_session_counts(paths: Paths, living: list[Journal]) -> None:
 
 def test_the_days_command_line_sessions_are_outside_the_count(paths: Paths) -> None:
     for number in (1, 2, 3):
-        opened(paths, created(id_of(number), number, via="cli")).close(lines.encode(closed(id_of(number), number)))
+        opened(paths, created(id_of(number), number, via="cli")).close(
+            journal_lines.encode(closed(id_of(number), number))
+        )
     session(paths, id_of(4), 0)
     tidy(paths, keep_sessions=1)
     assert left(paths) == [3, 2, 1, 4]

@@ -10,7 +10,7 @@ import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import calls, index, journal, lines, retention
+from mcpctl.store import calls, index, journal, journal_lines, retention
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session
 
@@ -185,7 +185,7 @@ def test_a_line_of_a_type_that_a_later_version_writes_is_skipped_in_silence(
 ) -> None:
     path = session(paths, rest=call(1, 1)).path
     with path.open("ab") as file:
-        file.write(line + b"\n" + lines.encode(call(2, 2)[0]))
+        file.write(line + b"\n" + journal_lines.encode(call(2, 2)[0]))
     assert ids(paths) == [call_id(2), call_id(1)]
     assert capsys.readouterr().err == ""
 

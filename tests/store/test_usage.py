@@ -9,7 +9,7 @@ import pytest
 
 from mcpctl.models import CALL_STATUSES, Usage
 from mcpctl.paths import Paths
-from mcpctl.store import index, lines, usage
+from mcpctl.store import index, journal_lines, usage
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, call_id, closed, created, opened, raw, session, started
 
@@ -97,9 +97,9 @@ def test_calls_that_were_written_twice_count_once(paths: Paths) -> None:
 def test_it_grows_with_the_journal(paths: Paths) -> None:
     journal = opened(paths, created(), call(1, 1))
     assert used(paths) == {FORECAST: (1, at(1))}
-    journal.append(b"".join(map(lines.encode, [*call(2, 2), *call(3, 3, server="notes", tool="add_note")])))
+    journal.append(b"".join(map(journal_lines.encode, [*call(2, 2), *call(3, 3, server="notes", tool="add_note")])))
     assert used(paths) == {FORECAST: (2, at(2)), ADD: (1, at(3))}
-    journal.close(lines.encode(closed()))
+    journal.close(journal_lines.encode(closed()))
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))), ids=str)

@@ -8,7 +8,7 @@ import pytest
 
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.toolsets.reading import read, source
+from mcpctl.toolsets.toolset_files import read, source
 from tests.configured import demo_tools, listed, noted, overridden, stub, toolset
 from tests.conftest import Mcpctl
 

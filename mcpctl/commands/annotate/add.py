@@ -37,10 +37,10 @@ def add(
       mcpctl annotate add linear:create_issue team-selection 'Always confirm the team first.'
       mcpctl annotate add github:merge --toolset ./tools/triage.json --note ci='Only when CI is green.' --dry-run
     """
-    from mcpctl.catalog import annotations
+    from mcpctl.catalog import tool_notes
     from mcpctl.commands.annotate import columns
 
     notes = columns.notes(name, text, note or [])
     paths = opt.paths(config, data_dir)
-    done = annotations.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
+    done = tool_notes.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
     columns.told(done, [note.name for note in done.notes.added], dry_run)

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 
 from mcpctl import output
-from mcpctl.catalog.annotations import Done
 from mcpctl.catalog.rows import HINT_FIELDS
+from mcpctl.catalog.tool_notes import Done
 from mcpctl.errors import WrongUsage
 from mcpctl.files import read_stdin
 from mcpctl.models import ANNOTATION_FIELDS

@@ -5,14 +5,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from mcpctl import __version__, output
-from mcpctl.catalog import checked_files, checking
-from mcpctl.catalog.checking import Asked, Known
+from mcpctl.catalog import checked_files, toolset_check
+from mcpctl.catalog.toolset_check import Asked, Known
 from mcpctl.errors import Problems, WrongUsage
 from mcpctl.models import FINDING_FIELDS, Found, Row
 from mcpctl.output import Columns, Listing
 from mcpctl.output import findings as formats
 from mcpctl.paths import Paths
-from mcpctl.toolsets.rules import FIELDS
+from mcpctl.toolsets.check_rules import FIELDS
 
 _FOUND = Columns(fields=FINDING_FIELDS, shown=FINDING_FIELDS, noun="findings")
 _RULES = Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("why", "fix")), noun="rules")
@@ -20,9 +20,9 @@ _RULES = Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("why", "fix")), nou
 
 def asked(max_note_chars: int, fail_on: str, select: Sequence[str], ignore: Sequence[str]) -> Asked:
     """The options of a check; raises `WrongUsage` for what there is not."""
-    if fail_on not in checking.FAIL_ON:
-        raise WrongUsage(f"--fail-on has no value '{fail_on}'", f"values: {', '.join(checking.FAIL_ON)}")
-    return Asked(max_note_chars, fail_on, checking.prefixes(select), checking.prefixes(ignore))
+    if fail_on not in toolset_check.FAIL_ON:
+        raise WrongUsage(f"--fail-on has no value '{fail_on}'", f"values: {', '.join(toolset_check.FAIL_ON)}")
+    return Asked(max_note_chars, fail_on, toolset_check.prefixes(select), toolset_check.prefixes(ignore))
 
 
 def kind(json: bool, jsonl: bool, format: str) -> str:
@@ -37,7 +37,7 @@ def kind(json: bool, jsonl: bool, format: str) -> str:
 
 def write_rules(kind: str) -> None:
     """Print every rule: what it finds, why, and what mends it."""
-    output.write_list(checking.rules(), _RULES, Listing(kind if kind in ("json", "jsonl") else "auto"))
+    output.write_list(toolset_check.rules(), _RULES, Listing(kind if kind in ("json", "jsonl") else "auto"))
 
 
 def known(paths: Paths, catalog: Path | None, live: bool) -> Known:
@@ -45,15 +45,15 @@ def known(paths: Paths, catalog: Path | None, live: bool) -> Known:
     if catalog and live:
         raise WrongUsage("--catalog and --live contradict each other", "give one of them")
     if catalog:
-        return checking.snapshot(catalog)
+        return toolset_check.snapshot(catalog)
     if live:
-        from mcpctl.proxy import once
+        from mcpctl.proxy import one_shot
 
         with output.progress("listing tools", "servers") as on_progress:
-            _, failure = once.refresh(paths, [], on_progress)
+            _, failure = one_shot.refresh(paths, [], on_progress)
         if failure:
             raise failure
-    return checking.cached(paths)
+    return toolset_check.cached(paths)
 
 
 def check(paths: Paths, places: Sequence[str], known: Callable[[], Known], asked: Asked, kind: str) -> None:
@@ -61,11 +61,11 @@ def check(paths: Paths, places: Sequence[str], known: Callable[[], Known], asked
     chosen = checked_files.chosen(paths, places)
     if not chosen.candidates:
         raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
-    found = checking.check(paths, chosen.candidates, known(), asked)
+    found = toolset_check.check(paths, chosen.candidates, known(), asked)
     if kind in ("json", "jsonl"):
         output.write_list(Found.of(found), _FOUND, Listing(kind))
     else:
-        rules = list(checking.rules().rows(None, 0))
+        rules = list(toolset_check.rules().rows(None, 0))
         output.write_lines(formats.lines(kind, found, list(chosen.candidates), rules, __version__))
     _end(found, chosen.told)
 

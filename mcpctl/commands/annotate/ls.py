@@ -29,8 +29,8 @@ def ls(
       mcpctl annotate ls linear:create_issue --toolset triage --json
     """
     from mcpctl import output
-    from mcpctl.catalog import annotations
+    from mcpctl.catalog import tool_notes
     from mcpctl.commands.annotate.columns import COLUMNS
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(annotations.listed(opt.paths(config, data_dir), toolset, key, project), COLUMNS, asked)
+    output.write_list(tool_notes.listed(opt.paths(config, data_dir), toolset, key, project), COLUMNS, asked)

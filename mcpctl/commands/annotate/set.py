@@ -44,11 +44,11 @@ def set(
       mcpctl annotate set linear:create_issue --no-destructive
       mcpctl annotate set github:merge --inherit read-only --title 'Merge, carefully' --dry-run
     """
-    from mcpctl.catalog import annotations
+    from mcpctl.catalog import tool_notes
     from mcpctl.commands.annotate import columns
 
     given = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
     hints, inherited = columns.hints(given, title, inherit or [])
     paths = opt.paths(config, data_dir)
-    done = annotations.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
+    done = tool_notes.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
     columns.told(done, [*hints, *(["title"] if title else []), *inherited] if done.diff else [], dry_run)

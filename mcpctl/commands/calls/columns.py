@@ -5,7 +5,7 @@ import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
-from mcpctl.catalog import hints
+from mcpctl import hints
 from mcpctl.commands import options as opt
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CALL_FIELDS, CALL_STATUSES, DISCOVERY_FIELDS, Found

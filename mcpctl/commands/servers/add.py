@@ -77,19 +77,20 @@ def add(
       mcpctl servers add github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' -- npx -y @modelcontextprotocol/server-github
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
-    from mcpctl import output, servers
+    from mcpctl import output, server_entries
     from mcpctl.errors import warn
 
     program, *args = command or [""]
-    entry = servers.entry({
+    entry = server_entries.entry({
         "command": program, "args": args, "url": url, "transport": transport,
-        "headers": servers.assignments("header", header or []), "env": servers.assignments("env", env or []),
+        "headers": server_entries.assignments("header", header or []),
+        "env": server_entries.assignments("env", env or []),
         "env_file": env_file, "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
         "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
     })  # fmt: skip
     path = opt.paths(config, data_dir, creates=True).config
-    servers.add(path, name, entry)
-    for remark in servers.remarks(entry):
+    server_entries.add(path, name, entry)
+    for remark in server_entries.remarks(entry):
         warn(f"{name}: {remark}")
     output.write_text(name)
     opt.say_changed(f"added to {path}")

@@ -42,7 +42,7 @@ def check(
     """
     from mcpctl import output
     from mcpctl.commands.servers.columns import say_hidden, write_checked
-    from mcpctl.proxy.check import check
+    from mcpctl.proxy.server_check import check
 
     asked, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
     with output.progress("checking", "servers") as on_progress:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from mcpctl import config, output, servers
+from mcpctl import config, output, server_entries
 from mcpctl.clients import window_path
 from mcpctl.errors import UpstreamFailed, warn
 from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
@@ -26,7 +26,7 @@ def _sentences(notes: Any) -> str:
 
 
 COLUMNS = Columns(
-    fields=servers.FIELDS,
+    fields=server_entries.FIELDS,
     shown=("name", "enabled", "transport", "tools", "runs", "problem"),
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     render={"args": _words, "projects": _names},

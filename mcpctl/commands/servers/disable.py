@@ -14,9 +14,9 @@ def disable(
     Example:
       mcpctl servers disable github
     """
-    from mcpctl import output, servers
+    from mcpctl import output, server_entries
 
     path = opt.paths(config, data_dir).config
-    servers.enable(path, name, False)
+    server_entries.enable(path, name, False)
     output.write_text(name)
     opt.say_changed(f"disabled in {path}")

@@ -14,9 +14,9 @@ def enable(
     Example:
       mcpctl servers enable github
     """
-    from mcpctl import output, servers
+    from mcpctl import output, server_entries
 
     path = opt.paths(config, data_dir).config
-    servers.enable(path, name, True)
+    server_entries.enable(path, name, True)
     output.write_text(name)
     opt.say_changed(f"enabled in {path}")

@@ -24,11 +24,11 @@ def ls(
       mcpctl servers ls
       mcpctl servers ls --json | jq -r '.[] | select(.enabled) | .name'
     """
-    from mcpctl import output, servers
+    from mcpctl import output, server_entries
     from mcpctl.commands.servers.columns import COLUMNS
     from mcpctl.models import Found
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    rows = servers.ls(opt.paths(config, data_dir), project)
+    rows = server_entries.ls(opt.paths(config, data_dir), project)
     output.write_list(Found.of(rows, filtered=project is not None), COLUMNS, asked)
     opt.say_project(project)

@@ -14,9 +14,9 @@ def rm(
     Example:
       mcpctl servers rm github
     """
-    from mcpctl import output, servers
+    from mcpctl import output, server_entries
 
     path = opt.paths(config, data_dir).config
-    servers.remove(path, name)
+    server_entries.remove(path, name)
     output.write_text(name)
     opt.say_changed(f"removed from {path}")

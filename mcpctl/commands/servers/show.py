@@ -16,8 +16,8 @@ def show(
       mcpctl servers show github
       mcpctl servers show github --json
     """
-    from mcpctl import output, servers
+    from mcpctl import output, server_entries
     from mcpctl.output import text
 
-    row = servers.show(opt.paths(config, data_dir), name)
+    row = server_entries.show(opt.paths(config, data_dir), name)
     output.write_row(row, json, lambda: text.pairs(row))

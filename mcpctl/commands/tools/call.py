@@ -42,10 +42,10 @@ def call(
     from mcpctl import output
     from mcpctl.commands.tools.arguments import read
     from mcpctl.output import text
-    from mcpctl.proxy import once
+    from mcpctl.proxy import one_shot
 
     words = arguments or []
-    result = once.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset, project)
+    result = one_shot.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset, project)
     if json or not result.failure:
         output.write_row(result.raw, json, lambda: text.content(result.content))
     if result.failure:

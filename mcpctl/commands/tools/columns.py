@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from mcpctl import output
-from mcpctl.catalog import hints, rows
+from mcpctl import hints, output
+from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
 from mcpctl.models import REFRESH_FIELDS, Found, Usage

@@ -31,8 +31,8 @@ def export(
       mcpctl tools export --server github | jq -r .tool.name
     """
     from mcpctl import output
-    from mcpctl.catalog import exported, rows
+    from mcpctl.catalog import catalog_file, rows
 
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     with rows.catalog(opt.paths(config, data_dir), toolset, project, server=server) as catalog:
-        output.write_lines(line.decode() for line in exported.written(catalog, wanted))
+        output.write_lines(line.decode() for line in catalog_file.written(catalog, wanted))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import files, output
-from mcpctl.catalog import exported
+from mcpctl.catalog import catalog_file
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
 from mcpctl.config import OPTIMIZATIONS, load
@@ -15,8 +15,9 @@ from mcpctl.errors import NotFound, Problems, Unusable, WrongUsage, warn
 from mcpctl.models import Found, Tool
 from mcpctl.output import Columns
 from mcpctl.paths import Paths
-from mcpctl.search import builder, evaluate, labels
+from mcpctl.search import evaluate, labels
 from mcpctl.search.evaluate import METRICS, Label, Measured
+from mcpctl.search.providers import builder
 from mcpctl.toolsets.toolset import searched
 
 
@@ -58,7 +59,7 @@ class Source:
     def tools(self) -> list[Tool]:
         """Those of the file, else those that may be found of the configured servers."""
         if self.catalog:
-            return list(exported.tools(self.catalog))
+            return list(catalog_file.tools(self.catalog))
         with catalog_rows.catalog(self.paths, self.toolset, self.project) as found:
             return found.visible()
 

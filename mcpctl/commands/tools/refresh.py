@@ -36,11 +36,11 @@ def refresh(
     """
     from mcpctl import output
     from mcpctl.commands.tools.columns import REFRESHED
-    from mcpctl.proxy import once
+    from mcpctl.proxy import one_shot
 
     asked = output.listing(json, jsonl, format, fields)
     with output.progress("listing tools", "servers") as on_progress:
-        rows, failure = once.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
+        rows, failure = one_shot.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
     output.write_list(rows, REFRESHED, asked)
     if failure:
         raise failure

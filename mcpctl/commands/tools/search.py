@@ -49,7 +49,8 @@ def search(
     from mcpctl import output
     from mcpctl.catalog import rows
     from mcpctl.commands.tools import columns
-    from mcpctl.search import builder, ranked
+    from mcpctl.search import search_rows
+    from mcpctl.search.providers import builder
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
     wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
@@ -58,7 +59,7 @@ def search(
     with rows.catalog(paths, toolset, project, server=server) as catalog:
         with output.progress("embedding", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
-            found = ranked.found(
+            found = search_rows.found(
                 catalog, [" ".join(query)], wanted, used, build, explained=explain, kept=paths.search_index
             )
         columns.write_found(found, asked, explained=explain)

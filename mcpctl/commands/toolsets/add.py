@@ -17,8 +17,8 @@ def add(
       mcpctl tools ls --server github --toolset none --fields key | mcpctl toolsets add triage -
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
 
-    added = selections.add(opt.paths(config, data_dir), name, keys or [])
+    added = toolset_builder.add(opt.paths(config, data_dir), name, keys or [])
     output.write_lines(map(output.text.line_of, added))
     output.say(f"{len(added)} tools were added to {name}")

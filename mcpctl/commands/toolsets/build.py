@@ -25,8 +25,8 @@ def build(
       mcpctl tools search issue --toolset none --fields key | mcpctl toolsets build ./tools/triage.json -
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
 
-    built = selections.build(opt.paths(config, data_dir), name, keys or [], description)
+    built = toolset_builder.build(opt.paths(config, data_dir), name, keys or [], description)
     output.write_text(built)
     output.say(f"put it in force with: mcpctl toolsets equip {built}")

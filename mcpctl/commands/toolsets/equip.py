@@ -17,7 +17,7 @@ def equip(
       mcpctl toolsets equip ./tools/triage.json
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
 
-    output.write_text(selections.equip(opt.paths(None, data_dir), name))
+    output.write_text(toolset_builder.equip(opt.paths(None, data_dir), name))
     output.say("in force now; end it with: mcpctl toolsets unequip")

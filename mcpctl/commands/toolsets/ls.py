@@ -23,8 +23,8 @@ def ls(
       mcpctl toolsets ls --json | jq -r '.[] | select(.equipped) | .path'
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
     from mcpctl.commands.toolsets.columns import COLUMNS
 
     asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(selections.ls(opt.paths(None, data_dir)), COLUMNS, asked)
+    output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), COLUMNS, asked)

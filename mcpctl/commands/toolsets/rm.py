@@ -28,7 +28,7 @@ def rm(
       mcpctl toolsets rm triage --all
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
     from mcpctl.errors import WrongUsage
 
     if bool(keys) is everything:
@@ -38,8 +38,8 @@ def rm(
 
     paths = opt.paths(config, data_dir)
     if keys:
-        output.write_lines(map(output.text.line_of, selections.remove(paths, name, keys)))
+        output.write_lines(map(output.text.line_of, toolset_builder.remove(paths, name, keys)))
     else:
-        selections.delete(paths, name)
+        toolset_builder.delete(paths, name)
         output.write_text(name)
         output.say(f"deleted toolset {name}")

@@ -29,8 +29,8 @@ def show(
       mcpctl toolsets show ./tools/triage.json --json | jq -r '.tools[] | select(.status != "ok") | .key'
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
     from mcpctl.output import text
 
-    row = selections.show(opt.paths(config, data_dir), name, project)
+    row = toolset_builder.show(opt.paths(config, data_dir), name, project)
     output.write_row(row, json, lambda: text.toolset(row))

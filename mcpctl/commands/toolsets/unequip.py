@@ -11,7 +11,7 @@ def unequip(data_dir: opt.DataDir = None) -> None:
       mcpctl toolsets unequip
     """
     from mcpctl import output
-    from mcpctl.catalog import selections
+    from mcpctl.catalog import toolset_builder
 
-    selections.unequip(opt.paths(None, data_dir))
+    toolset_builder.unequip(opt.paths(None, data_dir))
     output.say("no toolset is equipped")

@@ -13,7 +13,7 @@ import pytest
 from mcpctl.demo import notes
 from mcpctl.models import FINDING_FIELDS
 from mcpctl.paths import Paths
-from mcpctl.toolsets.rules import RULES
+from mcpctl.toolsets.check_rules import RULES
 from mcpctl.toolsets.toolset import ref_id
 from tests.configured import configure, demo_tools, noted, overridden, reference, stub, toolset
 from tests.conftest import Mcpctl, without_privileges

@@ -1,7 +1,7 @@
 """`mcpctl db rebuild`"""
 
 from mcpctl.paths import Paths
-from mcpctl.store import lines
+from mcpctl.store import journal_lines
 from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, at, call, closed, created, opened, session, started, two_sessions
@@ -51,8 +51,8 @@ def test_a_session_that_was_killed_is_closed_on_record(mcpctl: Mcpctl, paths: Pa
     opened(paths, created(), [*call(1, 1), started(2, 2)]).close()
     mcpctl("db", "rebuild")
     (journal,) = paths.sessions.iterdir()
-    last = lines.decode(journal.read_bytes().splitlines()[-1])
-    assert isinstance(last, lines.SessionClosed)
+    last = journal_lines.decode(journal.read_bytes().splitlines()[-1])
+    assert isinstance(last, journal_lines.SessionClosed)
     assert (last.id, last.end_time) == (CLAUDE, at(2))
     assert [row["status"] for row in mcpctl("calls", "ls", "--json").json] == ["interrupted", "ok"]
 
@@ -62,7 +62,7 @@ def test_a_session_that_lives_is_left_alone(mcpctl: Mcpctl, paths: Paths) -> Non
     before = journal.path.read_bytes()
     mcpctl("db", "rebuild")
     assert journal.path.read_bytes() == before
-    journal.close(lines.encode(closed()))
+    journal.close(journal_lines.encode(closed()))
 
 
 def test_the_limits_of_the_configuration_are_kept(mcpctl: Mcpctl, paths: Paths) -> None:

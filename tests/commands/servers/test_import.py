@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpctl import config
-from mcpctl.clients.known import CLIENTS
+from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.paths import Paths
 from tests.commands.servers.test_add import HAND_WRITTEN, by_hand
 from tests.conftest import ROOT, Mcpctl, Ran
@@ -29,7 +29,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "project").mkdir(parents=True)
     monkeypatch.setenv("HOME", str(folder))
     monkeypatch.chdir(folder / "project")
-    monkeypatch.setattr("mcpctl.clients.known.sys", SimpleNamespace(platform="linux"))
+    monkeypatch.setattr("mcpctl.clients.client_kinds.sys", SimpleNamespace(platform="linux"))
     return folder
 
 
@@ -307,7 +307,7 @@ def test_the_variables_that_move_a_clients_folder_are_honoured(
 def test_on_macos_desktop_programs_keep_theirs_in_the_library(
     mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcpctl.clients.known.sys", SimpleNamespace(platform="darwin"))
+    monkeypatch.setattr("mcpctl.clients.client_kinds.sys", SimpleNamespace(platform="darwin"))
     put("claude_desktop_config.json", user / "Library/Application Support/Claude/claude_desktop_config.json")
     assert mcpctl("servers", "import", "--from", "claude-desktop").code == 0
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.servers import FIELDS
+from mcpctl.server_entries import FIELDS
 from tests.configured import configure, demo_tools, stub
 from tests.conftest import Mcpctl
 

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from mcpctl.search import Unavailable
+from mcpctl.search.ranking import Unavailable
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,7 +52,7 @@ class Service:
             self._slow = 0
             raise
         except Exception as error:
-            from mcpctl.http import in_words
+            from mcpctl.http_client import in_words
 
             raise Unavailable(in_words(error)) from error
 
@@ -66,7 +66,7 @@ class Service:
             return self._loop
 
     async def _posted(self, body: bytes, seconds: float) -> bytes:
-        from mcpctl import http
+        from mcpctl import http_client
 
         token = os.environ.get(self._variable, "").strip()
         headers = {"content-type": "application/json", "accept": "application/json"}
@@ -76,21 +76,21 @@ class Service:
             headers["authorization"] = f"Bearer {token}"
         async with asyncio.timeout(seconds):
             if not self._clients:
-                self._clients.append(http.client(self._url, {}))
+                self._clients.append(http_client.client(self._url, {}))
             try:
                 return await self._answer(headers, body, token)
-            except http.Failed as error:
+            except http_client.Failed as error:
                 if error.code != "server_died":
                     raise
                 # It may have closed a connection that was kept; a search may be sent twice.
                 return await self._answer(headers, body, token)
 
     async def _answer(self, headers: Mapping[str, str], body: bytes, token: str) -> bytes:
-        from mcpctl import http
+        from mcpctl import http_client
 
-        async with http.request(self._clients[0], "POST", self._url, headers, body) as response:
+        async with http_client.request(self._clients[0], "POST", self._url, headers, body) as response:
             if response.status_code >= 400:
-                said = http.refusal(response, await http.body(response))
+                said = http_client.refusal(response, await http_client.body(response))
                 unset = "" if token else f"; {self._variable} is not set"
                 told = said.replace(token, "***") if token else said
                 raise Unavailable(told + (unset if response.status_code in (401, 403) else ""))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpctl.models import HINTS
-from mcpctl.toolsets.reading import NONE, items, notes_of, reference_of
 from mcpctl.toolsets.schema import SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Reference, first
+from mcpctl.toolsets.toolset_files import NONE, items, notes_of, reference_of
 
 Who = Callable[[Reference], str]
 """Which tool a reference names: two that name the same tool give the same text."""

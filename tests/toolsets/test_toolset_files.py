@@ -10,8 +10,8 @@ import pytest
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.toolsets.reading import Source, read, source
 from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id, rendered
+from mcpctl.toolsets.toolset_files import Source, read, source
 from tests.configured import noted, overridden, reference
 from tests.effort import calls
 

@@ -11,10 +11,10 @@ from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.store import state
-from mcpctl.toolsets import changing, in_force
-from mcpctl.toolsets.changing import Draft
-from mcpctl.toolsets.reading import Source, names, not_found, read, read_text, source
+from mcpctl.toolsets import edits, in_force
+from mcpctl.toolsets.edits import Draft
 from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
+from mcpctl.toolsets.toolset_files import Source, names, not_found, read, read_text, source
 
 
 def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> str:
@@ -27,7 +27,7 @@ def build(paths: Paths, reference: str, words: Sequence[str], description: str |
     tools = _tools(paths, keys(words))
     if not tools:
         raise WrongUsage("no tool was named", "name tools by their keys, or write them to stdin and give -", "no_tools")
-    changing.create(place, tools, description)
+    edits.create(place, tools, description)
     return place.reference
 
 
@@ -37,9 +37,9 @@ def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     added: list[Tool] = []
 
     def change(draft: Draft) -> None:
-        added[:] = changing.add_tools(draft, tools)
+        added[:] = edits.add_tools(draft, tools)
 
-    changing.change(source(paths, reference), change)
+    edits.change(source(paths, reference), change)
     return [tool.key for tool in added]
 
 
@@ -51,13 +51,13 @@ def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     indexes = {key: {".".join(rows.split(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
 
     def change(draft: Draft) -> None:
-        removed = changing.remove_tools(draft, set().union(*indexes.values()))
+        removed = edits.remove_tools(draft, set().union(*indexes.values()))
         for key, named in indexes.items():
             if not named & removed:
                 hint = f"see what is in it with: mcpctl toolsets show {reference}"
                 raise NotFound(f"tool '{key}' is not in the toolset '{reference}'", hint, "not_in_toolset")
 
-    changing.change(place, change)
+    edits.change(place, change)
     return wanted
 
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from mcpctl import files as kept
 from mcpctl import jsonc
-from mcpctl.clients import approvals, known
-from mcpctl.clients.known import CLIENTS, Client
-from mcpctl.errors import NotFound, Unusable, did_you_mean, warn
+from mcpctl.clients import approvals, client_kinds
+from mcpctl.clients.client_kinds import CLIENTS, Client
+from mcpctl.errors import NotFound, Unusable, warn
+from mcpctl.near_names import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ def files(source: str | None) -> list[File]:
     if source is None:
         found = [file for client in CLIENTS.values() for file in _existing(client)]
         for file in found:
-            if known.project_of(file.path):
+            if client_kinds.project_of(file.path):
                 warn(f"{file.path} is a project's and is left out; import it with: --from {file.path}")
-        return [file for file in found if not known.project_of(file.path)]
+        return [file for file in found if not client_kinds.project_of(file.path)]
     if source in CLIENTS:
         client = CLIENTS[source]
         found = list(_existing(client))
         if not found:
-            looked = ", ".join(map(str, known.places(client)))
+            looked = ", ".join(map(str, client_kinds.places(client)))
             hint = f"looked for {looked}; if it is elsewhere: mcpctl servers import --from FILE"
             raise NotFound(f"{client.title} has no configuration here", hint, "client_not_found")
         return found
@@ -63,7 +64,7 @@ def files(source: str | None) -> list[File]:
     if not path.exists():
         hint = did_you_mean(source, CLIENTS, f"give a file, or one of {', '.join(CLIENTS)}")
         raise NotFound(f"there is no file {path}", hint, "file_not_found")
-    return [File(path, known.owner(path))]
+    return [File(path, client_kinds.owner(path))]
 
 
 def entries(file: File) -> list[Entry] | None:
@@ -76,7 +77,7 @@ def entries(file: File) -> list[Entry] | None:
     sections = toml if file.path.suffix == ".toml" else list(_sections(document))
     if not sections:
         return None
-    project = known.project_of(file.path)
+    project = client_kinds.project_of(file.path)
     inputs = _inputs(document)
     approval = approvals.of(project) if project and file.path.name == ".mcp.json" else None
     return [
@@ -87,7 +88,7 @@ def entries(file: File) -> list[Entry] | None:
 
 
 def _existing(client: Client) -> Iterator[File]:
-    return (File(path, client) for path in known.places(client) if path.is_file())
+    return (File(path, client) for path in client_kinds.places(client) if path.is_file())
 
 
 def _document(path: Path) -> Any:

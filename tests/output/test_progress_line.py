@@ -53,7 +53,7 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> Passes:
         nonlocal now
         now += seconds
 
-    monkeypatch.setattr("mcpctl.output.gauge.clock", lambda: now)
+    monkeypatch.setattr("mcpctl.output.progress_line.clock", lambda: now)
     return wait
 
 

@@ -5,14 +5,14 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.catalog import annotations
+from mcpctl.catalog import tool_notes
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound, Refused, WrongUsage
 from mcpctl.proxy import jsonrpc
-from mcpctl.toolsets import changing
-from mcpctl.toolsets.changing import Subject
-from mcpctl.toolsets.reading import Source
+from mcpctl.toolsets import edits
+from mcpctl.toolsets.edits import Subject
 from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id
+from mcpctl.toolsets.toolset_files import Source
 
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
 
@@ -28,7 +28,7 @@ def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[
         named, notes = dict(given["toolRef"]), [_note(note) for note in given["notes"]]
     except (KeyError, TypeError, ValueError):
         raise WrongUsage("the arguments of add-tool-annotation have another form", f"Example: {_EXAMPLE}") from None
-    changing.check_notes(notes)
+    edits.check_notes(notes)
     key = _key(named, catalog)
     if key.partition(":")[0] in catalog.config.elsewhere:
         # Models of another project would read it.
@@ -37,12 +37,12 @@ def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[
     if server in catalog.config.servers and not catalog.config.servers[server].permits(name):
         told = f"tool '{key}' is not permitted by the user's configuration"
         raise Refused(told, "do not retry it", "not_permitted")
-    return annotations.of_key(catalog, toolset, key), notes
+    return tool_notes.of_key(catalog, toolset, key), notes
 
 
 def add(place: Source, subject: Subject, notes: list[Note], toolset: str) -> bytes:
     """Add them; the result says which were added and which were there already. May wait for the file's lock."""
-    done = annotations.add_to(place, subject, notes).notes
+    done = tool_notes.add_to(place, subject, notes).notes
     content: dict[str, Any] = {
         "toolset": toolset,
         "tool": {"namespacedName": subject.reference.name, "refId": subject.reference.ref_id},

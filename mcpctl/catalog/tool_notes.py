@@ -9,10 +9,10 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound, warn
 from mcpctl.models import HINTS, Found, Row
 from mcpctl.paths import Paths
-from mcpctl.toolsets import changing, in_force
-from mcpctl.toolsets.changing import Added, Draft, Subject
-from mcpctl.toolsets.reading import Source
+from mcpctl.toolsets import edits, in_force
+from mcpctl.toolsets.edits import Added, Draft, Subject
 from mcpctl.toolsets.toolset import Entry, Note, Reference, Toolset, dotted, ref_id
+from mcpctl.toolsets.toolset_files import Source
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def add(
     dry_run: bool = False,
 ) -> Done:
     """Add notes to a tool of the toolset in force; warns of those that are there already and stay as they are."""
-    changing.check_notes(notes)
+    edits.check_notes(notes)
     place, subject = _named(paths, option, key, project)
     done = add_to(place, subject, notes, dry_run=dry_run)
     for note in done.notes.skipped:
@@ -49,9 +49,9 @@ def add_to(place: Source, subject: Subject, notes: Sequence[Note], *, dry_run: b
 
     def change(draft: Draft) -> None:
         nonlocal added
-        added = changing.add_notes(draft, subject, notes)
+        added = edits.add_notes(draft, subject, notes)
 
-    diff = changing.change(place, change, dry_run=dry_run)
+    diff = edits.change(place, change, dry_run=dry_run)
     return Done(subject, place, diff, added)
 
 
@@ -68,9 +68,7 @@ def override(
 ) -> Done:
     """Override hints and the title of a tool of the toolset in force, or let it inherit them from its server again."""
     place, subject = _named(paths, option, key, project)
-    diff = changing.change(
-        place, lambda draft: changing.override(draft, subject, hints, title, inherit), dry_run=dry_run
-    )
+    diff = edits.change(place, lambda draft: edits.override(draft, subject, hints, title, inherit), dry_run=dry_run)
     return Done(subject, place, diff, Added([], []))
 
 

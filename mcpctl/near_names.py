@@ -1,24 +1,34 @@
-"""Near names for a mistyped key."""
+"""Names near to a mistyped one: for messages, never to act on."""
 
 import heapq
 import re
 from collections.abc import Iterable
-from difflib import SequenceMatcher
+from difflib import SequenceMatcher, get_close_matches
+
+_COMPARED = 150
+_NEAR = 0.6
+"""difflib's own bound for a close match."""
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """A hint with the names nearest to `name`, or `otherwise` when none is near."""
+    near = alike(name, known)
+    return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
+
+
+def alike(name: str, known: Iterable[str], n: int = 3) -> list[str]:
+    """The known names that are spelled most like `name`, best first."""
+    return get_close_matches(name, list(known), n=n, cutoff=_NEAR)
 
 
 def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
-    """The keys most like a mistyped key or tool name, best first; for messages, never to act on."""
+    """The tool keys most like a mistyped key or tool name, best first."""
     wanted = name[:256].lower()
     # Of thousands only those that share most with it are compared letter by letter, which takes its time.
     shared = {wanted[start : start + 3] for start in range(max(len(wanted) - 2, 1))}
     likely = heapq.nlargest(_COMPARED, sorted(keys), key=lambda key: sum(part in key.lower() for part in shared))
     near = sorted((-_likeness(wanted, key[:256].lower()), key) for key in likely)
     return [key for likeness, key in near[:n] if likeness <= -_NEAR]
-
-
-_COMPARED = 150
-_NEAR = 0.6
-"""difflib's own bound for a close match."""
 
 
 def _likeness(wanted: str, key: str) -> float:

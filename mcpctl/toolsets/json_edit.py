@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from mcpctl.toolsets.positions import members, space
+from mcpctl.toolsets.json_positions import members, space
 from mcpctl.toolsets.toolset import Place
 
 _UNIT = re.compile(r"[{\[]\r?\n([ \t]+)")

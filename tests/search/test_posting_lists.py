@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from mcpctl.search.engine import K1, Corpus, Okapi
 from mcpctl.search.fields import FIELDS
+from mcpctl.search.posting_lists import K1, Corpus, Okapi
 
 TEXT = st.lists(st.sampled_from(["red", "reds", "green", "Blue", "blueGreen", "图片", "7"]), max_size=6).map(" ".join)
 DOCUMENTS = st.lists(st.tuples(*(TEXT for _ in FIELDS)), max_size=6)

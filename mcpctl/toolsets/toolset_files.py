@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from mcpctl import files
-from mcpctl.errors import NotFound, Unusable, WrongUsage, did_you_mean
+from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.models import HINTS
+from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Entry, Note, Place, Reference, Toolset
 

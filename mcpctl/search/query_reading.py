@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import islice
 
 from mcpctl.models import Tool
-from mcpctl.search.engine import Okapi, stemmed
+from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.tokens import MAX_TEXT, folded, words
 
 MAX_WORDS = 256

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from mcpctl.errors import McpctlError
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.toolsets import changing
-from mcpctl.toolsets.changing import Draft, Subject
-from mcpctl.toolsets.reading import Source, source
+from mcpctl.toolsets import edits
+from mcpctl.toolsets.edits import Draft, Subject
 from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
+from mcpctl.toolsets.toolset_files import Source, source
 
 few = settings(max_examples=50)
 
@@ -51,7 +51,7 @@ def files(draw: st.DrawFn) -> str:
 
 def added(text: str, notes: Sequence[Note]) -> str:
     draft = Draft(text, PLACE)
-    changing.add_notes(draft, SUBJECT, notes)
+    edits.add_notes(draft, SUBJECT, notes)
     return draft.text
 
 
@@ -134,7 +134,7 @@ def test_a_round_trip_through_a_file_of_hypertool_loses_nothing(
     path = tmp_path / "config.json"
     path.write_text(text, encoding="utf-8")
     place = source(paths, str(path))
-    changing.change(place, lambda draft: _all(draft))
+    edits.change(place, lambda draft: _all(draft))
     after = json.loads(path.read_text(encoding="utf-8"))
     mine = after["toolsets"]["triage"] if whole else after
     assert [note["name"] for note in mine["toolNotes"][0]["notes"]] == ["team", "new"]
@@ -146,35 +146,35 @@ def test_a_round_trip_through_a_file_of_hypertool_loses_nothing(
 
 
 def _all(draft: Draft) -> None:
-    changing.add_notes(draft, SUBJECT, [Note("new", "n"), Note("team", "ignored")])
-    changing.override(draft, SUBJECT, {"destructiveHint": False}, None, [])
-    changing.add_tools(draft, [Tool("linear", "other", {"name": "other"}, "{}"), TOOL])
+    edits.add_notes(draft, SUBJECT, [Note("new", "n"), Note("team", "ignored")])
+    edits.override(draft, SUBJECT, {"destructiveHint": False}, None, [])
+    edits.add_tools(draft, [Tool("linear", "other", {"name": "other"}, "{}"), TOOL])
 
 
 def test_the_time_of_the_last_change_is_kept_where_the_file_has_one(paths: Paths, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
     place = source(paths, str(path))
-    changing.change(place, lambda draft: None)
+    edits.change(place, lambda draft: None)
     assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
-    changing.change(place, lambda draft: changing.override(draft, SUBJECT, {}, "T", []))
+    edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
     # Where git knows when it was changed, a line that each change touches would be a conflict of any two branches.
     assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
     own = paths.toolsets / "t1.json"
     own.parent.mkdir(parents=True)
     own.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
-    changing.change(source(paths, "t1"), lambda draft: changing.override(draft, SUBJECT, {}, "T", []))
+    edits.change(source(paths, "t1"), lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
     assert json.loads(own.read_text(encoding="utf-8"))["lastModified"] > "2026"
 
 
 def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:
     text = '{\n  "name": "t1",\n  "toolOverrides": [\n    {\n      "toolRef": {},\n      "mine": 1\n    }\n  ]\n}\n'
     draft = Draft(text, PLACE)
-    changing.override(draft, SUBJECT, {"readOnlyHint": True}, "T", [])
-    changing.override(draft, SUBJECT, {"readOnlyHint": False, "openWorldHint": False}, None, ["title"])
+    edits.override(draft, SUBJECT, {"readOnlyHint": True}, "T", [])
+    edits.override(draft, SUBJECT, {"readOnlyHint": False, "openWorldHint": False}, None, ["title"])
     entry = draft.content["toolOverrides"][1]
     assert entry == {"toolRef": SUBJECT.written, "annotations": {"readOnlyHint": False, "openWorldHint": False}}
-    changing.override(draft, SUBJECT, {}, None, ["readOnlyHint", "openWorldHint"])
+    edits.override(draft, SUBJECT, {}, None, ["readOnlyHint", "openWorldHint"])
     assert draft.text == text
 
 
@@ -187,5 +187,5 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(paths: Paths, 
     path = tmp_path / "t.json"
     path.write_text("{", encoding="utf-8")
     with pytest.raises(McpctlError):
-        changing.change(source(paths, str(path)), lambda draft: None)
+        edits.change(source(paths, str(path)), lambda draft: None)
     assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["t.json"]

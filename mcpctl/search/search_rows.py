@@ -8,7 +8,8 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
 from mcpctl.models import Found, Row, Tool, Usage
-from mcpctl.search import MAX_RESULTS, Build, Explanation, Ranking, nearest
+from mcpctl.near_names import nearest
+from mcpctl.search.ranking import MAX_RESULTS, Build, Explanation, Ranking
 from mcpctl.toolsets.toolset import searched
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mcpctl.clients.reading import Entry
+from mcpctl.clients.client_files import Entry
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _IN_BRACES = re.compile(r"\$\{([^{}]*)\}")

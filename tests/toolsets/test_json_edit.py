@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpctl.toolsets import patch
+from mcpctl.toolsets import json_edit
 
 few = settings(max_examples=50)
 
@@ -60,7 +60,7 @@ def test_an_item_is_appended_and_nothing_else_changes(
     text, value = document
     if lists := places(value, list):
         place = data.draw(st.sampled_from(lists))
-        after = patch.append(text, place, item)
+        after = json_edit.append(text, place, item)
         expected = copy.deepcopy(value)
         inside(expected, place).append(item)
         assert json.loads(after) == expected
@@ -74,7 +74,7 @@ def test_a_member_is_put_in_and_the_order_of_the_others_stays(
 ) -> None:
     text, value = document
     place = data.draw(st.sampled_from(places(value, dict)))
-    after = patch.put(text, (*place, name), member)
+    after = json_edit.put(text, (*place, name), member)
     expected = copy.deepcopy(value)
     inside(expected, place)[name] = member
     assert json.dumps(json.loads(after)) == json.dumps(expected)
@@ -92,7 +92,7 @@ def test_what_is_dropped_is_gone_and_nothing_else(document: tuple[str, Any], dat
         name = data.draw(st.sampled_from(names))
         expected = copy.deepcopy(value)
         del inside(expected, place)[name]
-        assert json.dumps(json.loads(patch.drop(text, (*place, name)))) == json.dumps(expected)
+        assert json.dumps(json.loads(json_edit.drop(text, (*place, name)))) == json.dumps(expected)
 
 
 @few
@@ -103,8 +103,8 @@ def test_what_is_appended_and_dropped_again_leaves_no_trace(
     text, value = document
     if lists := [place for place in places(value, list) if inside(value, place)]:
         place = data.draw(st.sampled_from(lists))
-        after = patch.append(text, place, item)
-        assert patch.drop(after, (*place, len(inside(value, place)))) == text
+        after = json_edit.append(text, place, item)
+        assert json_edit.drop(after, (*place, len(inside(value, place)))) == text
 
 
 @pytest.mark.parametrize(
@@ -120,4 +120,4 @@ def test_what_is_appended_and_dropped_again_leaves_no_trace(
     ],
 )  # fmt: skip
 def test_what_is_new_is_written_as_its_surroundings_are(before: str, after: str) -> None:
-    assert patch.append(before, ["a"], {"b": 1}) == after
+    assert json_edit.append(before, ["a"], {"b": 1}) == after

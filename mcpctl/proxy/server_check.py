@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from mcpctl import config, exposure
-from mcpctl.catalog.odd import oddities
+from mcpctl.catalog.definition_lint import oddities
 from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.once import CALLER, told
+from mcpctl.proxy.one_shot import CALLER, told
 from mcpctl.proxy.stdio import Stdio
 from mcpctl.proxy.upstreams import Upstream
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.catalog import hints
+from mcpctl import hints
 from mcpctl.models import Overrides, Tool
 
 

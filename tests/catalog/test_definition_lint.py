@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.catalog.odd import oddities
+from mcpctl.catalog.definition_lint import oddities
 
 GOOD = {"name": "a", "description": "d", "inputSchema": {"type": "object"}}
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpctl import config
-from mcpctl.clients.reading import Entry
-from mcpctl.clients.variables import NAME, CannotTake, LeftOut, Texts
+from mcpctl.clients.client_files import Entry
+from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 
 _ALIASES = {
     "serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "environment": "env",

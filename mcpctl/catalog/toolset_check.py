@@ -11,17 +11,17 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import files
-from mcpctl.catalog import exported, hints, rows
+from mcpctl import files, hints
+from mcpctl.catalog import catalog_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.checked_files import Candidate
 from mcpctl.errors import WrongUsage, warn
 from mcpctl.models import Found, Overrides, Row, Tool
 from mcpctl.paths import Paths
-from mcpctl.toolsets import checking, reading
-from mcpctl.toolsets.checking import Item, Problem
-from mcpctl.toolsets.positions import Positions
-from mcpctl.toolsets.rules import RULES
+from mcpctl.toolsets import lint, toolset_files
+from mcpctl.toolsets.check_rules import RULES
+from mcpctl.toolsets.json_positions import Positions
+from mcpctl.toolsets.lint import Item, Problem
 from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
 
 FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
@@ -100,7 +100,7 @@ def _listed(catalog: Catalog) -> Iterator[str]:
 
 def snapshot(path: Path) -> Known:
     """What a file says that servers list."""
-    tools = list(exported.tools(path))
+    tools = list(catalog_file.tools(path))
     return Known(tools, frozenset(tool.server for tool in tools))
 
 
@@ -125,7 +125,7 @@ def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked
     """What is wrong with files, by file and then by place."""
     found: list[Row] = []
     for name, candidate in candidates.items():
-        own = reading.source(paths, str(candidate.path.absolute())).own
+        own = toolset_files.source(paths, str(candidate.path.absolute())).own
         text = candidate.text.removeprefix(files.BOM)
         found += _File(name, own, text, candidate.problem, known, asked).findings()
     return found
@@ -158,14 +158,14 @@ class _File:
         return [self._row(Problem("E101", (), message), line, column, None)] if self.asked.wants("E101") else []
 
     def _problems(self, root: Any) -> Iterator[Problem]:
-        several = checking.toolsets(root)
+        several = lint.toolsets(root)
         if not several and not (isinstance(root, dict) and "toolsets" in root):
             yield Problem("E104", (), "the file is no toolset: it has neither tools nor toolsets")
             return
-        yield from checking.shape(root)
-        yield from checking.twice(self.text)
+        yield from lint.shape(root)
+        yield from lint.twice(self.text)
         for at, content in several:
-            yield from checking.alone(content, at, self.known.who, self.asked.max_note_chars)
+            yield from lint.alone(content, at, self.known.who, self.asked.max_note_chars)
             if self.known.compares:
                 yield from _against(content, at, self.known, own=self.own)
 
@@ -180,7 +180,7 @@ class _File:
 
 def _names(root: Any) -> dict[Place, str]:
     """What the toolsets of a file are called, by where they are."""
-    named = {at: content.get("name", at[-1] if at else None) for at, content in checking.toolsets(root)}
+    named = {at: content.get("name", at[-1] if at else None) for at, content in lint.toolsets(root)}
     return {at: name for at, name in named.items() if isinstance(name, str)}
 
 
@@ -205,9 +205,7 @@ def _fault(text: str, error: Exception) -> tuple[int, int, str]:
 
 def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known, *, own: bool) -> Iterator[Problem]:
     """What is wrong in view of the tools that there are."""
-    every = [
-        item for member in ("tools", "toolNotes", "toolOverrides") for item in checking.entries(content, at, member)
-    ]
+    every = [item for member in ("tools", "toolNotes", "toolOverrides") for item in lint.entries(content, at, member)]
     missing = [item for item in every if known.tool(item.reference) is None]
     near = {id(item) for item in islice(missing, _SIMILAR)}
     for item in missing:
@@ -217,7 +215,7 @@ def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known
         if tool and item.reference.name and hash_ and hash_ != known.hash(tool):
             told = f"the refId of {item.reference.label} is not what the tool has now"
             yield Problem("I301", (*item.at, "refId"), told)
-    for item in checking.entries(content, at, "toolOverrides"):
+    for item in lint.entries(content, at, "toolOverrides"):
         if tool := known.tool(item.reference):
             yield from _overriding(item, tool, own=own)
 
@@ -235,14 +233,14 @@ def _missing(item: Item, known: Known, *, suggests: bool) -> Problem:
 
 
 def _similar(name: str, server: str, known: Known) -> str:
-    import difflib
+    from mcpctl.near_names import alike
 
-    near = difflib.get_close_matches(name, [tool.name for tool in known.tools if tool.server == server], n=1)
+    near = alike(name, [tool.name for tool in known.tools if tool.server == server], n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 
 
 def _overriding(item: Item, tool: Tool, *, own: bool) -> Iterator[Problem]:
-    said = checking.hints_of(item.said)
+    said = lint.hints_of(item.said)
     here = replace(tool, overrides=Overrides(said, "", own))
     shown, decides = hints.effective(here), hints.deciding(here)
     for name, value in said.items():

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mcpctl.clients import known, window_path
-from mcpctl.clients.known import CLIENTS
+from mcpctl.clients import client_kinds, window_path
+from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.config import Server
 
 NAME = "mcpctl"
@@ -43,7 +43,7 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 
 def goes_into(client: str) -> str:
     """Where a person puts the block."""
-    return f"{CLIENTS[client].title} reads this from {next(known.places(CLIENTS[client]))}, beside what is there"
+    return f"{CLIENTS[client].title} reads this from {next(client_kinds.places(CLIENTS[client]))}, beside what is there"
 
 
 def command() -> list[str]:

@@ -10,9 +10,18 @@ from mcpctl import files
 from mcpctl.errors import McpctlError, Unusable, WrongUsage
 from mcpctl.models import Tool
 from mcpctl.store import clock
-from mcpctl.toolsets import patch
-from mcpctl.toolsets.reading import Source, check_name, items, located, not_found, note_names, read_text, reference_of
+from mcpctl.toolsets import json_edit
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
+from mcpctl.toolsets.toolset_files import (
+    Source,
+    check_name,
+    items,
+    located,
+    not_found,
+    note_names,
+    read_text,
+    reference_of,
+)
 
 _ELSEWHERE = "make it writable, or name another toolset"
 
@@ -46,15 +55,15 @@ class Draft:
 
     def append_at(self, place: Place, *values: Any) -> None:
         """Put items at the end of a list that there is."""
-        self._changed(patch.append(self._json, (*self._at, *place), *values))
+        self._changed(json_edit.append(self._json, (*self._at, *place), *values))
 
     def put(self, place: Place, value: Any) -> None:
         """Set a member."""
-        self._changed(patch.put(self._json, (*self._at, *place), value))
+        self._changed(json_edit.put(self._json, (*self._at, *place), value))
 
     def drop(self, *places: Place) -> None:
         """Take out members and items."""
-        self._changed(patch.drop(self._json, *((*self._at, *place) for place in places)))
+        self._changed(json_edit.drop(self._json, *((*self._at, *place) for place in places)))
 
     def _changed(self, text: str) -> None:
         self._json = text

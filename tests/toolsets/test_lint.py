@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.toolsets import checking
+from mcpctl.toolsets import lint
 from mcpctl.toolsets.schema import MEMBERS, SCHEMA
 
 NAMES = st.sampled_from([
@@ -26,9 +26,9 @@ KINDS = {"type": "E102", "required": "E103", "anyOf": "E103"}
 def test_shapes_are_what_the_schema_says(root: Any) -> None:
     errors = jsonschema.Draft202012Validator(SCHEMA).iter_errors(root)
     wanted = {(KINDS[e.validator], tuple(e.absolute_path)) for e in errors if e.validator in KINDS}
-    assert {(problem.rule, problem.place) for problem in checking.shape(root)} == wanted
+    assert {(problem.rule, problem.place) for problem in lint.shape(root)} == wanted
 
 
 @pytest.mark.parametrize("root", [[], None, "text", 3])
 def test_what_is_no_object_has_the_wrong_type(root: Any) -> None:
-    assert [problem.rule for problem in checking.shape(root)] == ["E102"]
+    assert [problem.rule for problem in lint.shape(root)] == ["E102"]

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config, launching
+from mcpctl import config, server_environment
 from mcpctl.config import Server
-from mcpctl.launching import CannotLaunch
+from mcpctl.server_environment import CannotLaunch
 
 
 @pytest.fixture
@@ -41,24 +41,24 @@ def file(tmp_path: Path) -> Path:
     ],
 )
 def test_variables_are_expanded(text: str, expanded: str) -> None:
-    assert launching.expand(text, {"A": "a", "B": "b", "EMPTY": ""}) == expanded
+    assert server_environment.expand(text, {"A": "a", "B": "b", "EMPTY": ""}) == expanded
 
 
 def test_what_a_variable_holds_is_not_expanded_again() -> None:
-    assert launching.expand("${A}", {"A": "${B}", "B": "b"}) == "${B}"
+    assert server_environment.expand("${A}", {"A": "${B}", "B": "b"}) == "${B}"
 
 
 def test_a_variable_that_is_not_set_is_named() -> None:
     with pytest.raises(CannotLaunch, match="variable NO_SUCH is not set") as raised:
-        launching.expand("${NO_SUCH}", {})
+        server_environment.expand("${NO_SUCH}", {})
     assert "${NO_SUCH:-default}" in raised.value.hint
 
 
 # ---- starting
 
 
-def launch(file: Path, ours: Mapping[str, str] | None = None, **entry: Any) -> launching.Launch:
-    return launching.launch(Server(**{"command": "run", **entry}), file, ours or {})
+def launch(file: Path, ours: Mapping[str, str] | None = None, **entry: Any) -> server_environment.Launch:
+    return server_environment.launch(Server(**{"command": "run", **entry}), file, ours or {})
 
 
 def test_the_environment_is_ours_then_env_file_then_env(file: Path) -> None:
@@ -158,7 +158,7 @@ def remote(**entry: Any) -> Server:
 def test_a_url_and_its_headers_are_expanded_when_it_is_connected(tmp_path: Path) -> None:
     (tmp_path / "s.env").write_text("TOKEN=from-file\n", encoding="utf-8")
     server = remote(env_file="s.env", headers={"Authorization": "Bearer ${TOKEN}", "X": "${EMPTY:-}"})
-    found = launching.endpoint(server, tmp_path / "config.toml", {"HOST": "b.example"})
+    found = server_environment.endpoint(server, tmp_path / "config.toml", {"HOST": "b.example"})
     assert (found.url, found.transport) == ("https://b.example/mcp", "http")
     assert found.headers == {"Authorization": "Bearer from-file", "X": ""}
     assert "TOKEN" not in repr(server.fingerprint)
@@ -177,15 +177,15 @@ def test_an_endpoint_that_cannot_be_had_says_why(
     tmp_path: Path, entry: dict[str, Any], env: dict[str, str], message: str
 ) -> None:
     with pytest.raises(CannotLaunch, match=message):
-        launching.endpoint(remote(**entry), tmp_path / "config.toml", env)
+        server_environment.endpoint(remote(**entry), tmp_path / "config.toml", env)
 
 
 def test_a_refused_header_says_which_variable_is_empty_wherever_it_comes_from(tmp_path: Path) -> None:
     (tmp_path / "s.env").write_text("A=\nB=x\n", encoding="utf-8")
     headers = {"One": "Bearer ${A}", "Two": "${B}", "Three": "${C}", "Four": "${D:-}", "Five": "plain"}
     server = remote(env_file="s.env", env={"C": ""}, headers=headers)
-    where = launching.endpoint(server, tmp_path / "config.toml", {"A": "ours", "B": ""})
-    assert launching.credentials(server, where) == (
+    where = server_environment.endpoint(server, tmp_path / "config.toml", {"A": "ours", "B": ""})
+    assert server_environment.credentials(server, where) == (
         "; not accepted: header One (from A, which is empty), Two (from B), Three (from C, which is empty),"
         " Four (from D, which is empty), Five (as written in the configuration)"
     )

@@ -14,8 +14,8 @@ from mcpctl import __version__
 from mcpctl.errors import McpctlError
 from mcpctl.models import Tool
 from mcpctl.paths import private_dir
-from mcpctl.search.engine import Corpus, Okapi
 from mcpctl.search.latent import Latent
+from mcpctl.search.posting_lists import Corpus, Okapi
 
 Index = tuple[Okapi, Latent | None]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from mcpctl.models import Tool
-from mcpctl.search import build
 from mcpctl.search.bm25 import WORTH_KEEPING, Bm25
-from mcpctl.search.kept import mark
+from mcpctl.search.index_file import mark
+from mcpctl.search.providers import build
 
 TOOLS = [
     Tool(f"s{n % 7}", f"{verb}_{noun}{n}", {"description": f"{verb} the {noun} 图片 {n % 5}"}, f"{verb}{noun}{n}")

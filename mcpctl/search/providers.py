@@ -1,0 +1,51 @@
+"""Which provider ranks: the one that the configuration names, made from it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpctl.config import Config
+from mcpctl.models import Progress, Tool
+from mcpctl.paths import Paths
+from mcpctl.search.ranking import Build, Provider, Ranking
+
+
+def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> Provider:
+    """The default provider over these tools."""
+    from mcpctl.search.bm25 import Bm25
+
+    return Bm25(tools, notes, kept)
+
+
+def builder(config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None) -> Build:
+    """What makes the provider of that name, or else the one that is configured, again for each catalog.
+
+    With `on_progress` a search waits until everything that it needs is made; without, it is ranked by words meanwhile.
+    """
+    name = provider or config.optimization
+    if name == "semantic":
+        from mcpctl.search.semantic import semantic_builder
+
+        return semantic_builder(config, paths, on_progress)
+    if name == "cloud":
+        from mcpctl.search.cloud import cloud_builder
+
+        return cloud_builder(config)
+    if name == "off":
+        return lambda tools, notes, kept: Off(config.project)
+    return build
+
+
+@dataclass(frozen=True)
+class Off:
+    """The provider that finds nothing."""
+
+    project: str | None
+    name = "off"
+    waits = False
+
+    def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
+        """No tool, and a notice that says why."""
+        where = f" for project '{self.project}'" if self.project else ""
+        notice = f'Search is turned off{where} by the user\'s configuration: optimization = "off".'
+        return Ranking((), self.name, None, (), weak=False, notice=notice)
