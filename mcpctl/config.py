@@ -59,9 +59,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, sorted(self.env)]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
-    def permits(self, tool: str) -> bool:
-        """Whether the tool may be found and called."""
-        return self.tools.get(tool, True)
+    @property
+    def launch(self) -> tuple[Any, ...]:
+        """What a process or connection of it was made from: where this changes, it is made anew."""
+        env, headers = sorted(self.env.items()), sorted(self.headers.items())
+        return self.command, self.args, self.cwd, env, self.env_file, self.url, self.transport, headers
 
 
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,12 +13,12 @@ import ssl
 import urllib.request
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 
 import httpx2
 
 from mcpctl import __version__
+from mcpctl.failure import Failed, failed
 from mcpctl.store.redact import mask
 
 _CONNECT_S = 30.0
@@ -27,23 +27,6 @@ _BODY_BYTES = 65_536
 _MAX_REDIRECTS = 5
 _LONGEST_SAID = 200
 _STATUSES = frozenset(HTTPStatus)
-
-
-@dataclass
-class Failed(Exception):
-    """An HTTP request that brought no answer that can be used; why, in words for a person."""
-
-    code: str
-    """What kind of failure it is, for programs: `unreachable`, `server_died` and `http_error` here."""
-    words: str
-    """In words of ours alone."""
-    was_taken: bool = True
-    """Whether the server may have begun with it."""
-    said: str = ""
-    """What the server says of it, and what a person can do, as it follows the words."""
-
-    def __str__(self) -> str:
-        return self.words + self.said
 
 
 def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
@@ -62,7 +45,7 @@ def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
             trust_env=True,
         )
     except Exception as error:
-        raise Failed("unreachable", in_words(error), was_taken=False) from error
+        raise failed("unreachable", in_words(error), was_sent=False) from error
 
 
 @asynccontextmanager
@@ -82,16 +65,16 @@ async def request(
             await response.aclose()
             response = await client.send(following, stream=True)
     except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-        raise Failed("unreachable", in_words(error), was_taken=False) from error
+        raise failed("unreachable", in_words(error), was_sent=False) from error
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise Failed("server_died", in_words(error)) from error
+        raise failed("server_died", in_words(error)) from error
     try:
         if response.has_redirect_location:
             said = f": {_place(response)}; write that as its url if it is right"
-            raise Failed("http_error", "it redirects to another place", said=said)
+            raise failed("http_error", "it redirects to another place", said=said)
         yield response
     except (httpx2.HTTPError, httpx2.StreamError) as error:
-        raise Failed("server_died", in_words(error)) from error
+        raise failed("server_died", in_words(error)) from error
     finally:
         await response.aclose()
 
@@ -109,7 +92,7 @@ async def whole(response: httpx2.Response, most: int) -> bytearray:
     async for piece in pieces(response):
         found += piece
         if len(found) > most:
-            raise Failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
+            raise failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
     return found
 
 

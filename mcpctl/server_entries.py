@@ -14,6 +14,7 @@ from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths
+from mcpctl.policy.view import View
 from mcpctl.store import clock, state
 from mcpctl.store.redact import MASK, is_secret_name, mask
 
@@ -33,7 +34,7 @@ def ls(paths: Paths, project: str | None = None) -> list[Row]:
     """Every entry of the file, or those that `project` sees, usable or not, by name."""
     with closing(state.opened(paths)) as db:
         loaded = config.load(paths.config, project)
-        catalog = Catalog(loaded, db)
+        catalog = Catalog(View(loaded), db)
         seen = {*loaded.servers, *loaded.problems} - loaded.elsewhere
         return [row(loaded, name, catalog) for name in sorted(seen)]
 

@@ -232,11 +232,6 @@ def test_asking_for_a_server_says_why_it_cannot_be_had(file: Path) -> None:
         loaded.server("bad")
 
 
-@pytest.mark.parametrize(("tool", "permitted"), [("a", False), ("b", True), ("c", True)])
-def test_only_a_tool_set_false_is_forbidden(tool: str, permitted: bool) -> None:
-    assert Server(command="x", tools={"a": False, "b": True}).permits(tool) is permitted
-
-
 def test_the_fingerprint_goes_by_what_chooses_the_program_and_holds_no_secret() -> None:
     base = Server(command="x", args=["y"], env={"A": "1"})
     same = Server(command="x", args=["y"], env={"A": "2"}, enabled=False, tools={"t": False})

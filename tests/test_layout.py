@@ -15,7 +15,7 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "models", "posix", "jsonc", "near_names"),
+    ("bounds", "models", "posix", "jsonc", "near_names", "callers", "failure", "tool_keys"),
     ("errors", "hints"),
     ("paths",),
     ("files",),
@@ -24,6 +24,7 @@ LAYERS = (
     ("store",),
     ("http_client", "exposure"),
     ("toolsets",),
+    ("policy",),
     ("catalog",),
     ("search",),
     ("proxy", "server_entries", "output"),

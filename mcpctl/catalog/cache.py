@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replace_fields
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +15,8 @@ from mcpctl import bounds
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
+from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
+from mcpctl.policy.view import View
 from mcpctl.store import sqlite
 from mcpctl.store.redact import mask
 from mcpctl.toolsets.toolset import Toolset
@@ -44,24 +47,31 @@ class Listed:
         return not 0 <= time.time() - self.fetched_at < STALE_S
 
 
+Lists = dict[tuple[str, str], Listed]
+"""What is known of servers' tools, by name and fingerprint; shared by all who look at them."""
+
+
 class Catalog:
-    """The tools of the enabled servers of one configuration, as a toolset has them where one is in force.
+    """The tools of the enabled servers, as one request sees them.
 
     Belongs to the thread that made it, but for `lists`, which others may read and fill too. One without a database
     knows only what is put there, and never waits.
     """
 
-    def __init__(
-        self,
-        config: Config,
-        db: sqlite3.Connection | None,
-        toolset: Toolset | None = None,
-        lists: dict[str, Listed] | None = None,
-    ) -> None:
-        self.config = config
-        self.toolset = toolset
+    def __init__(self, view: View, db: sqlite3.Connection | None, lists: Lists | None = None) -> None:
+        self.view = view
         self._db = db
         self._lists = {} if lists is None else lists
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self.view.config
+
+    @property
+    def toolset(self) -> Toolset | None:
+        """The toolset in force."""
+        return self.view.toolset
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -71,38 +81,40 @@ class Catalog:
 
     def snapshot(self) -> "Catalog":
         """What is known at this moment, for another thread."""
-        return Catalog(self.config, None, self.toolset, dict(self._lists))
+        return Catalog(self.view, None, dict(self._lists))
 
     def listed(self, server: str) -> Listed | None:
         """What an enabled server last listed; None when it has never been asked."""
         entry = self.config.enabled.get(server)
         if entry is None:
             return None
-        listed = self._lists.get(server)
+        key = server, entry.fingerprint
+        listed = self._lists.get(key)
         if listed is None and self._db is not None:
-            listed = load(self._db, server, entry.fingerprint)
+            listed = load(self._db, *key)
             if listed is not None:
-                self._lists[server] = listed
+                self._lists[key] = listed
         return listed
 
     def find(self, server: str, name: str) -> Tool | None:
         """A tool by its server and name, permitted or not, in the toolset or not."""
         listed = self.listed(server)
-        found = listed.by_name.get(name) if listed else None
-        return self.toolset.shown(found) if self.toolset and found else found
+        tool = listed.by_name.get(name) if listed else None
+        return self.toolset.shown(tool) if self.toolset and tool else tool
 
     def visible(self) -> list[Tool]:
         """Every tool that may be found, by server and then as listed."""
-        found = self.permitted()
-        return [self.toolset.shown(tool) for tool in found if self.toolset.holds(tool)] if self.toolset else found
+        tools = self._found(self.view)
+        return [self.toolset.shown(tool) for tool in tools] if self.toolset else tools
 
     def permitted(self) -> list[Tool]:
         """Every tool that the configuration permits, as its server defines it, in the toolset or not."""
-        found: list[Tool] = []
-        for name, server in self.config.enabled.items():
-            if listed := self.listed(name):
-                found += (tool for tool in listed.tools if server.permits(tool.name))
-        return found
+        return self._found(replace_fields(self.view, toolset=None))
+
+    def _found(self, view: View) -> list[Tool]:
+        listed = (self.listed(server) for server in view.config.enabled)
+        tools = (tool for each in listed if each for tool in each.tools)
+        return [tool for tool in tools if decide(Subject(FIND, tool.server, tool.name, tool, view)).outcome == ALLOW]
 
     def keys(self) -> list[str]:
         """The keys of all tools that may be found."""
@@ -114,22 +126,23 @@ class Catalog:
 
     def due(self) -> list[str]:
         """The enabled servers whose list is missing or stale."""
-        return [name for name in self.config.enabled if (found := self.listed(name)) is None or found.is_stale]
+        return [name for name in self.config.enabled if (listed := self.listed(name)) is None or listed.is_stale]
 
     def generations(self) -> dict[str, int]:
         """A number per listed server that grows whenever its tools change; what has grown is loaded anew."""
         rows = {(s, f): g for s, f, g in self.db.execute("SELECT server, fingerprint, generation FROM catalogs")}
-        found: dict[str, int] = {}
+        generations: dict[str, int] = {}
         for name, server in self.config.enabled.items():
-            entry, generation = self._lists.get(name), rows.get((name, server.fingerprint))
-            if entry and entry.generation == HELD:
-                found[name] = -round(entry.fetched_at * 1000)  # told from every other, kept or held
+            key = name, server.fingerprint
+            listed, generation = self._lists.get(key), rows.get(key)
+            if listed and listed.generation == HELD:
+                generations[name] = -round(listed.fetched_at * 1000)  # told from every other, kept or held
                 continue
             if generation is not None:
-                found[name] = generation
-            if entry and entry.generation != generation:
-                self._lists.pop(name, None)
-        return found
+                generations[name] = generation
+            if listed and listed.generation != generation:
+                self._lists.pop(key, None)
+        return generations
 
 
 def replace(

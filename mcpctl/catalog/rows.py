@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mcpctl import config, hints
@@ -10,8 +10,13 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.signature import signature
 from mcpctl.errors import NotFound, warn
 from mcpctl.models import Found, Progress, RawJson, Row, Tool, Usage, unseen
+from mcpctl.near_names import nearest
 from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.policy.decide import ALLOW, FIND, SHOW, Subject, decide
+from mcpctl.policy.view import View
 from mcpctl.store import clock, state
+from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import in_force
 from mcpctl.toolsets.toolset_files import NONE
 
@@ -92,7 +97,7 @@ def catalog(
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with closing(state.opened(paths)) as db:
-        found = Catalog(loaded, db, in_force.current(paths, loaded, toolset, db))
+        found = Catalog(View(loaded, in_force.current(paths, loaded, toolset, db)), db)
         unlisted = [name for name in found.unlisted() if server in (None, name)] if not quiet else []
         if unlisted:
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
@@ -133,8 +138,9 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
     """One tool with its whole definition, as the server sent it, and whether it is in the toolset in force."""
     tool = resolve(found, key)
     toolset = found.toolset
+    subject = Subject(FIND, tool.server, tool.name, tool, replace(found.view, toolset=None))
     more = {
-        "permitted": found.config.servers[tool.server].permits(tool.name),
+        "permitted": decide(subject).outcome == ALLOW,
         "toolset": toolset.name if toolset else None,
         "in_toolset": toolset.holds(tool) if toolset else None,
         "definition": RawJson(tool.text),
@@ -142,36 +148,22 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
     return {**row(tool, found, used), **more}
 
 
-def split(key: str) -> tuple[str, str]:
-    """The server and tool that `server:tool` or `server.tool` names; the tool is empty when there is no separator."""
-    separator = ":" if ":" in key else "."
-    server, _, tool = key.partition(separator)
-    return server, tool
-
-
 def resolve(found: Catalog, key: str) -> Tool:
-    """The tool of that key; raises `NotFound` with near keys."""
-    server, name = split(key)
-    tool = found.find(server, name)
-    if tool is None:
+    """The tool of that key, permitted or not; raises `NotFound` with near keys."""
+    server, name = split_typed(key)
+    subject = Subject(SHOW, server, name, found.find(server, name), found.view)
+    if subject.tool is None or decide(subject).outcome != ALLOW:
         raise unknown(found, key)
-    return tool
+    return subject.tool
 
 
 def unknown(found: Catalog, key: str) -> NotFound:
     """The failure for a key that names no tool."""
-    from mcpctl.near_names import nearest
-
-    server, _ = split(key)
-    if server in found.config.elsewhere:
-        outside = found.config.not_in_project(server)
-        return NotFound(f"no tool '{key}': {outside.message}", outside.hint, outside.code)
-    if (entry := found.config.servers.get(server)) and not entry.enabled:
-        return NotFound(
-            f"no tool '{key}': server '{server}' is disabled",
-            f"enable it with: mcpctl servers enable {server}",
-            "server_disabled",
-        )
+    server, name = split_typed(key)
+    failure = decide(Subject(SHOW, server, name, None, found.view)).failure
+    if failure and failure.code in ("not_in_project", "server_disabled"):
+        error = words.for_person(failure)
+        return NotFound(f"no tool '{key}': {error.message}", error.hint, error.code)
     near = nearest(key, found.keys())
     hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; anew with: mcpctl tools refresh"
     if server in found.unlisted():

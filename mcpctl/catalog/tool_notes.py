@@ -9,6 +9,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound, warn
 from mcpctl.models import HINTS, Found, Row
 from mcpctl.paths import Paths
+from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Added, Draft, Subject
 from mcpctl.toolsets.toolset import Entry, Note, Reference, Toolset, dotted, ref_id
@@ -87,7 +88,7 @@ def listed(paths: Paths, option: str | None, key: str | None, project: str | Non
 
 def of_key(found: Catalog, toolset: Toolset, key: str) -> Subject:
     """The tool of that key, which must be in the toolset; one that is not listed is taken as the toolset names it."""
-    server, name = rows.split(key)
+    server, name = split_typed(key)
     tool = found.find(server, name)
     named = next((reference for reference in toolset.tools if reference.name == f"{server}.{name}"), None)
     if tool is None and named is None:

@@ -11,6 +11,7 @@ from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.store import state
+from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Draft
 from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
@@ -47,8 +48,8 @@ def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     """Take tools out of a toolset, listed or not; their keys. Raises `NotFound` when one is not in it."""
     place, wanted = source(paths, reference), keys(words)
     with rows.catalog(paths, quiet=True) as catalog:
-        known = {key: catalog.find(*rows.split(key)) for key in wanted}
-    indexes = {key: {".".join(rows.split(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
+        known = {key: catalog.find(*split_typed(key)) for key in wanted}
+    indexes = {key: {".".join(split_typed(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
 
     def change(draft: Draft) -> None:
         removed = edits.remove_tools(draft, set().union(*indexes.values()))

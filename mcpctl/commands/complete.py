@@ -152,14 +152,19 @@ def _fields(ctx: typer.Context) -> Iterable[str]:
 
 def _listed(db: "Connection", loaded: "Config", incomplete: str) -> Iterator[tuple[str, str, str, int]]:
     """The tools whose key begins so: server, name, and where the definition is."""
+    from mcpctl.models import Tool
+    from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
+    from mcpctl.policy.view import View
     from mcpctl.store import completion_queries
 
+    view = View(loaded)
     server, colon, name = incomplete.partition(":")
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
             fingerprint = entry.fingerprint
             for tool, position in completion_queries.tools(db, known, fingerprint, name):
-                if tool.isprintable() and entry.permits(tool):
+                subject = Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view)
+                if tool.isprintable() and decide(subject).outcome == ALLOW:
                     yield known, tool, fingerprint, position
 
 

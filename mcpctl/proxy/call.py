@@ -4,18 +4,25 @@ import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
+from msgspec import Raw
 
-from mcpctl import bounds, hints
+from mcpctl import bounds, hints, tool_keys
+from mcpctl.callers import Caller
+from mcpctl.failure import Failure
 from mcpctl.models import Tool
-from mcpctl.proxy import jsonrpc, refusals, translate
-from mcpctl.proxy.connection import Caller, Connection, Exchange, Failure
-from mcpctl.proxy.input_rounds import Rounds
+from mcpctl.policy import words
+from mcpctl.policy.decide import CALL, KEPT, RESUME, Subject
+from mcpctl.policy.view import View
+from mcpctl.proxy import argument_help, jsonrpc, refusals, translate
+from mcpctl.proxy import connection as upstream
+from mcpctl.proxy.connection import Connection, Exchange, Reply
+from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.messages import beside
-from mcpctl.proxy.questions import Parked, Question
+from mcpctl.proxy.parking import Parked
+from mcpctl.proxy.questions import Question, can_be_asked
 from mcpctl.store.recorder import Json, OpenCall
 
 if TYPE_CHECKING:
@@ -23,202 +30,245 @@ if TYPE_CHECKING:
 
 _HELP_WAIT_S = 1.0
 _helping = ThreadPoolExecutor(1, "help")
-_AFTER_SENDING = ("server_died", "timed_out", "answer_unreadable")
-"""Failures after which a call that was sent may have taken effect."""
 
 
 @dataclass(slots=True)
 class Asked:
-    """A `tool_execute` as the client sent it, and where its answer goes."""
+    """A `tool_execute` as the client sent it."""
 
     id: bytes
     caller: Caller
-    answer: Callable[["Asked", Json], None]
-    answer_error: Callable[["Asked", bytes], None]
-    progress: Callable[["Asked", dict[str, bytes]], None] | None = None
-    refused: Callable[[str, str], None] | None = None
-    """Gets the code and message of a refusal of ours, instead of `answer`."""
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
     """Members of the request's params that are no concern of ours, such as `inputResponses`."""
-    only: str | None = None
+    execute_class: str | None = None
     """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
 
 
-class Call:
+class ClientSide(Protocol):
+    """Where what becomes of a client's calls goes."""
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it takes what it is sent; who does not goes without questions and notifications."""
+
+    def answer(self, asked: Asked, result: Json) -> None:
+        """The result of a call, as the client's revision has it."""
+
+    def error(self, asked: Asked, error: bytes) -> None:
+        """The JSON-RPC error of a call."""
+
+    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+        """A call did not happen, or did not end; `call_id` is its id on record."""
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """How far a call is."""
+
+    def log(self, raw: Raw, least: bytes | None) -> None:
+        """What a server logs, from the level `least` on: as the client has set it where that is None."""
+
+    def send(self, line: bytes) -> None:
+        """A request or notification of ours."""
+
+
+class Call(Reply):
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "_exchange", "_execute", "_record", "_rounds", "arguments", "asked", "done", "name", "parent_id", "record_id",
-        "recorded", "server", "tool",
+        "_exchange", "_execute", "_record", "_rounds", "_was_renewed", "arguments", "asked", "done", "extra", "listing",
+        "name", "parent_id", "parked", "record_id", "responses", "server", "tool", "view",
     )  # fmt: skip
 
-    def __init__(self, execute: "Execute", asked: Asked, server: str, name: str, arguments: bytes) -> None:
+    def __init__(self, execute: "Execute", asked: Asked, view: View, server: str, name: str, arguments: bytes) -> None:
         self.asked = asked
+        self.view = view
         self.server = server
         self.name = name
         self.arguments = arguments
+        self.extra = asked.extra
         self.tool: Tool | None = None
+        self.listing = KEPT
+        self.parked: Parked | None = None
+        """The call that this one goes on with."""
+        self.responses: Mapping[str, bytes] = {}
+        """The client's answers to what was asked, by the keys that it saw."""
+        self.parent_id: str | None = None
+        self.record_id = ""
         self.done = False
+        self._was_renewed = False
         self._execute = execute
         self._exchange: Exchange | None = None
         self._record: OpenCall | None = None
-        self._rounds: Rounds | None = None
-        self.parent_id: str | None = None
-        self.record_id = ""
-        self.recorded = False
+        self._rounds: InputRounds | None = None
         execute.in_flight[asked.id] = self
         execute.idle.clear()
-
-    def record_start(self, tool: Tool | None) -> None:
-        """Put the call on record, with the hints that its tool declares at this moment."""
-        asked = self.asked
-        self.recorded = True
-        self._record = self._execute.recorder.call_started(
-            self.server, self.name, self.arguments or b"{}",
-            request_id=asked.id, annotations=hints.snapshot(tool), client=asked.caller.client,
-            parent_id=self.parent_id,
-        )  # fmt: skip
-        self.record_id = self._record.id
-
-    def is_with(self, connection: Connection) -> bool:
-        """Whether a server is at work on it, over this connection."""
-        exchange = self._exchange
-        return exchange is not None and connection.pending.get(exchange.id) is exchange
-
-    @property
-    def connection(self) -> Connection | None:
-        """The connection that it went to, if it was sent."""
-        return self._exchange.connection if self._exchange else None
 
     @property
     def key(self) -> str:
         """The tool's key, as it was asked for."""
-        return f"{self.server}:{self.name}" if self.name else self.server
+        return tool_keys.join(self.server, self.name)
 
-    def send(self, tool: Tool | None, extra: Mapping[str, bytes] | None = None) -> None:
-        """Forward it: on record first. `extra` are members of its params besides the tool's name and arguments."""
-        self.tool = tool
-        self.record_start(tool)
-        asked = self.asked
-        params = {"name": msgspec.json.encode(self.name), **(asked.extra if extra is None else extra)}
+    @property
+    def subject(self) -> Subject:
+        """What is to be decided on, as far as it is known."""
+        return Subject(
+            RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view,
+            self.asked.execute_class, self.arguments, self.listing,
+        )  # fmt: skip
+
+    # ---- to its server
+
+    def _record_start(self) -> None:
+        """Put the call on record, with the hints that its tool declares at this moment."""
+        self._record = self._execute.recorder.call_started(
+            self.server, self.name, self.arguments or b"{}",
+            request_id=self.asked.id, annotations=hints.snapshot(self.tool), parent_id=self.parent_id,
+            origin=self.view.origin,
+        )  # fmt: skip
+        self.record_id = self._record.id
+
+    def go(self) -> None:
+        """Forward it, on record first; or go on with the call that it was parked as."""
+        self._started()
+        if self.parked:
+            self._adopt(self.parked)
+            return
+        params = {"name": msgspec.json.encode(self.name), **self.extra}
         if self.arguments:
             params["arguments"] = self.arguments
-        self._exchange = Exchange(
-            "tools/call", params, asked.meta, asked.caller,
-            on_result=self._result, on_error=self._error, on_failure=self.fail,
-            on_progress=self._progress if "progressToken" in asked.meta else None,
-            tool=tool,
-        )  # fmt: skip
-        self._execute.upstreams[self.server].send(self._exchange)
+        self._exchange = Exchange(upstream.CALL, params, self.asked.meta, self.asked.caller, self, self.tool)
+        self._execute.send(self.server, self._exchange)
+
+    def _started(self) -> None:
+        if not self.record_id:
+            self._record_start()
+
+    def _adopt(self, parked: Parked) -> None:
+        """Be the call that goes on with a parked one, with the answers that this request brings."""
+        self.parked = None
+        parked.record_id = self.record_id
+        if exchange := parked.exchange:
+            self._exchange, exchange.reply = exchange, self
+        parked.take(self, self.responses)
+        if parked.outcome:
+            parked.outcome(self)
+        elif parked.open:
+            self._park(parked)
+        elif exchange:
+            self._execute.watch(self.server, exchange)
+
+    def repeat(self, extra: Mapping[str, bytes]) -> None:
+        """Call the tool again, with these members of its params: a call of its own, decided on anew."""
+        self.parent_id, self.record_id = self.record_id, ""
+        self.extra = extra
+        self._execute.proceed(self)
+
+    def not_taken(self, exchange: Exchange) -> bool:
+        """A server that had gone, or has forgotten us, is connected anew; twice would be a circle."""
+        if self._was_renewed or exchange is not self._exchange:
+            return False
+        self._was_renewed = True
+        if exchange.timer:
+            exchange.timer.cancel()
+        self._exchange = None
+        self._execute.proceed(self)
+        return True
+
+    def may_be_sent(self) -> bool:
+        """Whether what has waited for its server may be sent as things are now; if not, it is decided on anew."""
+        if self._execute.allows(self):
+            return True
+        if self._exchange and self._exchange.timer:
+            self._exchange.timer.cancel()
+        self._exchange = None
+        self._execute.proceed(self)
+        return False
 
     def cancel(self, params: dict[str, bytes]) -> None:
         """Take it back upstream, and answer nothing."""
-        if not self.recorded:
-            self.record_start(None)
+        self._started()
         if self._exchange:
-            self._execute.upstreams[self.server].cancel(self._exchange, params)
-        self.finish("cancelled")
-        self.end()
+            self._execute.cancel_upstream(self.server, self._exchange, params)
+        self._finish("cancelled")
+        self._end()
+
+    # ---- what its server asks and says meanwhile
+
+    def question(self, question: Question) -> bool:
+        """Ask the client what the tool wants to know; whether it can be asked."""
+        caller = self.asked.caller
+        if not can_be_asked(caller, question.method):
+            return False
+        if not caller.modern:
+            return self._execute.ask_older(question, self)
+        # The call goes on upstream meanwhile.
+        self.ask(question)
+        return True
 
     def ask(self, question: Question) -> None:
-        """Answer a client of 2026-07-28 that the tool wants input; the call goes on upstream meanwhile."""
-        assert self._exchange
-        parked = Parked(self.key, self._exchange, self.record_id)
-        parked.add(question)
+        """Ask the client, before anything is sent or in the middle; its answer comes with the call that goes on."""
+        if not self.asked.caller.modern:
+            self._execute.questions.ask(question, self)
+            return
+        self._started()
+        parked = Parked(self.key, self.record_id, self._exchange)
+        parked.question(question)
         self._park(parked)
 
     def _park(self, parked: Parked) -> None:
-        if parked.exchange.timer:
+        if parked.exchange and parked.exchange.timer:
             parked.exchange.timer.cancel()  # the time of people does not count
         result = refusals.own(parked.required(self._execute.parking.park(parked)), self.asked.caller)
         self._exchange = None
-        self.finish("input_required", response=result)
+        self._finish("input_required", response=result)
         self._answer(result)
 
-    def adopt(self, parked: Parked, responses: Mapping[str, bytes], tool: Tool | None) -> None:
-        """Be the call that goes on with a parked one, with the answers that this request brings."""
-        self.tool, self.parent_id = tool, parked.record_id
-        self.record_start(tool)
-        parked.record_id = self.record_id
-        exchange = self._exchange = parked.exchange
-        exchange.on_result, exchange.on_error, exchange.on_failure = self._result, self._error, self.fail
-        exchange.on_progress = self._progress if "progressToken" in self.asked.meta else None
-        parked.take(responses)
-        if parked.outcome:
-            parked.outcome(exchange)
-        elif parked.open:
-            self._park(parked)
-        else:
-            self._execute.upstreams[self.server].watch(exchange)
+    def log(self, raw: Raw) -> None:
+        """Pass on what the server logs; a client of 2026-07-28 hears nothing without a level in its request."""
+        level = self.asked.meta.get(jsonrpc.LOG_LEVEL_KEY, b"null") if self.asked.caller.modern else None
+        self._execute.client.log(raw, level)
 
-    def refuse(self, status: str, code: str, message: str, in_full: str = "") -> None:
-        """Answer with a refusal of our own that a model can act on; people and the record are told it `in_full`."""
-        told = in_full or message
-        self.finish(status, error=msgspec.json.encode({"code": code, "message": told}))
-        if self.asked.refused and not self.done:
-            self.asked.refused(code, told)
-            self.end()
-        else:
-            self._answer(refusals.result(message, self.asked.caller))
+    def progress(self, params: dict[str, bytes]) -> None:
+        """Pass on how far it is, to a client that has asked."""
+        if token := self.asked.meta.get("progressToken"):
+            self._execute.client.progress({**params, "progressToken": token})
+
+    # ---- back to its client
+
+    def refuse(self, failure: Failure) -> None:
+        """Answer that it did not happen, or did not end."""
+        self._started()
+        error = words.for_person(failure)
+        self._finish(_status(failure), error=msgspec.json.encode({"code": failure.code, "message": error.message}))
+        if not self.done:
+            self._execute.client.refused(self.asked, failure, self.record_id)
+            self._end()
 
     def reject(self, message: str, code: int = jsonrpc.INVALID_PARAMS) -> None:
         """Answer a request that breaks the protocol, or breaks us, with a JSON-RPC error."""
-        if not self.recorded:
-            self.record_start(None)
+        self._started()
         error = jsonrpc.error_object(code, f"mcpctl: {message}")
-        self.finish("failed", error=error)
+        self._finish("failed", error=error)
         self._answer_error(error)
 
-    def fail(self, failure: Failure) -> None:
-        """Answer that the upstream gave no answer. What a server says of it is for people, and no model reads it."""
-        message = failure.message
-        if not message.startswith("server '"):
-            message = f"server '{self.server}': {message}"
-        effect = why = ""
-        if self.connection and failure.code in _AFTER_SENDING:
-            effect = ". The call was sent and may have taken effect; it was not sent again"
-        if failure.said:
-            see = f"servers check {self.server}" if self.connection is None else f"calls show {self.record_id[:8]}"
-            why = f". The user can see why with: mcpctl {see}"
-        self.refuse("failed", failure.code, f"{message}{effect}{why}", f"{message}{failure.said}{effect}")
+    def interrupt(self) -> None:
+        """Answer that the session ends before the tool has answered."""
+        self.refuse(Failure("interrupted", was_sent=self._exchange is not None and self._exchange.was_sent))
 
-    def finish(self, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
-        """Put the outcome on record."""
-        if self._record:
-            self._execute.recorder.call_finished(self._record, status, response=response, error=error)
-            self._record = None
+    def failed(self, failure: Failure) -> None:
+        """Answer that the upstream gave no answer."""
+        self.refuse(failure.about(server=self.server))
 
-    def end(self) -> None:
-        """Nothing more is owed to the client."""
-        self.done = True
-        if self._rounds:
-            self._rounds.end()
-        execute = self._execute
-        if execute.in_flight.get(self.asked.id) is self:
-            del execute.in_flight[self.asked.id]
-        if not execute.in_flight:
-            execute.idle.set()
-
-    def _answer(self, result: Json) -> None:
-        if not self.done:
-            self.asked.answer(self.asked, result)
-            self.end()
-
-    def _answer_error(self, error: bytes) -> None:
-        if not self.done:
-            self.asked.answer_error(self.asked, error)
-            self.end()
-
-    def _result(self, result: memoryview) -> None:
+    def result(self, result: memoryview) -> None:
+        """Pass on the server's result; a long one is looked at beside the event loop."""
         if len(result) <= bounds.AT_ONCE:
-            self._answered(result, translate.head(result), None)
+            self._pass_on(result, translate.head(result), None)
             return
-        asked, connection = self.asked, self.connection
+        caller, connection = self.asked.caller, self._connection
 
         def looked_at() -> tuple[translate.Head, Json]:
-            top = translate.head(result)
-            return top, translate.for_client(result, top, asked.caller, connection)
+            head = translate.head(result)
+            return head, translate.for_client(result, head, caller, connection)
 
         read = beside(looked_at)
         read.add_done_callback(lambda done: self._read(result, done))
@@ -227,40 +277,35 @@ class Call:
         if self.done:
             return  # taken back, or given up, meanwhile
         try:
-            self._answered(result, *done.result())
+            self._pass_on(result, *done.result())
         except Exception as error:
-            failure = Failure("bad_answer", f"its answer cannot be passed on ({type(error).__name__})")
-            self.fail(failure)
+            self.failed(upstream.unpassable(error))
 
-    def _answered(self, result: memoryview, top: translate.Head, answer: Json | None) -> None:
-        failed = bytes(top.is_error) == b"true"
-        waiting = bytes(top.result_type) == b'"input_required"'
-        self.finish("tool_error" if failed else "input_required" if waiting else "ok", response=result)
-        if waiting and not self.asked.caller.modern:
-            self._next_round(bytes(result))
+    @property
+    def _connection(self) -> Connection | None:
+        return self._exchange.connection if self._exchange else None
+
+    def _pass_on(self, result: memoryview, head: translate.Head, answer: Json | None) -> None:
+        is_error = bytes(head.is_error) == b"true"
+        is_waiting = bytes(head.result_type) == b'"input_required"'
+        self._finish("tool_error" if is_error else "input_required" if is_waiting else "ok", response=result)
+        if is_waiting and not self.asked.caller.modern:
+            self._exchange = None
+            self._rounds = self._rounds or InputRounds(self, self._execute.questions)
+            self._rounds.begin(bytes(result))
             return
-        if waiting:
-            self._execute.parents.asked(self.key, bytes(result), self.record_id)
+        if is_waiting:
+            self._execute.parents.remember(self.key, bytes(result), self.record_id)
         if answer is None:
-            answer = translate.for_client(result, top, self.asked.caller, self.connection)
-        if failed:
+            answer = translate.for_client(result, head, self.asked.caller, self._connection)
+        if is_error:
             self._with_help(answer, translate.with_block, self._answer)
         else:
             self._answer(answer)
 
-    def _next_round(self, result: bytes) -> None:
-        self._exchange = None
-        if self._rounds is None:
-            refuse = partial(self.refuse, "failed")
-            self._rounds = Rounds(self.asked.caller, self._execute.questions, self._again, refuse)
-        self._rounds.begin(result)
-
-    def _again(self, extra: Mapping[str, bytes]) -> None:
-        self.parent_id = self.record_id
-        self.send(self.tool, extra)
-
-    def _error(self, error: bytes) -> None:
-        self.finish("failed", error=error)
+    def error(self, error: bytes) -> None:
+        """Pass on the server's error."""
+        self._finish("failed", error=error)
         self._with_help(error, translate.with_data, self._answer_error)
 
     def _with_help(self, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]) -> None:
@@ -274,7 +319,7 @@ class Call:
         tool, arguments = self.tool, self.arguments
 
         def helped() -> Json:
-            text = refusals.help_with(tool, arguments)
+            text = argument_help.help_with(tool, arguments)
             return add(bytes(answer), text) if text else answer
 
         loop = asyncio.get_running_loop()
@@ -288,6 +333,32 @@ class Call:
 
         checked.add_done_callback(give)
 
-    def _progress(self, params: dict[str, bytes]) -> None:
-        if self.asked.progress:
-            self.asked.progress(self.asked, {**params, "progressToken": self.asked.meta["progressToken"]})
+    def _finish(self, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
+        """Put the outcome on record."""
+        if self._record:
+            self._execute.recorder.call_finished(self._record, status, response=response, error=error)
+            self._record = None
+
+    def _answer(self, result: Json) -> None:
+        if not self.done:
+            self._execute.client.answer(self.asked, result)
+            self._end()
+
+    def _answer_error(self, error: bytes) -> None:
+        if not self.done:
+            self._execute.client.error(self.asked, error)
+            self._end()
+
+    def _end(self) -> None:
+        """Nothing more is owed to the client."""
+        self.done = True
+        if self._rounds:
+            self._rounds.end()
+        self._execute.ended(self)
+
+
+def _status(failure: Failure) -> str:
+    """The status of a call that did not happen, or did not end."""
+    if failure.code == "interrupted":
+        return failure.code
+    return "denied" if failure.code in words.DENIED else "failed"

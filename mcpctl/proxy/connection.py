@@ -3,87 +3,107 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
+from mcpctl.callers import MODERN_REVISION, Caller
+from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
 from mcpctl.proxy import jsonrpc
-from mcpctl.store.recorder import Client
 from mcpctl.store.redact import mask
 
-
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who asks: the revision, identity and capabilities of the client's request, JSON as it sent them."""
-
-    revision: str
-    info: bytes = b""
-    capabilities: bytes = b"{}"
-    client: Client = field(default_factory=Client)
-
-    @property
-    def modern(self) -> bool:
-        """Whether the request carries its own envelope."""
-        return self.revision == jsonrpc.MODERN_REVISION
+if TYPE_CHECKING:
+    from mcpctl.proxy.questions import Question
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why there is no answer of the upstream's own."""
+class Reply:
+    """Who gets what becomes of a request: one of `result`, `error` and `failed`, once, unless it takes it back."""
 
-    code: str
-    message: str
-    """What happened, in words of ours alone: models are told it."""
-    said: str = ""
-    """What the server had to say of it, with the words that join it to the message: for people and the record."""
+    __slots__ = ()
+    is_parked = False
+    """Whether its client has been answered meanwhile, and is to come back."""
 
-    def __str__(self) -> str:
-        return self.message + self.said
+    def result(self, result: memoryview) -> None:
+        """The server has answered."""
+
+    def error(self, error: bytes) -> None:
+        """The server has answered with an error object."""
+
+    def failed(self, failure: Failure) -> None:
+        """There is no answer."""
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """The server says how far it is."""
+
+    def not_taken(self, exchange: "Exchange") -> bool:
+        """The server certainly has not begun with it; whether it is seen to, so that it has not failed."""
+        return False
+
+    def question(self, question: "Question") -> bool:
+        """The server asks something in the middle of it; whether there is somebody who can be asked."""
+        return False
+
+    def log(self, raw: Raw) -> None:
+        """The server logs something in the middle of it: the params of `notifications/message`."""
+
+    def may_be_sent(self) -> bool:
+        """Whether a request that had to wait may still be sent; if not, it was seen to."""
+        return True
 
 
 @dataclass(slots=True)
 class Exchange:
-    """One request to an upstream and where its outcome goes: exactly one of the three is called, once."""
+    """One request to an upstream and who gets its outcome."""
 
     method: str
     params: Mapping[str, bytes]
     meta: Mapping[str, bytes]
     caller: Caller
-    on_result: Callable[[memoryview], None]
-    on_error: Callable[[bytes], None]
-    on_failure: Callable[[Failure], None]
-    on_progress: Callable[[dict[str, bytes]], None] | None = None
-    on_not_taken: Callable[["Exchange"], None] | None = None
-    """Called instead of the three, once, when the server certainly has not taken it."""
+    reply: Reply
     tool: Tool | None = None
     """The tool that it calls, where it is known."""
     id: int = 0
     connection: "Connection | None" = None
     """The connection that it was sent on."""
+    was_sent: bool = False
+    """Whether the server may have begun with it."""
     timer: asyncio.TimerHandle | None = None
 
     def failed(self, failure: Failure) -> None:
-        """End it without an answer."""
+        """End it without an answer; whether it was sent is known here alone."""
         if self.timer:
             self.timer.cancel()
-        self.on_failure(failure)
+        self.reply.failed(replace(failure, was_sent=self.was_sent))
 
 
 def unanswered(method: str, params: Mapping[str, bytes], caller: Caller) -> Exchange:
     """A request whose outcome is nobody's business."""
-    return Exchange(
-        method, params, {}, caller, on_result=lambda _: None, on_error=lambda _: None, on_failure=lambda _: None
-    )
+    return Exchange(method, params, {}, caller, Reply())
 
 
-class NoAnswer(Exception):
-    """A request of ours, or a server as a whole, that failed; carries the error object when there is one."""
+class _Answer(Reply):
+    """The outcome of a request of our own, for whoever awaits it."""
 
-    def __init__(self, failure: Failure, error: bytes = b"") -> None:
-        super().__init__(str(failure))
-        self.failure = failure
-        self.error = error
+    def __init__(self, method: str, future: "asyncio.Future[bytes]") -> None:
+        self._method = method
+        self._future = future
+
+    def result(self, result: memoryview) -> None:
+        if not self._future.done():
+            self._future.set_result(bytes(result))
+
+    def error(self, error: bytes) -> None:
+        said = mask(error[:300].decode("utf-8", "replace"))
+        self._fail(failed("refused", f"its answer to {self._method} is an error", said=f": {said}").failure, error)
+
+    def failed(self, failure: Failure) -> None:
+        self._fail(failure)
+
+    def _fail(self, failure: Failure, error: bytes = b"") -> None:
+        if not self._future.done():
+            self._future.set_exception(Failed(failure, error))
 
 
 class Connection(ABC):
@@ -123,6 +143,10 @@ class Connection(ABC):
     def last_words(self) -> str:
         """What it said of itself lately, as `Failure.said` has it, without what looks like a secret; or nothing."""
 
+    async def ready(self) -> None:
+        """Return when it can be used."""
+        return
+
     @abstractmethod
     def how_it_ended(self) -> str:
         """Why it is gone, in words of ours."""
@@ -140,7 +164,7 @@ class Connection(ABC):
         if not self.modern and (level := exchange.meta.get(jsonrpc.LOG_LEVEL_KEY)):
             self.set_log_level(level, exchange.caller)
         self._last_id = exchange.id = self._last_id + 1
-        exchange.connection = self
+        exchange.connection, exchange.was_sent = self, True
         id_ = b"%d" % exchange.id
         line = jsonrpc.request(id_, exchange.method, self._params(exchange, id_))
         self.pending[exchange.id] = exchange
@@ -166,23 +190,9 @@ class Connection(ABC):
         self.write(jsonrpc.notification(method, jsonrpc.object_of(params) if params else b""))
 
     async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
-        """A request of our own: its result, or `NoAnswer`."""
+        """The result of a request of our own; raises `Failed`."""
         answer: asyncio.Future[bytes] = self._loop.create_future()
-
-        def fail(failure: Failure, error: bytes = b"") -> None:
-            if not answer.done():
-                answer.set_exception(NoAnswer(failure, error))
-
-        def refuse(error: bytes) -> None:
-            said = mask(error[:300].decode("utf-8", "replace"))
-            fail(Failure("refused", f"its answer to {method} is an error", f": {said}"), error)
-
-        exchange = Exchange(
-            method, params, {}, caller,
-            on_result=lambda result: None if answer.done() else answer.set_result(bytes(result)),
-            on_error=refuse,
-            on_failure=fail,
-        )  # fmt: skip
+        exchange = Exchange(method, params, {}, caller, _Answer(method, answer))
         self.send(exchange)
         try:
             return await answer
@@ -221,24 +231,32 @@ class Connection(ABC):
         try:
             self._deliver(exchange, message)
         except Exception as error:
-            exchange.on_failure(Failure("bad_answer", f"its answer cannot be passed on ({type(error).__name__})"))
+            exchange.failed(unpassable(error))
             raise
 
     def _deliver(self, exchange: Exchange, message: jsonrpc.Message) -> None:
         result = memoryview(message.result)
         if memoryview(message.error).nbytes and bytes(message.error) != b"null":
-            exchange.on_error(bytes(message.error))
+            exchange.reply.error(bytes(message.error))
         elif result.nbytes:
             # A view: a result of 20 MB is never copied on its way.
-            exchange.on_result(result)
+            exchange.reply.result(result)
         else:
-            exchange.on_failure(Failure("bad_answer", "its answer has neither result nor error"))
+            exchange.failed(Failure("bad_answer", {"reason": "its answer has neither result nor error"}))
 
     def _answered(self, raw: Raw) -> Exchange | None:
         """Whose answer has this id: nobody waits for another."""
         # Some servers send ids back as strings or floats.
         text = bytes(raw).strip(b'"').removesuffix(b".0")
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
+
+    def calls(self) -> list[Reply]:
+        """Who waits for the tool calls that are not answered, the latest first."""
+        return [each.reply for each in reversed(self.pending.values()) if each.method == CALL]
+
+    def ended(self) -> Failure:
+        """Why those who wait for it wait for nothing."""
+        return Failure("server_died", {"reason": f"it ended ({self.how_it_ended()})", "said": self.last_words})
 
     def _is_gone(self, why: Failure) -> None:
         """Nothing comes from it any more: whoever waits is told."""
@@ -250,7 +268,12 @@ class Connection(ABC):
             exchange.failed(why)
 
 
-LISTEN = "subscriptions/listen"
+def unpassable(error: Exception) -> Failure:
+    """The failure of an answer that broke on its way to the client."""
+    return Failure("bad_answer", {"reason": f"its answer cannot be passed on ({type(error).__name__})"})
+
+
+CALL, LISTEN = "tools/call", "subscriptions/listen"
 ASKABLE = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
@@ -258,7 +281,7 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 
 def envelope(caller: Caller) -> dict[str, bytes]:
     """The `_meta` members that every 2026-07-28 request carries, for `caller`."""
-    found = {jsonrpc.VERSION_KEY: b'"%b"' % jsonrpc.MODERN_REVISION.encode()}
+    found = {jsonrpc.VERSION_KEY: b'"%b"' % MODERN_REVISION.encode()}
     if caller.info:
         found[jsonrpc.CLIENT_INFO_KEY] = caller.info
     return {**found, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else askable(caller)}

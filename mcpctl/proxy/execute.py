@@ -1,272 +1,235 @@
-"""What becomes of each `tool_execute`: its tool is found and permitted, or it is refused in words."""
+"""What becomes of each `tool_execute`: decided on, and sent or refused. The only way to an upstream's tools."""
 
 import asyncio
-from collections.abc import Coroutine, Mapping
-from typing import Any, Protocol
+from collections.abc import Coroutine
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Raw
 
-from mcpctl import hints
-from mcpctl.catalog.cache import Catalog
+from mcpctl import tool_keys
 from mcpctl.errors import warn
-from mcpctl.models import Tool
-from mcpctl.proxy import jsonrpc, metatools, refusals
-from mcpctl.proxy.call import Asked, Call
-from mcpctl.proxy.connection import Connection
-from mcpctl.proxy.input_rounds import Parents
+from mcpctl.failure import Failed, Failure
+from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
+from mcpctl.proxy import jsonrpc, refusals
+from mcpctl.proxy.call import Asked, Call, ClientSide
+from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.messages import beside
-from mcpctl.proxy.questions import HANDLE, Parked, Parking, Questions
-from mcpctl.proxy.upstreams import DidNotStart, Upstream
+from mcpctl.proxy.parking import HANDLE, Parked, Parking
+from mcpctl.proxy.questions import Parents, Question, Questions
 from mcpctl.store.recorder import Recorder
 
-_INTERRUPTED = "the session is ending before the tool has answered; the call may have taken effect"
+if TYPE_CHECKING:
+    from mcpctl.proxy.gateway import Gateway
+
 _LIST_WAIT_S = 2.0
 """How long a call of a tool that is not known waits for the list of a server that is connected."""
 _NOT_OPEN = "this requestState is not open (a tool's question waits for ten minutes, once); call the tool again"
 
 
-class Keeper(Protocol):
-    """Who keeps what calls need to know."""
-
-    @property
-    def opened(self) -> "asyncio.Task[None]":
-        """Done when calls can be decided on."""
-
-    def look_at_toolset(self) -> None:
-        """Have the toolset that is in force at this moment count for the call that begins."""
-
-    async def load(self, name: str) -> None:
-        """Have the catalog know what is kept of a server's tools."""
-
-
 class Execute:
-    """Runs calls against the upstreams. Holds those in flight, by the client's request id."""
+    """Runs one session's calls against the upstreams. Holds those in flight, by the client's request id."""
 
-    def __init__(
-        self,
-        catalog: Catalog,
-        upstreams: Mapping[str, Upstream],
-        recorder: Recorder,
-        questions: Questions,
-        keeper: Keeper,
-    ) -> None:
-        self._keeper = keeper
-        self._is_ready = False
-        # Told first, so that what came before is decided on before what comes after.
-        keeper.opened.add_done_callback(lambda _: self._opened())
-        self.in_flight: dict[bytes, Call] = {}
-        self.idle = asyncio.Event()
-        self.idle.set()
-        self.catalog = catalog
-        self.upstreams = upstreams
+    def __init__(self, gateway: "Gateway", recorder: Recorder, questions: Questions, client: ClientSide) -> None:
+        self.client = client
         self.recorder = recorder
         self.questions = questions
         self.parking = Parking(self._give_up)
         self.parents = Parents()
-        self._looking: dict[Call, asyncio.Task[None]] = {}
-        """The calls that wait for their server's list, in the order in which they came."""
+        self.in_flight: dict[bytes, Call] = {}
+        self.idle = asyncio.Event()
+        self.idle.set()
+        self._gateway = gateway
+        self._waiting: dict[Call, asyncio.Task[None]] = {}
+        """The calls that are looked into aside, in the order in which they came."""
+
+    # ---- what the client does
 
     def start(self, asked: Asked, arguments: bytes) -> None:
         """Begin one call; `arguments` is the JSON of `{toolKey, arguments?}`."""
         try:
             key, passed = _taken_apart(arguments)
         except ValueError as error:
-            asked.answer(asked, refusals.result(str(error), asked.caller))
+            self.client.answer(asked, refusals.result(str(error), asked.caller))
             return
         if asked.id in self.in_flight:
-            asked.answer_error(
-                asked, jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
-            )
+            self.client.error(asked, jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call"))
             return
-        call = Call(self, asked, *_split(key), passed)
-        if self._is_ready:
-            self._decide(call)
-        else:
-            self._keeper.opened.add_done_callback(lambda _: self._decide(call))
+        call = Call(self, asked, self._gateway.first_view(asked.caller), *tool_keys.split(key), passed)
+        self._gateway.when_current(lambda: self._begin(call))
 
-    def _opened(self) -> None:
-        self._is_ready = True
-
-    def _decide(self, call: "Call") -> None:
+    def _begin(self, call: Call) -> None:
         if call.done:
             return  # taken back meanwhile
         try:
-            self._keeper.look_at_toolset()
-            state = call.asked.extra.get("requestState", b"")
-            responses = _responses(call.asked.extra.get("inputResponses", b"null"))
-            if responses is None:
-                call.reject("inputResponses must be an object")
-            elif state.startswith(HANDLE):
-                self._resume(call, state, responses)
-            elif state and self._is_older(call.server):
-                call.reject(_NOT_OPEN)  # no server of its kind has given it
-            else:
-                call.parent_id = self.parents.of(call.key, state, responses)
-                self._begin(call)
+            self._open(call)
         except Exception as error:
-            warn(f"internal error: {error!r}")
-            call.reject(f"internal error: {type(error).__name__}", jsonrpc.INTERNAL_ERROR)
+            self._broken(call, error)
 
-    def _begin(self, call: "Call") -> None:
-        tool = self.catalog.find(call.server, call.name)
-        if call.server not in self.upstreams and not self._names_it(call.server):
-            self._look(call, self._say_unknown(call))
-        elif refusal := self._refused(call.server, call.name):
-            call.record_start(tool)
-            call.refuse(*refusal)
-        elif self._is_left_out(call, tool):
-            self._look(call, self._say_left_out(call, tool))
-        elif refusal := self._wrong_way(call, tool):
-            call.record_start(tool)
-            call.refuse(*refusal)
-        elif tool:
-            self.listed(call.server)
-            call.send(tool)
-        else:
-            self._look(call, self._look_again(call))
-
-    def _look(self, call: "Call", work: Coroutine[Any, Any, None]) -> None:
-        task = self._looking[call] = asyncio.create_task(work)
-        task.add_done_callback(lambda done: self._looked(call, done))
-
-    def _looked(self, call: "Call", done: "asyncio.Task[None]") -> None:
-        del self._looking[call]
-        if not done.cancelled() and (error := done.exception()):
-            warn(f"internal error: {error!r}")
-            call.reject(f"internal error: {type(error).__name__}", jsonrpc.INTERNAL_ERROR)
-
-    async def _say_unknown(self, call: "Call") -> None:
-        # Aside: near names are found by comparing with all that there are.
-        told = await beside(refusals.unknown, call.key, self.catalog.snapshot())
-        if not call.recorded:
-            call.record_start(None)
-            call.refuse("failed", "unknown_tool", told)
-
-    async def _say_left_out(self, call: "Call", tool: Tool | None) -> None:
-        told = await beside(refusals.not_in_toolset, call.key, tool, self.catalog.snapshot())
-        if not call.recorded:
-            call.record_start(tool)
-            call.refuse("denied", "not_in_toolset", told)
-
-    def listed(self, server: str) -> None:
-        """Send the calls that waited for what a server has listed now: before any that comes later."""
-        for call in list(self._looking):
-            tool = self.catalog.find(server, call.name)
-            if call.server != server or call.recorded or tool is None or self._is_left_out(call, tool):
-                continue
-            if refusal := self._wrong_way(call, tool):
-                call.record_start(tool)
-                call.refuse(*refusal)
-            else:
-                call.send(tool)
-
-    def asked_by(self, connection: Connection) -> "Call | None":
-        """The call that a server's question is about: its latest, since the protocol does not say which."""
-        calls = (call for call in reversed(self.in_flight.values()) if call.is_with(connection))
-        return next(calls, None)
-
-    def _resume(self, call: "Call", handle: bytes, responses: Mapping[str, bytes]) -> None:
-        """Go on with a call that has waited for its client's answers."""
-        parked = self.parking.resume(handle, call.key)
-        if parked is None:
-            call.reject(_NOT_OPEN)
+    def _open(self, call: Call) -> None:
+        """Tell a new call from one that goes on with another."""
+        state = call.asked.extra.get("requestState", b"")
+        responses = _responses(call.asked.extra.get("inputResponses", b"null"))
+        if responses is None:
+            call.reject("inputResponses must be an object")
             return
-        call.adopt(parked, responses, self.catalog.find(call.server, call.name))
-
-    def _is_older(self, server: str) -> bool:
-        connection = self.upstreams[server].connection if server in self.upstreams else None
-        return connection is not None and not connection.modern
-
-    def _give_up(self, parked: Parked) -> None:
-        """Nobody came back: the server is told so."""
-        server = parked.key.partition(":")[0]
-        self.upstreams[server].cancel(parked.exchange, {"reason": b'"the user did not answer"'})
+        if state.startswith(HANDLE):
+            call.parked = self.parking.resume(state, call.key)
+            if call.parked is None:
+                call.reject(_NOT_OPEN)
+                return
+            call.responses, call.parent_id = responses, call.parked.record_id
+        elif state and self._gateway.is_older(call.server):
+            call.reject(_NOT_OPEN)  # no server of its kind has given it
+            return
+        else:
+            call.parent_id = self.parents.of(call.key, state, responses)
+        self.proceed(call)
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a call back: so do we upstream; there is no answer."""
-        call = self.in_flight.get(request_id)
-        if call:
+        if call := self.in_flight.get(request_id):
             call.cancel(params)
 
     def interrupt(self) -> None:
         """End every call in flight: on record as interrupted, and answered so."""
         for call in list(self.in_flight.values()):
-            if not call.recorded:
-                call.record_start(None)
-            call.refuse("interrupted", "interrupted", _INTERRUPTED)
+            call.interrupt()
 
-    def _names_it(self, server: str) -> bool:
-        config = self.catalog.config
-        return server in config.elsewhere or server in config.problems or server in config.servers
+    def ended(self, call: Call) -> None:
+        """Forget a call that has its answer, or needs none."""
+        self._waiting.pop(call, None)
+        if call.parked:
+            self._give_up(call.parked)
+        if self.in_flight.get(call.asked.id) is call:
+            del self.in_flight[call.asked.id]
+        if not self.in_flight:
+            self.idle.set()
 
-    def _refused(self, server: str, name: str) -> tuple[str, str, str] | None:
-        config = self.catalog.config
-        if server in self.upstreams:
-            if config.servers[server].permits(name):
-                return None
-            told = refusals.named(f"{server}:{name}")
-            message = f"{told} is not permitted by the user's configuration; do not retry it"
-            return "denied", "not_permitted", message
-        if server in config.elsewhere:
-            return "denied", "not_in_project", f"{config.not_in_project(server).message}; do not retry it"
-        if server in config.problems:
-            return "failed", "server_unusable", f"server '{server}' cannot be used: {config.problems[server]}"
-        return "denied", "server_disabled", f"server '{server}' is disabled in the user's configuration"
+    # ---- the decision
 
-    def _is_left_out(self, call: "Call", tool: Tool | None) -> bool:
-        """Whether the toolset lacks a tool that its server has; of one not known yet only its name can tell."""
-        toolset = self.catalog.toolset
-        if toolset is None:
-            return False
-        return not (toolset.holds(tool) if tool else toolset.may_hold(call.server, call.name))
+    def proceed(self, call: Call) -> None:
+        """Send a call, or refuse it, as things are now; or first get to know what decides."""
+        call.listing = KEPT
+        self._follow(call, self._decided(call))
 
-    def _wrong_way(self, call: "Call", tool: Tool | None) -> tuple[str, str, str] | None:
-        """Why a tool is not called with the meta-tool that was used."""
-        if tool and call.asked.only and (needed := hints.permission(tool)) != call.asked.only:
-            right, wrong = metatools.execute_with(needed), metatools.execute_with(call.asked.only)
-            told = f"{refusals.named(tool.key)} is not called with {wrong} but with {right}"
-            return "denied", "wrong_execute", told
-        return None
+    def allows(self, call: Call) -> bool:
+        """Whether a call may be sent as things are now."""
+        if call.listing == ANEW:
+            call.listing = KEPT
+        return self._decided(call).outcome == ALLOW
 
-    async def _look_again(self, call: "Call") -> None:
-        """A tool that is not known may be kept, or new: its server is asked once before it is refused."""
-        await self._keeper.load(call.server)
+    def _decided(self, call: Call) -> Verdict:
+        call.view = self._gateway.view(call.asked.caller)
+        call.tool = self._gateway.catalog(call.view).find(call.server, call.name)
+        if call.listing in (KEPT, CURRENT):
+            call.listing = CURRENT if self._gateway.has_listed(call.server) else KEPT
+        return decide(call.subject)
+
+    def _follow(self, call: Call, verdict: Verdict) -> None:
+        if verdict.outcome == LIST:
+            self._wait(call, self._list_first(call))
+        elif verdict.outcome == ALLOW:
+            self._waiting.pop(call, None)
+            self.listed(call.server)  # who waited for the list goes before who comes later
+            call.go()
+        elif verdict.failure:
+            self._refuse(call, verdict.failure)
+
+    def _refuse(self, call: Call, failure: Failure) -> None:
+        if failure.code in ("unknown_tool", "not_in_toolset") and not failure.facts["is_listed"]:
+            self._wait(call, self._suggest(call, failure))
+        else:
+            call.refuse(failure)
+
+    async def _suggest(self, call: Call, failure: Failure) -> None:
+        # Aside: near names are found by comparing with all that there are.
+        near = await beside(refusals.near, call.key, self._gateway.catalog(call.view).snapshot())
+        if self._is_at_work_on(call):
+            call.refuse(failure.about(near=near))
+
+    def listed(self, server: str) -> None:
+        """Send the calls that waited for what a server has listed now: before any that comes later."""
+        for call in list(self._waiting):
+            if call.server == server and self.allows(call):
+                del self._waiting[call]
+                call.go()
+
+    async def _list_first(self, call: Call) -> None:
+        """A tool that is not known may be kept, or new; and where hints decide, its server's list of now counts."""
+        await self._gateway.load(call.server)
         self.listed(call.server)
-        if call.recorded:
+        upstream = self._gateway.upstreams.get(call.server)
+        if not self._is_at_work_on(call):
             return
-        try:
-            await self.upstreams[call.server].refresh(call.asked.caller, _LIST_WAIT_S)
-        except DidNotStart as error:
-            if not call.recorded:
-                call.record_start(None)
-                call.fail(error.failure)
+        if upstream and self._decided(call).outcome == LIST:
+            wait = (upstream.server.start_timeout_s or None) if call.asked.execute_class else _LIST_WAIT_S
+            try:
+                await upstream.connected(call.asked.caller)
+            except Failed as error:
+                if self._is_at_work_on(call):
+                    call.failed(error.failure)
+                return
+            try:
+                await upstream.refresh(call.asked.caller, wait)
+                call.listing = ANEW
+            except Exception:
+                # It runs but its list cannot be had or kept, or not soon.
+                call.listing = UNAVAILABLE
+        if not self._is_at_work_on(call):
             return
-        except Exception:
-            # It runs but its list cannot be had or kept, or not soon: its own answer is worth more than our doubt.
-            await self._send(call, None)
-            return
-        if tool := self.catalog.find(call.server, call.name):
-            await self._send(call, tool)
-        else:
-            await self._say_unknown(call)
+        verdict = self._decided(call)
+        if verdict.outcome == LIST:  # its connection has ended meanwhile
+            call.listing = UNAVAILABLE
+            verdict = decide(call.subject)
+        self._follow(call, verdict)
 
-    async def _send(self, call: "Call", tool: Tool | None) -> None:
-        """Forward a call once all that can be known of its tool is; what is not counts against it."""
-        judged = tool or Tool(call.server, call.name, {}, "{}")
-        if call.recorded:
-            return  # sent when its tool was listed, or taken back
-        if self._is_left_out(call, judged):
-            await self._say_left_out(call, judged)
-        elif refusal := self._wrong_way(call, judged):
-            call.record_start(tool)
-            call.refuse(*refusal)
-        else:
-            call.send(tool)
+    def _is_at_work_on(self, call: Call) -> bool:
+        """Whether the task that runs is still the one that decides on the call: it was not sent or ended meanwhile."""
+        return self._waiting.get(call) is asyncio.current_task()
 
+    def _wait(self, call: Call, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._waiting[call] = task
+        task.add_done_callback(lambda done: self._waited(call, done))
 
-def _split(key: str) -> tuple[str, str]:
-    server, _, name = key.partition(":")
-    return server, name
+    def _waited(self, call: Call, done: "asyncio.Task[None]") -> None:
+        if self._waiting.get(call) is done:
+            del self._waiting[call]
+        if not done.cancelled() and (error := done.exception()):
+            self._broken(call, error)
+
+    def _broken(self, call: Call, error: BaseException) -> None:
+        warn(f"internal error: {error!r}")
+        if not call.done:
+            call.reject(f"internal error: {type(error).__name__}", jsonrpc.INTERNAL_ERROR)
+
+    # ---- to the upstreams
+
+    def send(self, server: str, exchange: Exchange) -> None:
+        """Forward a call that was decided on."""
+        self._gateway.upstreams[server].send(exchange)
+
+    def watch(self, server: str, exchange: Exchange) -> None:
+        """Bound the time that a call may take from now, which its client was asked about meanwhile."""
+        self._gateway.upstreams[server].watch(exchange)
+
+    def cancel_upstream(self, server: str, exchange: Exchange, params: dict[str, bytes]) -> None:
+        """Take back what was forwarded."""
+        if upstream := self._gateway.upstreams.get(server):
+            upstream.cancel(exchange, params)
+
+    def _give_up(self, parked: Parked) -> None:
+        """Nobody came back: the server is told so."""
+        if parked.exchange:
+            server, _ = tool_keys.split(parked.key)
+            self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
+
+    def ask_older(self, question: Question, call: Call | None) -> bool:
+        """Ask an older client; whether it reads what it is sent."""
+        if not self.client.is_reading:
+            return False
+        self.questions.ask(question, call)
+        return True
 
 
 def _responses(given: bytes) -> dict[str, bytes] | None:
@@ -278,16 +241,16 @@ def _responses(given: bytes) -> dict[str, bytes] | None:
 
 
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:
-    """The key and the arguments' JSON (empty where there are none); raises ValueError with what a model should mend."""
+    """The key and the arguments' JSON (empty where there are none); raises ValueError with what a model should fix."""
     example = 'Example: {"toolKey": "server:tool", "arguments": {}}. Find keys with tool_discovery.'
     try:
-        found = jsonrpc.members(arguments or b"{}")
-        key = jsonrpc.value(found.get("toolKey", b"null"), object)
+        members = jsonrpc.members(arguments or b"{}")
+        key = jsonrpc.value(members.get("toolKey", b"null"), object)
     except jsonrpc.Malformed:
         raise ValueError(f"the arguments of tool_execute are not a JSON object. {example}") from None
     if not isinstance(key, str) or not key:
         raise ValueError(f"toolKey is missing. {example}")
-    passed = found.get("arguments", b"")
+    passed = members.get("arguments", b"")
     if passed.startswith(b'"'):
         # Some models send the object as a string of its JSON.
         try:

@@ -1,39 +1,34 @@
-"""What follows when a tool of 2026-07-28 answers that it wants input: round after round, until it has answered.
+"""What follows when a tool of 2026-07-28 answers an older client that it wants input: round after round.
 
-For an older client the rounds are made here: it is asked, and the tool is called again with its answers. A client of
-2026-07-28 makes them itself; its calls only become one story on record.
+The rounds are made here: the client is asked, and the tool is called again with its answers, until it has answered. A
+client of 2026-07-28 makes them itself.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING
 
+from mcpctl.failure import Failure
 from mcpctl.proxy import jsonrpc, translate
-from mcpctl.proxy.connection import Caller
-from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.proxy.questions import Question, Questions, can_be_asked
 
-_ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
-_CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
+if TYPE_CHECKING:
+    from mcpctl.proxy.call import Call
+
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-_MAX_PARENTS = 1000
+_ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
+_CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
+_TOO_MANY = f"the tool has asked for input {_MAX_ROUNDS} times; it was left"
 
 
-class Rounds:
+class InputRounds:
     """The rounds of one call of an older client's."""
 
-    def __init__(
-        self,
-        caller: Caller,
-        questions: Questions,
-        again: Callable[[Mapping[str, bytes]], None],
-        refuse: Callable[[str, str], None],
-    ) -> None:
-        self._caller = caller
+    def __init__(self, call: "Call", questions: Questions) -> None:
+        self._call = call
         self._questions = questions
-        self._again = again
-        """Calls the tool again, with these members of its params besides those it had."""
-        self._refuse = refuse
-        """Ends the call with a code and a message."""
         self._number = 0
         self._pause: asyncio.TimerHandle | None = None
         self._open: set[bytes] = set()
@@ -45,80 +40,55 @@ class Rounds:
         try:
             self._take(result)
         except jsonrpc.Malformed:
-            self._refuse("bad_answer", _ODD)
+            self._fail("bad_answer", _ODD)
 
     def _take(self, result: bytes) -> None:
-        found = jsonrpc.members(result)
-        requests = jsonrpc.members(found.get("inputRequests", b"{}"))
-        state = {"requestState": found["requestState"]} if "requestState" in found else {}
+        members = jsonrpc.members(result)
+        requests = jsonrpc.members(members.get("inputRequests", b"{}"))
+        state = {"requestState": members["requestState"]} if "requestState" in members else {}
         if self._number > _MAX_ROUNDS:
-            self._refuse("too_many_rounds", f"the tool has asked for input {_MAX_ROUNDS} times; it was left")
+            self._fail("too_many_rounds", _TOO_MANY)
         elif requests:
             self._ask(requests, state)
         else:
             wait = min(_SHORTEST_WAIT_S * 2 ** (self._number - 1), _LONGEST_WAIT_S)
-            self._pause = asyncio.get_running_loop().call_later(wait, self._again, state)
+            self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
 
     def end(self) -> None:
         """Ask and call no more."""
         if self._pause:
             self._pause.cancel()
-        for question in self._open:
-            self._questions.withdraw(question, {})
+        for id_ in self._open:
+            self._questions.withdraw(id_, {})
         self._open.clear()
 
     def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
-        wanted = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: jsonrpc.value(members.get("method", b'""'), str) for key, members in wanted.items()}
-        if not all(can_be_asked(self._caller, method) for method in methods.values()):
-            self._refuse("cannot_ask", _CANNOT_ASK)
+        members = {key: jsonrpc.members(request) for key, request in requests.items()}
+        methods = {key: jsonrpc.value(each.get("method", b'""'), str) for key, each in members.items()}
+        if not all(can_be_asked(self._call.asked.caller, method) for method in methods.values()):
+            self._fail("cannot_ask", _CANNOT_ASK)
             return
         responses: dict[str, bytes] = {}
 
-        def answered(key: str, result: bytes) -> None:
-            responses[key] = result
-            if len(responses) == len(wanted):
-                self._again({**state, "inputResponses": jsonrpc.object_of(responses)})
+        def take(key: str, response: bytes) -> None:
+            responses[key] = response
+            if len(responses) == len(requests):
+                self._call.repeat({**state, "inputResponses": jsonrpc.object_of(responses)})
 
-        for key, members in wanted.items():
-            self._ask_one(key, methods[key], members.get("params", b"{}"), answered)
+        for key, each in members.items():
+            self._ask_one(methods[key], each.get("params", b"{}"), partial(take, key))
 
-    def _ask_one(self, key: str, method: str, params: bytes, answered: Callable[[str, bytes], None]) -> None:
-        def take(result: bytes, error: bytes) -> None:
-            self._open.discard(ours)
+    def _ask_one(self, method: str, params: bytes, take: Callable[[bytes], None]) -> None:
+        def answered(_: "Call | None", result: bytes, error: bytes) -> None:
+            self._open.discard(id_)
             if error:
                 said = translate.message_of(error)
-                self._refuse("not_answered", f"the client did not answer what the tool asked: {said}")
+                self._fail("not_answered", f"the client did not answer what the tool asked: {said}")
             else:
-                answered(key, result)
+                take(result)
 
-        ours = self._questions.ask(method, params, take)
-        self._open.add(ours)
+        id_ = self._questions.ask(Question(method, params, answered), self._call)
+        self._open.add(id_)
 
-
-class Parents:
-    """Which call asked for the input that another brings, between two sides of 2026-07-28. For the record alone."""
-
-    def __init__(self) -> None:
-        self._calls: dict[bytes, str] = {}
-
-    def asked(self, key: str, result: bytes, record_id: str) -> None:
-        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input."""
-        try:
-            found = jsonrpc.members(result)
-            requests = jsonrpc.members(found.get("inputRequests", b"{}"))
-        except jsonrpc.Malformed:
-            return  # what follows it, if anything does, cannot be told
-        if len(self._calls) >= _MAX_PARENTS:
-            del self._calls[next(iter(self._calls))]
-        self._calls[_round(key, found.get("requestState", b""), requests)] = record_id
-
-    def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
-        """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
-        return self._calls.pop(_round(key, state, responses), None)
-
-
-def _round(key: str, state: bytes, asked: Iterable[str]) -> bytes:
-    """What an answer that wants input and the request that brings it have in common."""
-    names = b"" if state else b",".join(sorted(name.encode("utf-8", "replace") for name in asked))
-    return b"%b %b %b" % (key.encode("utf-8", "replace"), state, names)
+    def _fail(self, code: str, reason: str) -> None:
+        self._call.refuse(Failure(code, {"reason": reason}))

@@ -3,18 +3,33 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 from mcpctl import bounds
+from mcpctl.callers import Caller
 from mcpctl.errors import warn
+from mcpctl.failure import Failed, Failure
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import LISTEN, Caller, Connection, Exchange, Failure, NoAnswer
+from mcpctl.proxy.connection import LISTEN, Connection, Exchange, Reply
 from mcpctl.proxy.messages import beside
 
 _BETWEEN_LISTS_S = 0.2
 _MAX_BETWEEN_LISTS_S = 30.0
 _FIRST_LISTEN_S = 1.0
 _MAX_BETWEEN_LISTENS_S = 60.0
+
+
+class _Ended(Reply):
+    """Calls `again` a while after a request has come to its end, however it did."""
+
+    def __init__(self, wait: float, again: Callable[[], None]) -> None:
+        self._wait = wait
+        self._again = again
+
+    def result(self, result: memoryview) -> None:
+        asyncio.get_running_loop().call_later(self._wait, self._again)
+
+    def failed(self, failure: Failure) -> None:
+        asyncio.get_running_loop().call_later(self._wait, self._again)
 
 
 class Listing:
@@ -72,18 +87,13 @@ class Listing:
     def listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
         """Ask to be told of changed tools, and again when that ends: the answer says only that nothing more comes."""
 
-        def ended(_: Any) -> None:
-            asyncio.get_running_loop().call_later(wait, again)
-
         def again() -> None:
             if self._is_current(connection):
                 self.begin(connection, caller)
                 self.listen(connection, caller, min(2 * wait, _MAX_BETWEEN_LISTENS_S))
 
         wanted = {"notifications": b'{"toolsListChanged":true}'}
-        connection.send(
-            Exchange(LISTEN, wanted, {}, caller, on_result=ended, on_error=lambda _: None, on_failure=ended)
-        )
+        connection.send(Exchange(LISTEN, wanted, {}, caller, _Ended(wait, again)))
 
     async def _until_settled(self) -> None:
         wait = _BETWEEN_LISTS_S
@@ -102,7 +112,7 @@ class Listing:
                             await self._hurry.wait()
                     wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
         finally:
-            ended = NoAnswer(Failure("server_died", f"server '{self._name}' ended before it listed its tools"))
+            ended = Failed(Failure("server_died", {"server": self._name, "did": "ended before it listed its tools"}))
             self._under_way, unlisted, self._next = None, [self._under_way, self._next], None
             for waiting in unlisted:
                 _end(waiting, ended)
@@ -125,8 +135,8 @@ class Listing:
             async with asyncio.timeout(self._timeout_s):
                 definitions = await self._pages(connection, caller)
         except TimeoutError:
-            late = f"server '{self._name}' did not list its tools within {self._timeout_s:g} s"
-            raise NoAnswer(Failure("timed_out", late)) from None
+            late = f"did not list its tools within {self._timeout_s:g} s"
+            raise Failed(Failure("timed_out", {"server": self._name, "did": late})) from None
         await self._listed(definitions)
 
     async def _pages(self, connection: Connection, caller: Caller) -> list[bytes]:

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import __version__
+from mcpctl.callers import MODERN_REVISION
 from mcpctl.hints import PERMISSIONS
 from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
@@ -89,7 +90,7 @@ def answers(servers: Sequence[str], offer: Offer = _PLAIN) -> dict[tuple[str, bo
     modern = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
     cached = {"ttlMs": 3_600_000, "cacheScope": "private"}
     discovered = {
-        "supportedVersions": [jsonrpc.MODERN_REVISION],
+        "supportedVersions": [MODERN_REVISION],
         "capabilities": _CAPABILITIES,
         "instructions": instructions(servers, offer),
     }

@@ -5,21 +5,24 @@ from typing import Any
 
 import msgspec
 
+from mcpctl import tool_keys
 from mcpctl.catalog import tool_notes
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import NotFound, Refused, WrongUsage
+from mcpctl.errors import NotFound, WrongUsage
+from mcpctl.failure import Failed
+from mcpctl.policy.decide import ANNOTATE, Subject, decide
 from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets import edits
-from mcpctl.toolsets.edits import Subject
-from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id
+from mcpctl.toolsets.edits import Subject as Noted
+from mcpctl.toolsets.toolset import Note, Reference, ref_id
 from mcpctl.toolsets.toolset_files import Source
 
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
 
 
-def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[Subject, list[Note]]:
-    """Which notes are to be added to which tool; raises `McpctlError` with what a model should mend."""
-    if toolset is None:
+def asked(arguments: bytes, catalog: Catalog) -> tuple[Noted, list[Note]]:
+    """Which notes are to be added to which tool; raises `McpctlError` with what a model should fix, or `Failed`."""
+    if catalog.toolset is None:
         raise NotFound(
             "no toolset is equipped", "the user can equip one with: mcpctl toolsets equip NAME", "no_toolset"
         )
@@ -29,18 +32,14 @@ def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[
     except (KeyError, TypeError, ValueError):
         raise WrongUsage("the arguments of add-tool-annotation have another form", f"Example: {_EXAMPLE}") from None
     edits.check_notes(notes)
-    key = _key(named, catalog)
-    if key.partition(":")[0] in catalog.config.elsewhere:
-        # Models of another project would read it.
-        raise NotFound(f"no tool '{key}' is in the project in force", f"Example: {_EXAMPLE}", "tool_not_found")
-    server, _, name = key.partition(":")
-    if server in catalog.config.servers and not catalog.config.servers[server].permits(name):
-        told = f"tool '{key}' is not permitted by the user's configuration"
-        raise Refused(told, "do not retry it", "not_permitted")
-    return tool_notes.of_key(catalog, toolset, key), notes
+    server, name = tool_keys.split(_key(named, catalog))
+    subject = Subject(ANNOTATE, server, name, catalog.find(server, name), catalog.view)
+    if failure := decide(subject).failure:
+        raise Failed(failure)
+    return tool_notes.of_key(catalog, catalog.toolset, subject.key), notes
 
 
-def add(place: Source, subject: Subject, notes: list[Note], toolset: str) -> bytes:
+def add(place: Source, subject: Noted, notes: list[Note], toolset: str) -> bytes:
     """Add them; the result says which were added and which were there already. May wait for the file's lock."""
     done = tool_notes.add_to(place, subject, notes).notes
     content: dict[str, Any] = {

@@ -10,27 +10,30 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import __version__, config
+from mcpctl import __version__, config, tool_keys
+from mcpctl.callers import LEGACY_REVISIONS, Caller, Client
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, warn
+from mcpctl.errors import Refused, UpstreamFailed, warn
+from mcpctl.failure import Failure
 from mcpctl.models import Found, Progress, RawJson, Tool, unseen
 from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.policy.view import View
 from mcpctl.proxy import jsonrpc, translate
 from mcpctl.proxy.call import Asked
-from mcpctl.proxy.connection import Caller
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.session import Session
 from mcpctl.store import state
-from mcpctl.store.recorder import Client, Json
+from mcpctl.store.recorder import Json
 from mcpctl.toolsets import in_force
 
 _TOLD_EVERY_S = 0.1
-_REVISION = jsonrpc.LEGACY_REVISIONS[-1]
+_REVISION = LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
 CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
 """Commands as a client: of the last revision with a handshake, and without capabilities."""
-"""Failures of a server, not of one call."""
 
 Arguments = Callable[[Tool | None], bytes]
 """Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
@@ -59,9 +62,9 @@ def call(
     The arguments are asked for when the key is known to name a server, and before anything starts.
     """
     loaded = _load(paths, project)
-    server, name = rows.split(key)
+    server, name = tool_keys.split_typed(key)
     with closing(state.opened(paths)) as db:
-        catalog = Catalog(loaded, db, in_force.current(paths, loaded, toolset, db))
+        catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, db)), db)
         if not name:
             raise rows.unknown(catalog, key)
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
@@ -70,7 +73,7 @@ def call(
     if timeout_s is not None and server in loaded.servers:
         patient = msgspec.structs.replace(loaded.servers[server], call_timeout_s=timeout_s)
         loaded = replace(loaded, servers={**loaded.servers, server: patient})
-    return asyncio.run(_called(loaded, paths, f"{server}:{name}", passed, toolset))
+    return asyncio.run(_called(loaded, paths, tool_keys.join(server, name), passed, toolset))
 
 
 def refresh(
@@ -92,36 +95,54 @@ def refresh(
     return Found.of(found), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 
-async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
-    answer: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+class _OneCall(Session):
+    """The session of one call: what becomes of it is awaited by the command."""
 
-    def took(raw: bytes, content: Sequence[Any], said: str | None) -> None:
-        if not answer.done():  # interrupted: nobody waits for it any more
-            failure = None if said is None else _tool_error(key, said)
-            answer.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
+    def __init__(self, gateway: Gateway, key: str) -> None:
+        super().__init__(gateway, _Nowhere(), via="cli")
+        self.outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._key = key
 
-    def refused(code: str, message: str) -> None:
-        if not answer.done():
-            answer.set_exception(_failure(code, message, key, loaded))
-
-    def error(_: Asked, raw: bytes) -> None:
-        took(b'{"error":%b}' % raw, [], translate.message_of(raw))
-
-    def answered(_: Asked, json_: Json) -> None:
-        raw = bytes(json_)
+    def answer(self, asked: Asked, result: Json) -> None:
+        """The tool's result."""
+        raw = bytes(result)
         is_error = bytes(translate.head(raw).is_error) == b"true"
-        said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
-        took(raw, _content(raw), said)
+        self._take(raw, _content(raw), (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None)
 
-    gateway = Gateway(loaded, paths, via="cli", toolset=toolset)
-    gateway.recorder.client = CALLER.client
+    def error(self, asked: Asked, error: bytes) -> None:
+        """The error that its server answered with."""
+        self._take(b'{"error":%b}' % error, [], translate.message_of(error))
+
+    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+        """Why there is no answer."""
+        if not self.outcome.done():  # else it was interrupted: nobody waits for it any more
+            self.outcome.set_exception(words.for_person(failure))
+
+    def _take(self, raw: bytes, content: Sequence[Any], said: str | None) -> None:
+        if not self.outcome.done():
+            failure = None if said is None else _tool_error(self._key, said)
+            self.outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
+
+
+class _Nowhere:
+    """The transport to a client that is told nothing but what becomes of its call."""
+
+    pending = 0
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Let it go."""
+
+
+async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
+    gateway = Gateway(loaded, paths, toolset=toolset)
+    session = _OneCall(gateway, key)
     try:
-        asked = Asked(b"1", CALLER, answered, error, refused=refused)
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
-        gateway.execute.start(asked, envelope)
-        return await answer
+        session.execute.start(Asked(b"1", CALLER), envelope)
+        return await session.outcome
     finally:
-        await gateway.stop(0)
+        await session.settle(0)
+        await asyncio.gather(session.close(0), gateway.stop())
 
 
 async def _refreshed(
@@ -134,7 +155,7 @@ async def _refreshed(
             failures = await gateway.refresh(names, CALLER, one_done)
         return [gateway.status(name) for name in names if name not in failures], failures
     finally:
-        await gateway.stop(0)
+        await gateway.stop()
 
 
 @contextlib.asynccontextmanager
@@ -165,28 +186,6 @@ def _load(paths: Paths, project: str | None) -> Config:
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     return loaded
-
-
-def _failure(code: str, message: str, key: str, loaded: Config) -> McpctlError:
-    """A refusal, which is worded for a model, in words for a person."""
-    server = key.partition(":")[0]
-    if code == "not_permitted":
-        return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {loaded.path}", code)
-    if code == "not_in_toolset":
-        which = f" --project {loaded.project}" if loaded.project else ""
-        hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
-        return Refused(f"tool '{key}' is not in the toolset in force", hint, code)
-    if code == "not_in_project":
-        return loaded.not_in_project(server)
-    if code == "server_disabled":
-        return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
-    if code == "unknown_tool":
-        near = message.partition("did you mean ")[2].partition("?")[0]
-        hint = f"did you mean {near}?" if near else f"see: mcpctl tools ls --server {server}"
-        return NotFound(f"no tool '{key}'", hint, "tool_not_found")
-    if code == "server_unusable":
-        return Unusable(message, f"fix it in {loaded.path}", code)
-    return UpstreamFailed(message, "see: mcpctl calls show last", code)
 
 
 def _tool_error(key: str, said: str) -> UpstreamFailed:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mcpctl import config, exposure
+from mcpctl import exposure
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.stderr import not_waited_for
 from mcpctl.store import state
 from mcpctl.toolsets import in_force
@@ -29,7 +30,8 @@ def run(
     used.
     """
     with not_waited_for() as stderr:
-        loaded = config.load(paths.config, project)
+        file = ConfigFile(paths, project)
+        loaded = file.read()
         state.check(paths)
         in_force.check(paths, loaded, toolset)
         for problem in loaded.problems.values():
@@ -37,7 +39,7 @@ def run(
         exposure.guard(paths, loaded)
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
-        from mcpctl.proxy.server import serve
+        from mcpctl.proxy.stdio_client import serve
 
         # Work in threads hands over to the calls after this long, not after five times of it.
         sys.setswitchinterval(0.001)
@@ -53,7 +55,7 @@ def run(
             asyncio.get_running_loop().set_exception_handler(_tell)
             await serve(
                 loaded, paths, stdin=0, stdout=stdout, toolset=toolset, offer=Offer(split, annotate), verbose=verbose,
-                on_ending=partial(_soon, end),
+                followed=file, on_ending=partial(_soon, end),
             )  # fmt: skip
             end()
 

@@ -17,9 +17,10 @@ import msgspec
 from mcpctl import bounds, http_client
 from mcpctl.config import Server
 from mcpctl.errors import warn
-from mcpctl.http_client import Failed, in_words
+from mcpctl.failure import Failed, Failure, failed
+from mcpctl.http_client import in_words
 from mcpctl.proxy import jsonrpc, loose_json
-from mcpctl.proxy.connection import LISTEN, Connection, Exchange, Failure
+from mcpctl.proxy.connection import LISTEN, Connection, Exchange
 from mcpctl.proxy.event_stream import Event, EventStream, TooLong
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.turn import Turn
@@ -47,7 +48,7 @@ class Remote(Connection):
         self._turn = turn
         self._server = server
         self._where = where
-        self._why: Failed | None = None
+        self._why: Failure | None = None
         self._has_answered = False
         self._long = asyncio.Lock()
         """Held while a long answer is read: one at a time, since each is in memory whole."""
@@ -70,7 +71,7 @@ class Remote(Connection):
 
     def how_it_ended(self) -> str:
         """Why it is gone."""
-        return self._why.words if self._why else "the server closed the connection"
+        return str(self._why.facts["reason"]) if self._why else "the server closed the connection"
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
         """Take a request back: by saying so, and by reading no more of what it brings."""
@@ -107,7 +108,8 @@ class Remote(Connection):
                     await self._close()
             except Exception:
                 pass  # it will forget us by itself
-            self._is_gone(Failure("server_died", f"the connection was lost: {self.how_it_ended()}", self.last_words))
+            reason = f"the connection was lost: {self.how_it_ended()}"
+            self._is_gone(Failure("server_died", {"reason": reason, "said": self.last_words}))
 
     def _other_transport(self, response: httpx2.Response) -> str:
         """What to try where the address is one, but not of this transport."""
@@ -141,21 +143,21 @@ class Remote(Connection):
     async def _request(self, line: bytes, exchange: Exchange) -> None:
         try:
             await self._sent(line, exchange)
-        except Failed as failed:
-            self._failed(exchange, failed)
+        except Failed as error:
+            self._has_failed(exchange, error.failure)
         except Exception as error:
-            self._failed(exchange, Failed("server_died", in_words(error)))
+            self._has_failed(exchange, failed("server_died", in_words(error)).failure)
 
     async def _notify(self, line: bytes) -> None:
         try:
             async with asyncio.timeout(_NOTIFY_S):
                 await self._sent(line, None)
-        except Failed as failed:
-            self._why = failed
-            if not failed.was_taken:
+        except Failed as error:
+            self._why = error.failure
+            if not error.failure.was_sent:
                 self._retire()
         except Exception as error:
-            self._why = Failed("server_died", in_words(error))
+            self._why = failed("server_died", in_words(error)).failure
 
     async def _sent(self, line: bytes, exchange: Exchange | None) -> None:
         await self.ready()
@@ -163,18 +165,18 @@ class Remote(Connection):
             await asyncio.wait([self._first])
         await self._post(line, exchange)
 
-    def _failed(self, exchange: Exchange, failed: Failed) -> None:
+    def _has_failed(self, exchange: Exchange, failure: Failure) -> None:
         """A request brought no answer: whoever waits is told, or it is sent on a new connection."""
         if self.pending.get(exchange.id) is not exchange:
             return  # answered or taken back before
         del self.pending[exchange.id]
-        self._why = failed
-        if not failed.was_taken:
+        self._why = failure
+        exchange.was_sent = failure.was_sent
+        if not failure.was_sent:
             self._retire()
-            if exchange.on_not_taken:
-                exchange.on_not_taken(exchange)
+            if exchange.reply.not_taken(exchange):
                 return
-        exchange.failed(Failure(failed.code, failed.words, failed.said))
+        exchange.failed(failure)
 
     def _retire(self) -> None:
         """Take no more: the next request makes a new connection. What is under way still comes to its end."""
@@ -223,16 +225,16 @@ class Remote(Connection):
     async def _refusal(self, response: httpx2.Response, asked: Exchange | None, *, had_session: bool) -> None:
         """Take the answer that a response of 400 and above has, or raise `Failed` with what it says."""
         body = await http_client.body(response)
-        status, said = http_client.status(response), http_client.detail(response, body)
-        if response.status_code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            raise Failed("unauthorized", status, said=said + credentials(self._server, self._where))
+        status, said, code = http_client.status(response), http_client.detail(response, body), response.status_code
+        if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            raise failed("unauthorized", status, said=said + credentials(self._server, self._where), http_status=code)
         error = _error(body)
         if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
             await self._take(body, asked)
-        elif had_session and _is_no_session(response.status_code, body):
-            raise Failed("no_session", status, was_taken=False, said=said)
+        elif had_session and _is_no_session(code, body):
+            raise failed("no_session", status, was_sent=False, said=said, http_status=code)
         elif not error or asked is None:
-            raise Failed("http_error", status, said=said + self._other_transport(response))
+            raise failed("http_error", status, said=said + self._other_transport(response), http_status=code)
         else:
             await self._take(body, asked)
 
@@ -240,7 +242,7 @@ class Remote(Connection):
         """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
         kind = media_type(response)
         if kind != EVENTS:
-            raise Failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")
+            raise failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")
         stream = EventStream(bounds.MESSAGE)
         try:
             async for piece in http_client.pieces(response):
@@ -249,7 +251,7 @@ class Remote(Connection):
                     await self._give_way()
         except TooLong:
             told = f"an event of its stream has more than {bounds.MESSAGE >> 20} MB"
-            raise Failed("answer_unreadable", told) from None
+            raise failed("answer_unreadable", told) from None
 
     async def _give_way(self) -> None:
         """Let others have their turn once many events in a row have come."""

@@ -9,16 +9,16 @@ from typing import Any
 import msgspec
 
 from mcpctl import config, exposure
+from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.catalog.definition_lint import oddities
 from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
-from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Connection
-from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.gateway import Gateway, why_unlisted
 from mcpctl.proxy.one_shot import CALLER, told
 from mcpctl.proxy.stdio import Stdio
-from mcpctl.proxy.upstreams import Upstream
+from mcpctl.proxy.upstream import Upstream
 
 _AT_ONCE = 4
 
@@ -66,7 +66,7 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[
         async with told(on_progress, len(gateway.upstreams)) as one_done:
             await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
     finally:
-        await gateway.stop(0)
+        await gateway.stop()
     return rows
 
 
@@ -78,7 +78,7 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
     try:
         await upstream.refresh(CALLER)
     except Exception as error:
-        problems.append(str(error))
+        problems.append(why_unlisted(error))
         status = "failed"
     connection = upstream.connection
     tools = gateway.status(name)["tools"]
@@ -105,7 +105,7 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
 
 
 def _remarks(connection: Connection, listed: Sequence[bytes]) -> Iterator[str]:
-    known = (*jsonrpc.LEGACY_REVISIONS, jsonrpc.MODERN_REVISION)
+    known = (*LEGACY_REVISIONS, MODERN_REVISION)
     if connection.revision not in known:
         yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
     if not listed:

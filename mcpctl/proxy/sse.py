@@ -9,7 +9,8 @@ from http import HTTPStatus
 import httpx2
 
 from mcpctl import http_client
-from mcpctl.http_client import Failed, in_words
+from mcpctl.failure import Failed, Failure, failed
+from mcpctl.http_client import in_words
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.remote import EVENTS, JSON, Remote
 
@@ -28,7 +29,7 @@ class Sse(Remote):
         self._endpoint = await opened
 
     async def _hear(self, opened: "asyncio.Future[str]") -> None:
-        failed = Failed("server_died", "the connection broke off")
+        end = failed("server_died", "the connection broke off")
         try:
             async with http_client.request(self._client, "GET", self._where.url, {"accept": EVENTS}) as response:
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -39,25 +40,26 @@ class Sse(Remote):
                     elif event.data:
                         await self._take(event.data, None)
         except Exception as error:
-            failed = error if isinstance(error, Failed) else Failed("server_died", in_words(error))
-        self._why = failed
+            end = error if isinstance(error, Failed) else failed("server_died", in_words(error))
+        self._why = end.failure
         if not opened.done():
-            opened.set_exception(failed)
+            opened.set_exception(end)
             return
         # What was asked can only have been answered here.
         self._retire()
         for exchange in list(self.pending.values()):
-            self._failed(exchange, Failed("server_died", failed.words, said=failed.said))
+            self._has_failed(exchange, Failure("server_died", end.failure.facts, was_sent=True))
 
     def _checked(self, address: str) -> str:
         url = httpx2.URL(self._where.url).join(address)
         if http_client.origin(url) != http_client.origin(httpx2.URL(self._where.url)):
-            raise Failed("http_error", "it wants its messages at another place than its url's", said=f": {url.host}")
+            raise failed("http_error", "it wants its messages at another place than its url's", said=f": {url.host}")
         return str(url)
 
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
         async with http_client.request(self._client, "POST", self._endpoint, {"content-type": JSON}, line) as response:
             if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
-                raise Failed("no_session", http_client.status(response), was_taken=False)
+                status = response.status_code
+                raise failed("no_session", http_client.status(response), was_sent=False, http_status=status)
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=False)

@@ -11,8 +11,9 @@ from typing import Any
 from msgspec import Raw
 
 from mcpctl import bounds, posix
+from mcpctl.failure import Failure
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Connection, Exchange, Failure
+from mcpctl.proxy.connection import Connection, Exchange
 from mcpctl.proxy.messages import MessageReader, id_of
 from mcpctl.proxy.server_processes import ServerProcesses
 from mcpctl.proxy.turn import Turn
@@ -136,7 +137,7 @@ class Stdio(Connection):
             await asyncio.sleep(_LOOK_S / 5)
         self.unended = left
         if not await self._is_gone_within(0 if left else _KILL_S):
-            self._leave(Failure("server_died", "it cannot be ended"))
+            self._leave(Failure("server_died", {"reason": "it cannot be ended"}))
         self._processes.ended(self._process)
 
     async def _signalled(self, number: int) -> Mapping[int, str]:
@@ -191,7 +192,7 @@ class Stdio(Connection):
     def _unreadable(self, id_: bytes, why: str) -> None:
         """Fail the call whose answer cannot be passed on."""
         if exchange := self._answered(Raw(id_)):
-            exchange.failed(Failure("answer_unreadable", why))
+            exchange.failed(Failure("answer_unreadable", {"reason": why}))
 
     def _read_stderr(self) -> None:
         try:
@@ -223,7 +224,7 @@ class Stdio(Connection):
 
     def _all_read(self) -> None:
         if self._exit.is_set():
-            self._leave(Failure("server_died", f"it ended ({self.how_it_ended()})", self.last_words))
+            self._leave(self.ended())
         else:
             self._hung_up()
 

@@ -11,7 +11,8 @@ from http import HTTPStatus
 import httpx2
 
 from mcpctl import bounds, http_client
-from mcpctl.http_client import Failed
+from mcpctl.callers import MODERN_REVISION
+from mcpctl.failure import Failed, failed
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.event_stream import Event
@@ -58,7 +59,7 @@ class StreamableHttp(Remote):
         elif not await self._answered_by(response, exchange):
             kind = media_type(response)
             said = f" but {kind[:100]!r}" if kind and kind != JSON else ""
-            raise Failed("bad_answer", "its answer is not a JSON-RPC message", said=said)
+            raise failed("bad_answer", "its answer is not a JSON-RPC message", said=said)
 
     async def _answered_by(self, response: httpx2.Response, exchange: Exchange) -> bool:
         """Whether the body is the answer. Of those that are not said to be short, one is read at a time."""
@@ -82,7 +83,7 @@ class StreamableHttp(Remote):
                     break
                 place, wait = await self._read_answer(resumed, exchange, place, wait)
         if exchange.id in self.pending:
-            raise Failed("server_died", "the connection broke off before it answered")
+            raise failed("server_died", "the connection broke off before it answered")
 
     async def _read_answer(
         self, response: httpx2.Response, exchange: Exchange, place: str, wait: float
@@ -130,7 +131,7 @@ class StreamableHttp(Remote):
     def _headers(self) -> dict[str, str]:
         headers = {_SESSION: self.session} if self.session else {}
         if self.modern or self.revision >= _HEADER_SINCE:
-            headers["mcp-protocol-version"] = jsonrpc.MODERN_REVISION if self.modern else self.revision
+            headers["mcp-protocol-version"] = MODERN_REVISION if self.modern else self.revision
         return headers
 
 

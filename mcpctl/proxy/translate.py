@@ -8,8 +8,9 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from mcpctl.callers import Caller
 from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Caller, Connection
+from mcpctl.proxy.connection import Connection
 from mcpctl.store.recorder import Json
 
 _EMPTY = b""

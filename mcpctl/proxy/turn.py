@@ -17,14 +17,26 @@ class Turn:
     Shared by all who read for one client, so that they stop together while it takes nothing.
     """
 
-    def __init__(self, record: Callable[[], None]) -> None:
-        self._record = record
+    def __init__(self) -> None:
+        self._records: list[Callable[[], None]] = []
         self._writers: dict[Writer, None] = {}
         self._taking = False
         self._readers: set[LineReader] = set()
         self._taken = asyncio.Event()
         self._taken.set()
         self._held = asyncio.Event()
+
+    def begin_record(self, flush: Callable[[], None]) -> None:
+        """Have `flush` called before anything leaves."""
+        self._records.append(flush)
+
+    def end_record(self, flush: Callable[[], None]) -> None:
+        """Call `flush` no more."""
+        self._records.remove(flush)
+
+    def _record(self) -> None:
+        for flush in self._records:
+            flush()
 
     def take(self, lines: Iterable["Line"], on_line: "Callable[[Line], None]") -> None:
         """Handle lines that were read."""

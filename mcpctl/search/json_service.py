@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from mcpctl.failure import Failed
 from mcpctl.search.ranking import Unavailable
 
 if TYPE_CHECKING:
@@ -79,8 +80,8 @@ class Service:
                 self._clients.append(http_client.client(self._url, {}))
             try:
                 return await self._answer(headers, body, token)
-            except http_client.Failed as error:
-                if error.code != "server_died":
+            except Failed as error:
+                if error.failure.code != "server_died":
                     raise
                 # It may have closed a connection that was kept; a search may be sent twice.
                 return await self._answer(headers, body, token)

@@ -10,6 +10,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw
 
+from mcpctl.callers import Client
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
@@ -28,14 +29,14 @@ ENCODING = "estimate:bytes/4"
 """How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
 
 
-@dataclass(slots=True)
-class Client:
-    """Who is connected, as the record names them."""
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where something on record comes from."""
 
-    name: str | None = None
-    version: str | None = None
-    protocol_version: str | None = None
-    capabilities: bytes = b"null"
+    client: Client
+    project: str | None = None
+    toolset: str | None = None
+    """The name of the toolset in force."""
 
 
 @dataclass(slots=True)
@@ -54,23 +55,21 @@ Json = bytes | memoryview
 class Recorder:
     """One session's record. Nothing is written before it first does something; failing to write stops no call."""
 
-    def __init__(
-        self, paths: Paths, settings: RecordSettings, *, via: str = "client", project: str | None = None
-    ) -> None:
+    def __init__(self, paths: Paths, settings: RecordSettings, *, via: str = "client") -> None:
         self.session_id = _new_id()
-        self.client = Client()
-        self.toolset: str | None = None
-        """The name of the toolset in force."""
         self._paths = paths
-        self._settings = settings
-        self._limit = settings.max_response_kb * 1024
         self._via = via
-        self._project = project
+        self.follow(settings)
         self._journal: Journal | None = None
-        self._redactor: Redactor | None = None
         self._warned = False
         self._closed = False
         self._lines: list[bytes] = []
+
+    def follow(self, settings: RecordSettings) -> None:
+        """Record what comes as these settings say."""
+        self._settings = settings
+        self._limit = settings.max_response_kb * 1024
+        self._redactor: Redactor | None = None
         self._names: dict[str, str] = {}
 
     def call_started(
@@ -81,7 +80,7 @@ class Recorder:
         *,
         request_id: bytes,
         annotations: bytes,
-        client: Client,
+        origin: Origin,
         parent_id: str | None = None,
     ) -> OpenCall:
         """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON.
@@ -92,7 +91,7 @@ class Recorder:
         line = journal_lines.CallStarted(
             timestamp=clock.now(),
             id=call.id,
-            session_id=self._session(),
+            session_id=self._session(origin),
             request_id=Raw(self._short(request_id)),
             via=self._via,
             server=self._name(server),
@@ -102,10 +101,10 @@ class Recorder:
             input_tokens=tokens(len(arguments)),
             encoding=ENCODING,
             parent_id=parent_id,
-            client_name=self._name(client.name),
-            client_version=self._name(client.version),
-            project=self._project,
-            toolset=self.toolset,
+            client_name=self._name(origin.client.name),
+            client_version=self._name(origin.client.version),
+            project=origin.project,
+            toolset=origin.toolset,
         )
         self._lines.append(journal_lines.encode(line))
         return call
@@ -116,7 +115,7 @@ class Recorder:
         line = journal_lines.CallFinished(
             timestamp=clock.now(),
             id=call.id,
-            session_id=self._session(),
+            session_id=self.session_id,
             status=status,
             response=Raw(self._recorded(response)),
             error=Raw(self._recorded(error)),
@@ -137,12 +136,13 @@ class Recorder:
         results: Sequence[dict[str, object]],
         started: float,
         answer_bytes: int,
+        origin: Origin,
     ) -> None:
         """Put a search and what it answered on record; `started` is in seconds since the epoch."""
         line = journal_lines.DiscoveryFinished(
             timestamp=clock.now(),
             id=_new_id(),
-            session_id=self._session(),
+            session_id=self._session(origin),
             query=Raw(self._recorded(msgspec.json.encode(list(queries)))),
             context=None if context is None else self._text(context),
             provider=self._name(provider),
@@ -151,7 +151,7 @@ class Recorder:
             started_at=clock.iso(started),
             duration_ms=round((time.time() - started) * 1000),
             tokens=tokens(answer_bytes),
-            project=self._project,
+            project=origin.project,
         )
         self._lines.append(journal_lines.encode(line))
 
@@ -188,13 +188,14 @@ class Recorder:
                 self._failed(error)
             self._journal = None
 
-    def _session(self) -> str:
+    def _session(self, origin: Origin) -> str:
+        """The session's id; it is written when it first does something."""
         if self._journal is None and not self._closed:
-            self._open()
+            self._open(origin)
         return self.session_id
 
-    def _open(self) -> None:
-        client = self.client
+    def _open(self, origin: Origin) -> None:
+        client = origin.client
         created = journal_lines.SessionCreated(
             timestamp=clock.now(),
             id=self.session_id,
@@ -203,8 +204,8 @@ class Recorder:
             client_version=self._name(client.version),
             protocol_version=self._name(client.protocol_version),
             capabilities=Raw(self._recorded(client.capabilities)),
-            project=self._project,
-            toolset=self.toolset,
+            project=origin.project,
+            toolset=origin.toolset,
         )
         create = Journal.of_the_day if self._via == "cli" else Journal.create
         try:

@@ -5,6 +5,7 @@ import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
+from mcpctl import files
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.paths import Paths
@@ -72,11 +73,16 @@ class InForce:
     def __init__(self, paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> None:
         self._paths = paths
         self._db = db
+        self._option = option
         self._named = named(config, option)
         self._reference: str | None = None
         self._source: Source | None = None
         self._stamp: object = None
         self._last: Toolset | None = None
+
+    def follow(self, config: Config) -> None:
+        """Have this configuration say which toolset counts."""
+        self._named = named(config, self._option)
 
     def now(self) -> Toolset | None:
         """The toolset that counts at this moment; its `problem` says so when its file says something else."""
@@ -85,7 +91,7 @@ class InForce:
             self._reference, self._source, self._last = reference, None, None
             if reference and reference != NONE:
                 self._follow(reference)
-        if self._source and (stamp := _stamp(self._source.path)) != self._stamp:
+        if self._source and (stamp := files.stamp(self._source.path)) != self._stamp:
             self._stamp = stamp
             self._last = self._read(self._source)
         return self._last
@@ -117,12 +123,3 @@ class InForce:
             counts = "it counts as it was last read" if self._last else "no tool can be found or called"
             warn(f"toolset '{last.name}': {error.message}; {counts} until that is mended")
             return replace(last, problem=f"{error.message}; {counts}")
-
-
-def _stamp(path: Path) -> object:
-    """What changes whenever the file does; None where there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_size

@@ -19,7 +19,7 @@ def run(scene: Scene) -> None:
 
     async def played() -> None:
         async with asyncio.timeout(20):
-            await scene(Turn(lambda: None))
+            await scene(Turn())
 
     asyncio.run(played())
 

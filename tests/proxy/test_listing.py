@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
-from mcpctl.proxy.connection import Failure, NoAnswer
-from mcpctl.proxy.jsonrpc import LEGACY_REVISIONS
+from mcpctl.callers import LEGACY_REVISIONS
+from mcpctl.failure import failed
 from mcpctl.proxy.listing import Listing
 
 
@@ -41,7 +41,7 @@ async def listed_in_turn() -> list[list[bytes]]:
     await first.asked.wait()
     current = second
     listing.begin(current, None)
-    first.answer.set_exception(NoAnswer(Failure("server_died", "it has gone")))
+    first.answer.set_exception(failed("server_died", "it has gone"))
     second.answer.set_result(b'{"tools": [{"name": "a"}]}')
     async with asyncio.timeout(5):
         await heard.wait()

@@ -132,7 +132,7 @@ def test_a_model_of_a_project_cannot_add_notes_to_the_tools_of_another(served: A
         note = {"toolRef": {"namespacedName": key.replace(":", ".")}, "notes": [{"name": "use", "note": "first"}]}
         answer = client.tool("add-tool-annotation", note)
         assert answer.is_error
-        assert f"no tool '{key}' is in the project in force" in answer.text
+        assert "server 'other' is not in the project in force, 'acme'" in answer.text
     assert (paths.toolsets / "acme.json").read_bytes() == before
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpctl.config import Server
-from mcpctl.http_client import Failed
+from mcpctl.failure import Failed
 from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.jsonrpc import Message
 from mcpctl.proxy.sse import Sse
@@ -182,7 +182,7 @@ def heard(events: bytes, on_message: Callable[[Connection, Message], None]) -> N
     async def connected() -> None:
         async with await asyncio.start_server(say, "127.0.0.1", 0) as listening, asyncio.timeout(10):
             url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), Turn(lambda: None), on_message, lambda _: None)
+            remote = Sse(Server(url=url), Endpoint(url, "sse", {}), Turn(), on_message, lambda _: None)
             await remote.ready()
             await remote.gone.wait()
 

@@ -398,7 +398,7 @@ def test_nothing_waits_for_a_server_that_hangs(home: Path, tmp_path: Path, serve
     mcpctl("tools", "refresh", "counter")
     # Whoever waits, waits for longer than a test does.
     (tmp_path / "sitecustomize.py").write_text(
-        "from mcpctl.proxy import gateway\ngateway._FIRST_SEARCH_S = 1000\n", encoding="utf-8"
+        "from mcpctl.proxy import session\nsession._FIRST_SEARCH_S = 1000\n", encoding="utf-8"
     )
     client = serve(env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
     client.ask("tools/list")
@@ -422,13 +422,13 @@ def test_the_first_answers_need_no_server_and_no_heavy_import(home: Path, serve:
     write_config(home, {"counter": command("counter")})
     script = (
         "import sys, os, threading\n"
-        "from mcpctl.proxy import server\n"
-        "kept = server.Server._said\n"
-        "def said(self, message):\n"
-        "    kept(self, message)\n"
+        "from mcpctl.proxy.client_protocol import ClientProtocol\n"
+        "take = ClientProtocol.message\n"
+        "def message(self, message):\n"
+        "    take(self, message)\n"
         f"    heavy = [name for name in '{names}'.split(', ') if name in sys.modules]\n"
-        "    print(heavy, len(self.gateway.execute.in_flight), file=sys.stderr)\n"
-        "server.Server._said = said\n"
+        "    print(heavy, len(self._session.execute.in_flight), file=sys.stderr)\n"
+        "ClientProtocol.message = message\n"
         "from mcpctl.main import main\n"
         "sys.exit(main(['serve']))\n"
     )

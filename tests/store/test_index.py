@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from msgspec import Raw
 from pytest_snapshot.plugin import Snapshot
 
+from mcpctl.callers import Client
 from mcpctl.config import RecordSettings
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
 from mcpctl.store import calls, index, journal_lines, sessions
-from mcpctl.store.recorder import Client, Recorder
+from mcpctl.store.recorder import Origin, Recorder
 from tests.configured import demo_tools
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import (
@@ -40,6 +41,9 @@ values = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
 )
+
+
+ORIGIN = Origin(Client())
 
 
 def answers(paths: Paths) -> list[Any]:
@@ -177,7 +181,7 @@ def test_any_json_value_survives_to_the_output(
 def test_json_text_is_kept_as_it_came(mcpctl: Mcpctl, paths: Paths, text: str) -> None:
     recorder = Recorder(paths, RecordSettings())
     arguments = f'{{"value":{text}}}'.encode()
-    open_call = recorder.call_started("s", "t", arguments, request_id=b"1", annotations=b"null", client=Client())
+    open_call = recorder.call_started("s", "t", arguments, request_id=b"1", annotations=b"null", origin=ORIGIN)
     recorder.call_finished(open_call, "ok", response=arguments)
     recorder.close()
     out = mcpctl("calls", "ls", "--jsonl", "--fields", "arguments,response").out
@@ -190,7 +194,7 @@ def test_what_is_no_strict_json_is_recorded_so_that_every_reader_can_read_it(
     mcpctl: Mcpctl, paths: Paths, text: bytes
 ) -> None:
     recorder = Recorder(paths, RecordSettings())
-    open_call = recorder.call_started("s", "t", text, request_id=b"1", annotations=b"null", client=Client())
+    open_call = recorder.call_started("s", "t", text, request_id=b"1", annotations=b"null", origin=ORIGIN)
     recorder.call_finished(open_call, "ok", response=text)
     recorder.close()
     (row,) = mcpctl("calls", "ls", "--json").json
@@ -205,7 +209,7 @@ def nested(depth: int) -> bytes:
 @pytest.mark.parametrize("depth", [100, 400, 990, 5000])
 def test_what_is_nested_deeply_breaks_no_command(mcpctl: Mcpctl, paths: Paths, depth: int) -> None:
     recorder = Recorder(paths, RecordSettings())
-    open_call = recorder.call_started("s", "t", nested(depth), request_id=b"1", annotations=b"null", client=Client())
+    open_call = recorder.call_started("s", "t", nested(depth), request_id=b"1", annotations=b"null", origin=ORIGIN)
     recorder.call_finished(open_call, "ok", response=nested(depth))
     recorder.close()
     for words in ("calls ls", "calls ls --json", "calls show last", "calls show last --json", "sessions show last"):

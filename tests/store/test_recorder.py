@@ -13,23 +13,23 @@ from typing import Any
 
 import pytest
 
+from mcpctl.callers import Client
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
 from mcpctl.store import calls, index, journal_lines, sessions
-from mcpctl.store.recorder import ENCODING, Client, OpenCall, Recorder
+from mcpctl.store.recorder import ENCODING, OpenCall, Origin, Recorder
 from mcpctl.store.redact import MARK
 
 CLIENT = Client("claude-code", "2.0", "2025-11-25", b'{"roots":{}}')
+ORIGIN = Origin(CLIENT)
 
 
 def recorder(paths: Paths, **settings: Any) -> Recorder:
-    made = Recorder(paths, RecordSettings(**settings))
-    made.client = CLIENT
-    return made
+    return Recorder(paths, RecordSettings(**settings))
 
 
-def begin(made: Recorder, arguments: bytes = b"{}", tool: str = "t") -> OpenCall:
-    return made.call_started("s", tool, arguments, request_id=b'"a"', annotations=b"null", client=CLIENT)
+def begin(made: Recorder, arguments: bytes = b"{}", tool: str = "t", origin: Origin = ORIGIN) -> OpenCall:
+    return made.call_started("s", tool, arguments, request_id=b'"a"', annotations=b"null", origin=origin)
 
 
 def rows(paths: Paths) -> list[dict[str, Any]]:
@@ -143,7 +143,7 @@ def test_secrets_are_redacted_in_arguments_responses_errors_and_searches(paths: 
     made.call_finished(begin(made, members), "failed", response=members, error=members)
     made.discovery_finished(
         [f"with token={secret}"], f"my password={secret} is", provider="bm25", fallback=None, results=[], started=0.0,
-        answer_bytes=4,
+        answer_bytes=4, origin=ORIGIN,
     )  # fmt: skip
     made.close()
     (journal,) = paths.sessions.iterdir()
@@ -158,7 +158,9 @@ def test_secrets_are_redacted_in_arguments_responses_errors_and_searches(paths: 
 def test_a_long_context_is_cut_and_then_redacted(paths: Paths) -> None:
     made = recorder(paths, max_response_kb=1)
     context = "x" * 1000 + " ghp_" + "Zz9" * 12
-    made.discovery_finished(["q"], context, provider="p", fallback=None, results=[], started=0.0, answer_bytes=0)
+    made.discovery_finished(
+        ["q"], context, provider="p", fallback=None, results=[], started=0.0, answer_bytes=0, origin=ORIGIN
+    )
     made.close()
     with index.opened(paths) as db:
         (row,) = calls.find_discoveries(db).rows(None, 0)
@@ -168,7 +170,7 @@ def test_a_long_context_is_cut_and_then_redacted(paths: Paths) -> None:
 def test_names_and_ids_are_bounded_and_what_was_cut_says_so(paths: Paths) -> None:
     made = recorder(paths)
     huge = "näme " * 200_000
-    made.client = Client(huge, huge, huge, json.dumps({"x": huge}).encode())
+    origin = Origin(Client(huge, huge, huge, json.dumps({"x": huge}).encode()))
     for _ in range(3):
         made.call_finished(
             made.call_started(
@@ -177,14 +179,14 @@ def test_names_and_ids_are_bounded_and_what_was_cut_says_so(paths: Paths) -> Non
                 b"{}",
                 request_id=json.dumps(huge, ensure_ascii=False).encode(),
                 annotations=b"null",
-                client=made.client,
+                origin=origin,
             ),
             "ok",
             error=json.dumps(huge).encode(),
         )
     hits: list[dict[str, object]] = [{"key": huge, "relevance": 1.0}]
     made.discovery_finished(
-        ["q"], None, provider=huge, fallback=huge, results=hits, started=0.0, answer_bytes=0
+        ["q"], None, provider=huge, fallback=huge, results=hits, started=0.0, answer_bytes=0, origin=origin
     )  # fmt: skip
     made.close()
     (journal,) = paths.sessions.iterdir()
@@ -216,11 +218,11 @@ def test_a_name_that_is_no_secret_is_recorded_as_it_is(paths: Paths, tool: str) 
 def test_secrets_are_redacted_in_names_and_ids(paths: Paths) -> None:
     made = recorder(paths)
     secret = "ghp_" + "Zz9" * 12
-    made.client = Client(f"my {secret}", secret, secret, json.dumps({"token": secret}).encode())
+    origin = Origin(Client(f"my {secret}", secret, secret, json.dumps({"token": secret}).encode()))
     for _ in range(2):
         made.call_started(
             secret, "x" * 490 + secret, b"{}", request_id=json.dumps(secret).encode(), annotations=b"null",
-            client=made.client,
+            origin=origin,
         )  # fmt: skip
     made.close()
     (journal,) = paths.sessions.iterdir()
@@ -306,10 +308,11 @@ import sys
 import uuid
 from mcpctl.config import RecordSettings
 from mcpctl.paths import find
-from mcpctl.store.recorder import Client, Recorder
+from mcpctl.callers import Client
+from mcpctl.store.recorder import Origin, Recorder
 made = Recorder(find(), RecordSettings())
 for number in range(200):
-    call = made.call_started("s", "t", b"{}", request_id=b"1", annotations=b"null", client=Client())
+    call = made.call_started("s", "t", b"{}", request_id=b"1", annotations=b"null", origin=Origin(Client()))
     made.flush()
     made.call_finished(call, "ok", response=b'"' + b"x" * 200 + b'"')
     made.flush()
@@ -379,12 +382,12 @@ def test_a_closed_session_is_closed_on_record(paths: Paths) -> None:
 
 def test_names_of_clients_are_data(paths: Paths) -> None:
     made = recorder(paths)
-    made.client = Client("'; DROP TABLE calls; --\x1b[2J", "\u202e", None, b"null")
-    begin(made)
+    client = Client("'; DROP TABLE calls; --\x1b[2J", "\u202e", None, b"null")
+    begin(made, origin=Origin(client))
     made.close()
     with index.opened(paths) as db:
         (session,) = sessions.find(db).rows(None, 0)
-    assert session["client_name"] == made.client.name
+    assert session["client_name"] == client.name
 
 
 def test_a_home_is_made_where_there_is_none(tmp_path: Path) -> None:

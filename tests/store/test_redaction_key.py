@@ -10,12 +10,16 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl.callers import Client
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
 from mcpctl.store import calls, index, redaction_key, state
-from mcpctl.store.recorder import Client, Recorder
+from mcpctl.store.recorder import Origin, Recorder
 
 OLD = b"k" * 32
+
+
+ORIGIN = Origin(Client())
 
 
 def kept_by_an_older_version(paths: Paths) -> None:
@@ -68,7 +72,7 @@ def test_a_database_that_is_locked_is_not_waited_for(paths: Paths, how: str, mon
 
     with locked(paths, how):
         monkeypatch.setattr(sqlite3, "connect", seen)
-        made.call_started("s", "t", b'{"token":"hunter2"}', request_id=b"1", annotations=b"null", client=Client())
+        made.call_started("s", "t", b'{"token":"hunter2"}', request_id=b"1", annotations=b"null", origin=ORIGIN)
         made.close()
     assert set(asked) <= {0}
     monkeypatch.undo()
@@ -129,7 +133,7 @@ def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
 def test_equal_secrets_have_equal_marks_in_every_session_of_a_home(paths: Paths) -> None:
     for _ in range(2):
         made = Recorder(paths, RecordSettings())
-        made.call_started("s", "t", b'{"token":"hunter2"}', request_id=b"1", annotations=b"null", client=Client())
+        made.call_started("s", "t", b'{"token":"hunter2"}', request_id=b"1", annotations=b"null", origin=ORIGIN)
         made.close()
     with index.opened(paths) as db:
         first, second = (row["arguments"] for row in calls.find(db).rows(None, 0))

@@ -1,0 +1,31 @@
+"""What a request is seen from: made once for each, passed down, and never changed."""
+
+from dataclasses import dataclass
+
+from mcpctl.callers import Caller, Client
+from mcpctl.config import Config
+from mcpctl.store.recorder import Origin
+from mcpctl.toolsets.toolset import Toolset
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The configuration, the project and the toolset in force at the moment of one request, and who makes it."""
+
+    config: Config
+    toolset: Toolset | None = None
+    caller: Caller | None = None
+    """None for a person at the command line."""
+    generation: int = 0
+    """Grows whenever a running `serve` follows a change of the configuration."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where what comes of the request is from, for the record."""
+        client = self.caller.client if self.caller else Client()
+        return Origin(client, self.project, self.toolset.name if self.toolset else None)
+
+    @property
+    def project(self) -> str | None:
+        """The project in force; without one, all servers are seen."""
+        return self.config.project

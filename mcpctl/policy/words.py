@@ -1,0 +1,141 @@
+"""What a model and a person are told of a failure: the only two places where failures become sentences."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
+from mcpctl.failure import Failure
+from mcpctl.policy.view import View
+from mcpctl.tool_keys import is_plain
+
+EXECUTE = "tool_execute"
+DENIED = frozenset(
+    ("not_permitted", "not_in_project", "not_in_toolset", "server_disabled", "wrong_execute", "not_listed")
+)
+"""The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
+_EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")
+"""After these a call that was sent may have taken effect."""
+_MAX_SERVERS = 50
+_LONGEST_KEY = 256
+
+
+def for_model(failure: Failure, *, call: str = "") -> str:
+    """What a model is told: words of ours alone, with what it can do next; `call` is the start of the call's id."""
+    facts = failure.facts
+    if failure.code in _OF_TOOL:
+        return _refusal_for_model(failure)
+    if failure.code == "interrupted":
+        return f"the session is ending before the tool has answered; {_effect(failure)}"
+    see = ""
+    if failure.said:
+        see = f"calls show {call}" if failure.was_sent and call else f"servers check {facts.get('server')}"
+        see = f". The user can see why with: mcpctl {see}"
+    return f"{_outcome(failure)}{_sent(failure)}{see}"
+
+
+def for_person(failure: Failure) -> McpctlError:
+    """The error that a person, a command or the record is told, with the server's own words where it had some."""
+    facts = failure.facts
+    if failure.code in _OF_TOOL:
+        return _refusal_for_person(failure, facts["view"])
+    if failure.code == "interrupted":
+        return UpstreamFailed(for_model(failure), "call it again", failure.code)
+    return UpstreamFailed(
+        f"{_outcome(failure)}{failure.said}{_sent(failure)}", "see: mcpctl calls show last", failure.code
+    )
+
+
+def in_brief(failure: Failure) -> str:
+    """Why a server failed, for lists of servers and for the record, in one clause."""
+    return f"{_outcome(failure)}{failure.said}"
+
+
+def named(key: str) -> str:
+    """The tool of this key, in a sentence of ours: a name that is a sentence itself is left out of it."""
+    return f"tool '{key}'" if is_plain(key) else "such tool"
+
+
+def _outcome(failure: Failure) -> str:
+    facts = failure.facts
+    parts = (f"server '{facts['server']}'" if "server" in facts else "", facts.get("did", ""))
+    what = " ".join(part for part in parts if part)
+    reason = facts.get("reason", "")
+    told = f"{what}: {reason}" if what and reason else what or reason
+    return f"{told}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else told
+
+
+def _sent(failure: Failure) -> str:
+    if failure.was_sent and failure.code in _EFFECT_UNKNOWN:
+        return ". The call was sent and may have taken effect; it was not sent again"
+    return ""
+
+
+def _effect(failure: Failure) -> str:
+    return "the call may have taken effect" if failure.was_sent else "the call was not sent"
+
+
+def _refusal_for_model(failure: Failure) -> str:
+    facts, view = failure.facts, failure.facts["view"]
+    key, server = facts["key"], facts["server"]
+    if failure.code == "unknown_tool":
+        servers = ", ".join(list(view.config.enabled)[:_MAX_SERVERS]) or "none"
+        near = _near(facts, "did you mean ", "? ")
+        return f"there is no {named(key)}: {near}Keys are server:tool; servers: {servers}. Search with tool_discovery"
+    if failure.code == "not_in_toolset":
+        toolset = view.toolset
+        problem = f" ({toolset.problem})" if toolset.problem else ""
+        told = f"{named(key)} is not in the toolset '{toolset.name}', whose tools alone may be called now{problem}"
+        return f"{told}{_near(facts, '; did you mean ', '?') or '; do not retry it'}"
+    if failure.code == "not_listed":
+        return (
+            f"{named(key)} was not called: server '{server}' has not listed its tools in time, and the user's"
+            " configuration permits only what can be checked; try again in a moment"
+        )
+    if failure.code == "wrong_execute":
+        right, wrong = (f"{EXECUTE}_{facts[name]}" for name in ("needed", "used"))
+        return f"{named(key)} is not called with {wrong} but with {right}"
+    if failure.code == "not_in_project":
+        return f"{view.config.not_in_project(server).message}; do not retry it"
+    if failure.code == "server_unusable":
+        return f"server '{server}' cannot be used: {facts['reason']}"
+    if failure.code == "server_disabled":
+        return f"server '{server}' is disabled in the user's configuration"
+    return f"{named(key)} is not permitted by the user's configuration; do not retry it"
+
+
+def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
+    facts, code = failure.facts, failure.code
+    key, server, path = _shown(facts["key"]), facts["server"], view.config.path
+    if code == "unknown_tool":
+        hint = _near(facts, "did you mean ", "?") or f"see: mcpctl tools ls --server {server}"
+        return NotFound(f"no tool '{key}'", hint, "tool_not_found")
+    if code == "not_in_toolset":
+        which = f" --project {view.project}" if view.project else ""
+        hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
+        return Refused(f"tool '{key}' is not in the toolset in force", hint, code)
+    if code == "not_listed":
+        told = f"tool '{key}' was not called: server '{server}' has not listed its tools in time"
+        return Refused(told, f"see why with: mcpctl servers check {server}", code)
+    if code == "wrong_execute":
+        return Refused(_refusal_for_model(failure), "call it with that one", code)
+    if code == "not_in_project":
+        return view.config.not_in_project(server)
+    if code == "server_unusable":
+        return Unusable(_refusal_for_model(failure), f"fix it in {path}", code)
+    if code == "server_disabled":
+        return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
+    return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {path}", code)
+
+
+def _shown(key: str) -> str:
+    """A key as a person is shown it: one that no tool can have is cut."""
+    return key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…"
+
+
+def _near(facts: Mapping[str, Any], before: str, after: str) -> str:
+    near: Iterable[str] = facts.get("near", ())
+    names = " or ".join(near)
+    return f"{before}{names}{after}" if names else ""
+
+
+_OF_TOOL = DENIED | {"unknown_tool", "server_unusable"}

@@ -1,0 +1,85 @@
+"""What in a call's arguments does not match its tool's schema: told to a model whose call the tool has refused.
+
+The schema is the server's and may be anything, so that checking is bounded in size, depth and time.
+"""
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from mcpctl.models import Tool
+
+_MAX_CHECKED = 64 * 1024
+_MAX_SCHEMA = 64 * 1024
+_MAX_DEPTH = 20
+_MAX_S = 0.5
+"""The longest that a check may take: references that double take time exponential in their number, or in depth."""
+_UNSAFE = frozenset(("pattern", "patternProperties", "format", "$schema", "$id", "$dynamicRef", "uniqueItems"))
+_NAMED = frozenset(("properties", "$defs", "definitions", "dependentSchemas"))
+_VALUES = frozenset(("enum", "const", "default", "examples", "required"))
+
+
+def help_with(tool: Tool, arguments: bytes) -> str:
+    """What in `arguments` does not match the tool's schema, and the schema; empty when all of it matches."""
+    if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
+        return ""
+    try:
+        wrong = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
+    except Exception:
+        # The schema is the server's and may be anything; without help its own answer still stands.
+        return ""
+    if not wrong:
+        return ""
+    schema = json.dumps(tool.input_schema, ensure_ascii=False)
+    found = "\n".join(f"- {line}" for line in wrong)
+    return f"mcpctl: these arguments do not match the schema of {tool.key}:\n{found}\nIts inputSchema: {schema}"
+
+
+def _mismatches(tool: Tool, arguments: Any) -> list[str]:
+    from jsonschema import Draft202012Validator
+    from jsonschema.validators import extend
+
+    last = time.monotonic() + _MAX_S
+    checks = {name: _until(last, check) for name, check in Draft202012Validator.VALIDATORS.items()}
+    kind: type[Draft202012Validator] = extend(Draft202012Validator, checks)  # type: ignore[no-untyped-call]
+    validator = kind(_bounded(tool.input_schema))
+    lines = []
+    for error in validator.iter_errors(arguments):
+        where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+        lines.append(f"{where.lstrip('.') or 'arguments'}: {error.message}"[:300])
+        if len(lines) == 5:
+            break
+    return sorted(lines)
+
+
+def _until(last: float, check: Callable[..., Any]) -> Callable[..., Any]:
+    """A keyword's check that gives up once it is too late."""
+
+    def checked(*given: Any) -> Any:
+        if time.monotonic() > last:
+            raise TimeoutError
+        return check(*given)
+
+    return checked
+
+
+def _bounded(schema: Any, depth: int = 0) -> Any:
+    """The schema without what could make checking slow or reach outside: patterns, foreign references, great depth."""
+    if depth > _MAX_DEPTH:
+        return True
+    if isinstance(schema, list):
+        return [_bounded(item, depth + 1) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name in _UNSAFE or (name == "$ref" and not str(value).startswith("#")):
+            continue
+        if name in _NAMED and isinstance(value, dict):
+            kept[name] = {key: _bounded(item, depth + 1) for key, item in value.items()}
+        else:
+            kept[name] = value if name in _VALUES else _bounded(value, depth + 1)
+    return kept

@@ -1,0 +1,200 @@
+"""What a client of `mcpctl serve` may say: the protocol in both its eras, each request answered exactly once."""
+
+import asyncio
+import re
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl import bounds
+from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller, Client
+from mcpctl.errors import warn
+from mcpctl.proxy import jsonrpc, metatools
+from mcpctl.proxy.call import Asked
+from mcpctl.proxy.messages import id_of
+from mcpctl.proxy.metatools import Offer
+from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
+
+_ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
+"""What can be an id, and be in an answer as it came."""
+_ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
+"""What marks a request of 2026-07-28, whole or in part."""
+_MOST_CALLERS = 100
+
+
+class ClientProtocol:
+    """Takes what one client sends, message by message, to its session."""
+
+    def __init__(self, session: Session, transport: Transport, offer: Offer) -> None:
+        self._session = session
+        self._transport = transport
+        self._offer = offer
+        self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
+        self._servers = list(session.gateway.config.enabled)
+        self._constant = metatools.answers(self._servers, offer)
+        self._modern_callers: dict[bytes, Caller] = {}
+        self._is_warm = False
+
+    # ---- lines
+
+    def message(self, message: jsonrpc.Message | jsonrpc.Malformed) -> None:
+        """Take one message."""
+        if isinstance(message, jsonrpc.Malformed):
+            self._error(b"null", jsonrpc.INVALID_REQUEST, f"Invalid Request: {message}")
+        elif message.method is None:
+            self._answered(message)
+        elif jsonrpc.is_id(message.id):
+            self._requested_safely(bytes(message.id), message.method, message.params)
+        else:
+            self._notified(message.method, message.params)
+
+    def not_a_message(self, line: bytes) -> None:
+        """Take a line that has none."""
+        if line.strip() in (b"[]", b"[ ]"):
+            self._error(b"null", jsonrpc.INVALID_REQUEST, "Invalid Request: an empty batch")
+        elif line.strip():
+            self._error(b"null", jsonrpc.PARSE_ERROR, "Parse error")
+
+    def too_long(self, beginning: bytes, end: bytes) -> None:
+        """Take the beginning and the end of a line that was not kept."""
+        message = f"Invalid Request: a message has at most {bounds.MESSAGE >> 20} MB"
+        self._error(id_of(beginning, end) or b"null", jsonrpc.INVALID_REQUEST, message)
+
+    # ---- requests
+
+    def _requested_safely(self, id_: bytes, method: str, raw: Raw) -> None:
+        try:
+            self._requested(id_, method, raw)
+        except Exception as error:
+            self._error(id_, jsonrpc.INTERNAL_ERROR, f"internal error: {error!r}")
+            warn(f"internal error: {error!r}")
+
+    def _requested(self, id_: bytes, method: str, raw: Raw) -> None:
+        if not _ID.fullmatch(id_):
+            self._error(b"null", jsonrpc.INVALID_REQUEST, "the id of a request is a string or a number")
+            return
+        try:
+            params = jsonrpc.members(raw) if bytes(raw) not in (b"", b"null") else {}
+            meta = jsonrpc.members(params["_meta"]) if params.get("_meta", b"null") != b"null" else {}
+        except jsonrpc.Malformed:
+            self._error(id_, jsonrpc.INVALID_PARAMS, "params and its _meta must be objects")
+            return
+        caller: Caller | None = self._session.caller
+        if not meta.keys().isdisjoint(_ENVELOPE) or method == "server/discover":
+            caller = self._modern(id_, meta)
+        if caller:
+            self._do(id_, method, caller, params, meta)
+
+    def _do(self, id_: bytes, method: str, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
+        if method == "tools/call":
+            self._call(id_, caller, params, meta)
+        elif method == "initialize" and not caller.modern:
+            self._initialize(id_, params)
+        elif method == "logging/setLevel" and not caller.modern:
+            self._set_log_level(id_, params.get("level", b""))
+        elif answer := self._constant.get((method, caller.modern)):
+            self._transport.write(jsonrpc.result(id_, answer))
+        else:
+            self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
+        if method in ("tools/list", "tools/call") and not self._is_warm:
+            self._is_warm = True
+            # After the answer has left: nothing here is needed for it.
+            asyncio.get_running_loop().call_soon(self._session.gateway.warm_up, caller)
+
+    def _modern(self, id_: bytes, meta: dict[str, bytes]) -> Caller | None:
+        """Who sends this 2026-07-28 request; None when its envelope is wrong, which has then been answered."""
+        version = meta.get(jsonrpc.VERSION_KEY, b"")
+        if not version:
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.VERSION_KEY}")
+            return None
+        capabilities = meta.get(jsonrpc.CAPABILITIES_KEY, b"")
+        info = meta.get(jsonrpc.CLIENT_INFO_KEY, b"")
+        if version != b'"%b"' % MODERN_REVISION.encode():
+            data = {"supported": [MODERN_REVISION], "requested": _text(version)}
+            self._error(id_, jsonrpc.UNSUPPORTED_VERSION, "Unsupported protocol version", data)
+            return None
+        if not capabilities.startswith(b"{"):
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"_meta needs {jsonrpc.CAPABILITIES_KEY}, an object")
+            return None
+        identity = capabilities + b"\n" + info
+        caller = self._modern_callers.get(identity)
+        if caller is None:
+            if len(self._modern_callers) > _MOST_CALLERS:
+                self._modern_callers.clear()
+            caller = self._modern_callers[identity] = _caller(MODERN_REVISION, info, capabilities)
+        return caller
+
+    def _initialize(self, id_: bytes, params: dict[str, bytes]) -> None:
+        wanted = _text(params.get("protocolVersion", b""))
+        revision = wanted if wanted in LEGACY_REVISIONS else LEGACY_REVISIONS[-1]
+        capabilities = params.get("capabilities", b"{}")
+        info = params.get("clientInfo", b"")
+        self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
+        self._session.is_initialized = True
+        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers, self._offer)))
+
+    def _set_log_level(self, id_: bytes, level: bytes) -> None:
+        if severity(level) is None:
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"level is one of {', '.join(SEVERITIES)}")
+            return
+        self._session.log_level = level
+        self._session.gateway.set_log_level(level, self._session.caller)
+        self._transport.write(jsonrpc.result(id_, b"{}"))
+
+    def _call(self, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
+        name = params.get("name", b"")
+        arguments = params.get("arguments", b"{}")
+        if name in self._executes:
+            extra = {n: value for n, value in params.items() if n not in ("name", "arguments", "_meta")}
+            self._session.execute.start(Asked(id_, caller, meta, extra, self._executes[name]), arguments)
+        elif name == b'"tool_discovery"':
+            self._session.discover(id_, caller, arguments)
+        elif name == b'"add-tool-annotation"' and self._offer.annotate:
+            self._session.annotate(id_, caller, arguments)
+        else:
+            *first, last = self._offer.names
+            known = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
+
+    # ---- notifications and answers
+
+    def _notified(self, method: str, raw: Raw) -> None:
+        params = jsonrpc.members_or_empty(raw)
+        if method == "notifications/cancelled":
+            self._session.execute.cancel(params.get("requestId", b""), params)
+        elif method == "notifications/roots/list_changed":
+            self._session.gateway.tell_all(method, params)
+
+    def _answered(self, message: jsonrpc.Message) -> None:
+        """The client's answer to a question."""
+        if not bytes(message.result) and not bytes(message.error):
+            if jsonrpc.is_id(message.id):
+                reason = "Invalid Request: it has neither method, result nor error"
+                self._error(bytes(message.id), jsonrpc.INVALID_REQUEST, reason)
+            return
+        self._session.questions.answered(message)
+
+    def _error(self, id_: bytes, code: int, message: str, data: Any = None) -> None:
+        self._transport.write(jsonrpc.error(id_, jsonrpc.error_object(code, message, data)))
+
+
+class _Info(msgspec.Struct):
+    name: str | None = None
+    version: str | None = None
+
+
+def _caller(revision: str, info: bytes, capabilities: bytes) -> Caller:
+    try:
+        named = jsonrpc.value(info, _Info) if info else _Info()
+    except jsonrpc.Malformed:
+        named = _Info()
+    return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
+
+
+def _text(raw: bytes) -> str:
+    """A JSON string's text, or what stands there."""
+    try:
+        return jsonrpc.value(raw, str)
+    except jsonrpc.Malformed:
+        return raw.decode("utf-8", "replace")

@@ -1,0 +1,69 @@
+"""Which protocol era a server speaks, found out once it is connected: probed by name, or agreed on by `initialize`."""
+
+import asyncio
+import re
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
+from mcpctl.failure import Failed
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Connection, askable
+
+_PROBE_S = 2.0
+_KNOWS_NOT = (400, 404, 405, 406, 415)
+"""HTTP statuses with which a server refuses what it does not know, and not who asks."""
+# Whatever else a server says of what it can do, odd types included, is not looked at.
+_ANNOUNCES = re.compile(rb'"tools"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
+
+
+class _Discovered(msgspec.Struct):
+    """What is used of the answer to `server/discover`."""
+
+    supportedVersions: list[str] = []
+    capabilities: Raw = jsonrpc.ABSENT
+
+
+async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bool) -> bool | None:
+    """Whether the server speaks 2026-07-28; None when that could not be found out."""
+    connection.modern = True
+    try:
+        async with asyncio.timeout(_PROBE_S):
+            result = await connection.ask("server/discover", {}, caller)
+        answer = jsonrpc.value(result, _Discovered)
+    except Failed as error:
+        # Only what the server itself says tells what it speaks: not a network, and not one who guards it.
+        is_its_own = error.error or not is_remote or error.failure.facts.get("http_status") in _KNOWS_NOT
+        return False if is_its_own else None
+    except (TimeoutError, jsonrpc.Malformed):
+        return None if is_remote else False
+    connection.revision = MODERN_REVISION
+    connection.announces = _ANNOUNCES.search(bytes(answer.capabilities)) is not None
+    return MODERN_REVISION in answer.supportedVersions
+
+
+async def initialize(connection: Connection, caller: Caller) -> None:
+    """Shake hands with an older server, in the client's own revision; raises `Failed`."""
+    connection.modern = False
+    revision = LEGACY_REVISIONS[-1] if caller.modern else caller.revision
+    params = {
+        "protocolVersion": msgspec.json.encode(revision),
+        "capabilities": askable(caller) if caller.modern else caller.capabilities,
+        "clientInfo": caller.info or b'{"name":"mcpctl","version":"0"}',
+    }
+    try:
+        result = await connection.ask("initialize", params, caller)
+    except Failed as error:
+        if MODERN_REVISION.encode() in error.error:
+            # It speaks only the newer revision, and says so; no probe is needed to know.
+            connection.modern = True
+            connection.revision = MODERN_REVISION
+            return
+        raise
+    answer = jsonrpc.members(result)
+    connection.server_info = answer.get("serverInfo", b"")
+    version = answer.get("protocolVersion", b'""')
+    connection.revision = version.strip(b'"').decode("utf-8", "replace")
+    connection.logs = b'"logging"' in answer.get("capabilities", b"")
+    connection.notify("notifications/initialized", {})

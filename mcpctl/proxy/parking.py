@@ -1,0 +1,110 @@
+"""The calls of a client of 2026-07-28 that wait while it gathers what was asked of it."""
+
+import asyncio
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from mcpctl.failure import Failure
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Exchange, Reply
+from mcpctl.proxy.questions import MOST_OPEN, Question
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.call import Call
+
+HANDLE = b'"mcpctl-'
+"""How every `requestState` of ours begins."""
+_OPEN_S = 600.0
+
+
+@dataclass(eq=False)
+class Parked(Reply):
+    """A call between two requests of its client: it goes on upstream meanwhile, if it was sent already."""
+
+    key: str
+    record_id: str
+    exchange: Exchange | None
+    """What was sent upstream; None while the client is asked before anything is."""
+    open: dict[str, Question] = field(default_factory=dict)
+    """What was asked and not answered, by the key that the client sees."""
+    outcome: Callable[[Reply], None] | None = None
+    """What the upstream did meanwhile, to be done again to whoever waits next."""
+    timer: asyncio.TimerHandle | None = None
+    numbered: int = 0
+    is_parked = True
+
+    def question(self, question: Question) -> bool:
+        """One question more, for when the client comes back."""
+        self.numbered += 1
+        self.open[str(self.numbered)] = question
+        return True
+
+    def required(self, handle: bytes) -> bytes:
+        """The result that asks for input."""
+        requests = {
+            key: jsonrpc.object_of({"method": msgspec.json.encode(question.method), "params": question.params})
+            for key, question in self.open.items()
+        }
+        return jsonrpc.object_of(
+            {"resultType": b'"input_required"', "inputRequests": jsonrpc.object_of(requests), "requestState": handle}
+        )
+
+    def take(self, call: "Call", responses: Mapping[str, bytes]) -> None:
+        """Pass on the answers that have come with `call`; what was not answered stays open."""
+        for key, response in responses.items():
+            if question := self.open.pop(key, None):
+                question.answered(call, response, b"")
+
+    # What the upstream answers is kept until the client comes back.
+
+    def result(self, result: memoryview) -> None:
+        """Keep its result; the memory that it came in is the reader's."""
+        kept = bytes(result)
+        self.outcome = lambda reply: reply.result(memoryview(kept))
+
+    def error(self, error: bytes) -> None:
+        """Keep its error."""
+        self.outcome = lambda reply: reply.error(error)
+
+    def failed(self, failure: Failure) -> None:
+        """Keep why there is no answer."""
+        self.outcome = lambda reply: reply.failed(failure)
+
+
+class Parking:
+    """The parked calls, by handle. What nobody comes back for is given up after ten minutes."""
+
+    def __init__(self, give_up: Callable[[Parked], None]) -> None:
+        self._parked: dict[bytes, Parked] = {}
+        self._give_up = give_up
+
+    def park(self, parked: Parked) -> bytes:
+        """Keep a call; the handle that brings it back, as JSON."""
+        if len(self._parked) >= MOST_OPEN:
+            self._expire(next(iter(self._parked)))
+        handle = HANDLE + uuid.uuid4().hex.encode() + b'"'
+        self._parked[handle] = parked
+        parked.timer = asyncio.get_running_loop().call_later(_OPEN_S, self._expire, handle)
+        if parked.exchange:
+            parked.exchange.reply = parked
+        return handle
+
+    def resume(self, handle: bytes, key: str) -> Parked | None:
+        """The call that was parked under this handle, if it is one of this tool."""
+        parked = self._parked.get(handle)
+        if parked is None or parked.key != key:
+            return None
+        del self._parked[handle]
+        if parked.timer:
+            parked.timer.cancel()
+        return parked
+
+    def _expire(self, handle: bytes) -> None:
+        parked = self._parked.pop(handle)
+        if parked.timer:
+            parked.timer.cancel()
+        self._give_up(parked)

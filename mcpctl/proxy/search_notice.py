@@ -1,0 +1,114 @@
+"""What there is to say beside the results of a search, in sentences of ours: no server, and no service, has a word."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mcpctl.catalog.cache import Catalog
+from mcpctl.models import Tool
+from mcpctl.near_names import nearest
+from mcpctl.search.providers import Off
+from mcpctl.search.ranking import MAX_QUERIES, Ranking
+from mcpctl.tool_keys import is_plain, join
+
+_NOTICE_BYTES = 600
+_NAMED = 12
+_SUGGESTED_FOR = 4
+"""Queries that near names are looked for."""
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One search's."""
+
+    queries: Sequence[str]
+    unread: int
+    """Queries that were too many."""
+    ranking: Ranking
+    catalog: Catalog
+    tools: Mapping[str, Tool]
+    """The tools that could be found, by key."""
+    missing: Mapping[str, str]
+    """Why servers without known tools have none."""
+
+    def text(self, left_out: int) -> str:
+        """The notice; `left_out` results did not fit."""
+        return _bounded([*self._of_ranking(), *self._of_rest(left_out)])
+
+    def _of_ranking(self) -> Iterator[str]:
+        if self.ranking.notice:
+            yield self.ranking.notice
+        if self.unread:
+            yield f"Only the first {MAX_QUERIES} queries were read; ask the other {self.unread} again."
+        if self.ranking.fallback:
+            yield f"Ranked by {self.ranking.provider}, since the search that is configured could not be used."
+
+    def _of_rest(self, left_out: int) -> Iterator[str]:
+        ranking, config = self.ranking, self.catalog.config
+        if not config.enabled:
+            none = f"No server is in project '{config.project}'" if config.project else "No server is configured"
+            yield f"{none}. The user can add one with: mcpctl servers add NAME -- COMMAND."
+        elif not ranking.hits and ranking.provider == Off.name:
+            return  # what else could be said is of searching
+        elif not ranking.hits and self.tools:
+            yield f"No tool matches.{self._nearest}"
+            yield f"Servers: {_listed(config.enabled)}. Say what the tool should do, in other words."
+        elif ranking.weak and ranking.hits:
+            yield f"No good match; these are weak.{self._nearest} Servers: {_listed(config.enabled)}."
+        if ranking.hits and ranking.lost_words:
+            yield f"No tool has these words: {', '.join(ranking.lost_words[:10])}."
+        yield from self._of_toolset
+        if self._denied:
+            yield f"Not permitted by the user's configuration: {_listed(self._denied)}."
+        if left_out:
+            yield f"{left_out} more results did not fit; ask a narrower query or lower maxResults."
+        for name, why in sorted(self.missing.items()):
+            yield f"Server {name} {why}."
+
+    @cached_property
+    def _of_toolset(self) -> Sequence[str]:
+        """What the toolset in force leaves out of the answer, or has wrong with it."""
+        toolset = self.catalog.toolset
+        if toolset is None:
+            return []
+        sentences = []
+        if toolset.problem:
+            sentences.append(f"Toolset '{toolset.name}': {toolset.problem}.")
+        elif not self.tools:
+            sentences.append(f"The toolset in force, '{toolset.name}', has no tool that is known here.")
+        keys = {query.strip() for query in self.queries} - self.tools.keys()
+        left_out = sorted(tool.key for tool in self.catalog.permitted() if tool.key in keys) if keys else []
+        if left_out := list(filter(is_plain, left_out)):
+            sentences.append(f"Not in the toolset in force, '{toolset.name}': {_listed(left_out)}.")
+        return sentences
+
+    @cached_property
+    def _nearest(self) -> str:
+        near = self._near(list(filter(is_plain, self.tools)))
+        return f" Nearest names: {', '.join(near)}." if near else ""
+
+    @cached_property
+    def _denied(self) -> Sequence[str]:
+        """Tools that a query names and that the configuration does not permit."""
+        enabled = self.catalog.config.enabled.items()
+        denied = [join(name, tool) for name, entry in enabled for tool, allowed in entry.tools.items() if not allowed]
+        return self._near(denied) if denied else []
+
+    def _near(self, keys: Sequence[str]) -> list[str]:
+        return sorted({key for query in self.queries[:_SUGGESTED_FOR] for key in nearest(query.strip()[:100], keys)})
+
+
+def _listed(names: Collection[str]) -> str:
+    """Names in a sentence: the first of many."""
+    first = list(names)[:_NAMED]
+    return ", ".join(first) + (f" and {more} more" if (more := len(names) - _NAMED) > 0 else "")
+
+
+def _bounded(sentences: Sequence[str]) -> str:
+    """The sentences that fit a notice, in their order."""
+    notice = ""
+    for sentence in sentences:
+        longer = f"{notice} {sentence}".strip()
+        if len(longer.encode("utf-8", "replace")) <= _NOTICE_BYTES:
+            notice = longer
+    return notice

@@ -1,0 +1,92 @@
+"""Searches beside the event loop: one thread ranks, others wait for those who rank elsewhere."""
+
+import asyncio
+import sqlite3
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+from mcpctl.catalog.cache import Catalog, Lists
+from mcpctl.errors import Unusable, warn
+from mcpctl.paths import Paths
+from mcpctl.policy.view import View
+from mcpctl.proxy.discovery import Answer, Discovery, SearchRequest
+from mcpctl.search.ranking import Provider, Ranking
+from mcpctl.store import state
+
+_ASKED_AT_ONCE = 32
+
+
+class Searching:
+    """Answers searches over a catalog that reads the database."""
+
+    def __init__(self, paths: Paths, lists: Lists, *, split: bool) -> None:
+        self._paths = paths
+        self._lists = lists
+        self._split = split
+        self._ranking = ThreadPoolExecutor(1, "search")
+        self._asking = ThreadPoolExecutor(_ASKED_AT_ONCE, "ask")
+        self._discovery: Discovery | None = None
+
+    def close(self) -> None:
+        """Answer nothing more; what a thread is at, it ends with."""
+        self._ranking.submit(self._close_database)
+        self._ranking.shutdown(wait=False)
+        self._asking.shutdown(wait=False)
+
+    async def unlisted(self, view: View) -> list[str]:
+        """The servers of which no tool is known, once all that is kept of them is loaded."""
+        return await asyncio.get_running_loop().run_in_executor(self._ranking, self._unlisted, view)
+
+    async def answer(self, request: SearchRequest, view: View, missing: Mapping[str, str]) -> Answer:
+        """The answer to a search; `missing` says why servers without known tools have none."""
+        loop = asyncio.get_running_loop()
+
+        async def search(ranking: Ranking | None) -> Answer | Provider:
+            return await loop.run_in_executor(self._ranking, self._search, request, view, missing, ranking)
+
+        answer = await search(None)
+        if not isinstance(answer, Answer):
+            # Whom it has to ask must not hold up those who search besides, or list their tools.
+            answer = await search(await loop.run_in_executor(self._asking, request.ranked_by, answer))
+        assert isinstance(answer, Answer)
+        return answer
+
+    async def make_ready(self, view: View) -> None:
+        """Build what the next search needs."""
+        await asyncio.get_running_loop().run_in_executor(self._ranking, self._make_ready, view)
+
+    # ---- in the thread that ranks
+
+    def _search(
+        self, request: SearchRequest, view: View, missing: Mapping[str, str], ranking: Ranking | None
+    ) -> Answer | Provider:
+        """The answer; without a ranking, of a provider that waits for others, that provider."""
+        discovery = self._opened()
+        provider = discovery.provider(view)
+        if ranking is None:
+            if provider.waits:
+                return provider
+            ranking = request.ranked_by(provider)
+        return discovery.answer(request, view, ranking, missing)
+
+    def _make_ready(self, view: View) -> None:
+        try:
+            self._search(SearchRequest(("",)), view, {}, None)
+        except (Unusable, sqlite3.Error) as error:
+            warn(f"the catalog cannot be read: {error}")
+
+    def _unlisted(self, view: View) -> list[str]:
+        try:
+            return Catalog(view, self._opened().db, self._lists).unlisted()
+        except sqlite3.Error:
+            return Catalog(view, None, self._lists).unlisted()
+
+    def _opened(self) -> Discovery:
+        if self._discovery is None:
+            db = state.opened(self._paths, create=True)
+            self._discovery = Discovery(self._paths, db, self._lists, split=self._split)
+        return self._discovery
+
+    def _close_database(self) -> None:
+        if self._discovery:
+            self._discovery.db.close()

@@ -1,0 +1,238 @@
+"""One client's session: its record, its calls in flight, what it is asked, and what becomes of its requests."""
+
+import asyncio
+import re
+import time
+from collections.abc import Coroutine
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from mcpctl import bounds
+from mcpctl.callers import LEGACY_REVISIONS, Caller
+from mcpctl.errors import McpctlError, warn
+from mcpctl.failure import Failed, Failure
+from mcpctl.policy import words
+from mcpctl.policy.view import View
+from mcpctl.proxy import jsonrpc, refusals
+from mcpctl.proxy.call import Asked
+from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
+from mcpctl.proxy.execute import Execute
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.messages import beside
+from mcpctl.proxy.questions import Question, Questions, can_be_asked
+from mcpctl.store.recorder import Json, Recorder
+
+_FIRST_SEARCH_S = 10.0
+"""How long a search waits for servers while no tool of any is known, or for those that were just added."""
+LAST_ANSWER_S = 1.3
+"""After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
+SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""The levels of a log message, as RFC 5424 has them, the least severe first."""
+_LEVEL = re.compile(rb'"([a-z]+)"')
+
+
+class Transport(Protocol):
+    """Carries lines to a client: a pipe, a socket, or a list in memory."""
+
+    @property
+    def pending(self) -> int:
+        """Bytes that were given and not yet taken."""
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Send the pieces, which are whole lines, at the end of this turn or as soon after as they are taken."""
+
+
+class Session:
+    """What belongs to one client. `client_protocol` gives it what the client says; it answers on `transport`."""
+
+    def __init__(self, gateway: Gateway, transport: Transport, *, via: str = "client") -> None:
+        self.gateway = gateway
+        self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
+        self.questions = Questions(self.send)
+        self.execute = Execute(gateway, self.recorder, self.questions, self)
+        self.caller = Caller(LEGACY_REVISIONS[-1])
+        """Who speaks here, of an older client: as its handshake has said."""
+        self.is_initialized = False
+        self.log_level = b""
+        """What servers are to log for this client, in JSON; empty while it has not said."""
+        self._transport = transport
+        self._answering: set[asyncio.Task[Any]] = set()
+        gateway.turn.begin_record(self.recorder.flush)
+        gateway.sessions.append(self)
+
+    # ---- searches and notes
+
+    def discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+        """Answer one `tool_discovery`."""
+        self._begin(self._discovered(id_, caller, arguments))
+
+    def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+        """Answer one `add-tool-annotation`."""
+        self._begin(self._annotated(id_, caller, arguments))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run what the client waits for and which starts nothing: it has the longer grace of the end."""
+        task = asyncio.create_task(work)
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+    async def _discovered(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+        started = time.time()
+        try:
+            is_long = len(arguments) > bounds.LITTLE
+            request = await beside(_search_request, arguments) if is_long else _search_request(arguments)
+        except jsonrpc.Malformed as error:
+            self._result(id_, refusals.no_results(str(error), caller))
+            return
+        try:
+            answer, view = await self._found(request, caller)
+        except asyncio.CancelledError:
+            self._result(id_, refusals.no_results("the session is ending", caller))
+            raise
+        except Exception as error:
+            warn(f"a search failed: {error!r}")
+            reason = "the search failed; tools can still be called by their keys"
+            self._result(id_, refusals.no_results(reason, caller))
+            return
+        self.recorder.discovery_finished(
+            request.queries, request.context, provider=answer.provider, fallback=answer.fallback, started=started,
+            results=[{"key": hit.key, "relevance": hit.relevance} for hit in answer.hits],
+            answer_bytes=len(answer.content), origin=view.origin,
+        )  # fmt: skip
+        self._result(id_, refusals.own(answer.result, caller))
+
+    async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
+        """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""
+        gateway = self.gateway
+        await gateway.current()
+        view = gateway.view(caller)
+        unlisted = await gateway.searching.unlisted(view)
+        if unlisted:
+            refreshing = gateway.background(gateway.refresh(unlisted, caller))
+            added, gateway.added = gateway.added & set(unlisted), set()
+            if added or len(unlisted) == len(gateway.upstreams):
+                await asyncio.wait([refreshing], timeout=_FIRST_SEARCH_S)
+        missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
+        problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
+        return await gateway.searching.answer(request, view, missing | problems), view
+
+    def _why_unlisted(self, name: str) -> str:
+        upstream = self.gateway.upstreams.get(name)
+        if upstream and upstream.down_since:
+            since = time.strftime("%H:%M:%SZ", time.gmtime(upstream.down_since))
+            return f"has been down since {since}; the user can see why with: mcpctl servers check {name}"
+        return "is still starting; its tools are not known yet, search again in a moment"
+
+    async def _annotated(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
+        try:
+            answer = refusals.own(await self._noted(caller, arguments), caller)
+        except Failed as error:
+            answer = refusals.result(words.for_model(error.failure), caller)
+        except McpctlError as error:
+            answer = refusals.result(f"{error.message}; {error.hint}", caller)
+        except Exception as error:
+            warn(f"notes could not be added: {error!r}")
+            answer = refusals.result(f"the notes could not be added: {error}", caller)
+        self._result(id_, answer)
+
+    async def _noted(self, caller: Caller, arguments: bytes) -> bytes:
+        from mcpctl.proxy import note_tool  # what changes files is no part of starting up
+
+        await self.gateway.current()
+        view, place = self.gateway.view(caller), self.gateway.toolset_place
+        await self.gateway.searching.unlisted(view)
+        catalog = self.gateway.catalog(view)
+        try:
+            subject, notes = note_tool.asked(arguments, catalog)
+        except Failed as error:
+            near = await beside(refusals.near, error.failure.facts["key"], catalog.snapshot())
+            raise Failed(error.failure.about(near=near)) from None
+        assert view.toolset
+        assert place
+        # Aside: the lock of the file may be held.
+        return await asyncio.to_thread(note_tool.add, place, subject, notes, view.toolset.name)
+
+    # ---- what the client is told
+
+    def _result(self, id_: bytes, result: Json) -> None:
+        self._transport.write(*jsonrpc.result_pieces(id_, result))
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether the client takes what it is sent."""
+        return self._transport.pending <= bounds.UNREAD_NOTICES
+
+    def answer(self, asked: Asked, result: Json) -> None:
+        """The result of a call."""
+        self._result(asked.id, result)
+
+    def error(self, asked: Asked, error: bytes) -> None:
+        """The JSON-RPC error of a call."""
+        self._transport.write(jsonrpc.error(asked.id, error))
+
+    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+        """Tell the model why its call did not happen, or did not end."""
+        self.answer(asked, refusals.result(words.for_model(failure, call=call_id[:8]), asked.caller))
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """How far a call is."""
+        self._notify("notifications/progress", jsonrpc.object_of(params))
+
+    def log(self, raw: Raw, least: bytes | None) -> None:
+        """Pass on what a server logs, from the level `least` on, or else as the client has set it, in JSON."""
+        if least is None and not self.is_initialized:
+            return
+        threshold = severity(least) if least is not None else severity(self.log_level) or 0
+        level = severity(jsonrpc.members_or_empty(raw).get("level", b""))
+        if threshold is not None and level is not None and level >= threshold:
+            self._notify("notifications/message", bytes(raw))
+
+    def send(self, line: bytes) -> None:
+        """A request or notification of ours."""
+        self._transport.write(line)
+
+    def _notify(self, method: str, params: bytes) -> None:
+        """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
+        if self.is_reading:
+            self._transport.write(jsonrpc.notification(method, params))
+
+    def question(self, question: Question) -> bool:
+        """Ask an older client what a server asks outside a call; whether it can be asked."""
+        if self.caller.modern or not can_be_asked(self.caller, question.method):
+            return False
+        return self.execute.ask_older(question, None)
+
+    # ---- the end
+
+    async def settle(self, grace_s: float) -> None:
+        """Give what is under way `grace_s`, and put calls that go on even so on record as interrupted."""
+        try:
+            async with asyncio.timeout(grace_s):
+                await self.execute.idle.wait()
+                if self._answering:
+                    await asyncio.wait(self._answering)
+        except TimeoutError:
+            self.execute.interrupt()
+
+    async def close(self, last: float) -> None:
+        """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""
+        if self._answering:
+            await asyncio.wait(self._answering, timeout=last - asyncio.get_running_loop().time())
+        for task in self._answering:
+            task.cancel()
+        await asyncio.gather(*self._answering, return_exceptions=True)
+        self.recorder.close()
+        self.gateway.turn.end_record(self.recorder.flush)
+        self.gateway.sessions.remove(self)
+
+
+def severity(level: bytes) -> int | None:
+    """How severe a level in JSON is, None where it is none."""
+    match = _LEVEL.fullmatch(level)
+    name = match[1].decode() if match else ""
+    return SEVERITIES.index(name) if name in SEVERITIES else None
+
+
+def _search_request(arguments: bytes) -> SearchRequest:
+    return search_request(jsonrpc.members(arguments))

@@ -1,0 +1,77 @@
+"""The client of `mcpctl serve` on two descriptors, from its first line to the end of all that was started for it."""
+
+import asyncio
+import select
+import signal
+from collections.abc import Callable
+
+from mcpctl import bounds
+from mcpctl.config import Config
+from mcpctl.paths import Paths
+from mcpctl.proxy.client_protocol import ClientProtocol
+from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.messages import MessageReader
+from mcpctl.proxy.metatools import Offer
+from mcpctl.proxy.session import LAST_ANSWER_S, Session
+from mcpctl.proxy.writer import Writer
+
+_GRACE_S = 0.5
+_LOOK_S = 0.01
+_HANG_UP_S = 0.5
+_LAST_S = 1.4
+"""After this it ends, though the client has not read all of its answers."""
+_PLAIN = Offer()
+
+
+async def serve(
+    config: Config,
+    paths: Paths,
+    *,
+    stdin: int,
+    stdout: int,
+    toolset: str | None = None,
+    offer: Offer = _PLAIN,
+    verbose: bool = False,
+    followed: ConfigFile | None = None,
+    on_ending: Callable[[], None] = lambda: None,
+) -> None:
+    """Serve one client on two descriptors until it goes or a signal says so; then nothing that was started is left.
+
+    `on_ending` is called when the end begins.
+    """
+    gateway = Gateway(config, paths, toolset=toolset, split=offer.split, verbose=verbose, followed=followed)
+    ending = asyncio.Event()
+    writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=True)
+    session = Session(gateway, writer)
+    protocol = ClientProtocol(session, writer, offer)
+    reader = MessageReader(
+        stdin, gateway.turn, of_client=True, on_message=protocol.message, on_other=protocol.not_a_message,
+        on_end=ending.set, on_too_long=protocol.too_long,
+    )  # fmt: skip
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, ending.set)
+    watching = asyncio.create_task(_watch_for_hang_up(stdin, gateway, writer, ending))
+    await ending.wait()
+    on_ending()
+    began = loop.time()
+    watching.cancel()
+    reader.close()  # what it would start, nobody would end
+    await session.settle(_GRACE_S)
+    await asyncio.gather(session.close(began + LAST_ANSWER_S), gateway.stop())
+    while writer.pending and loop.time() < began + _LAST_S:
+        await asyncio.sleep(_LOOK_S)
+
+
+async def _watch_for_hang_up(stdin: int, gateway: Gateway, writer: Writer, ending: asyncio.Event) -> None:
+    """End when the client has gone without reading its answers: what is not read does not tell its own end."""
+    poll = select.poll()
+    poll.register(stdin, 0)
+    while True:
+        await gateway.turn.held()
+        pending = writer.pending
+        await asyncio.sleep(_HANG_UP_S)
+        if writer.pending == pending and pending > bounds.UNREAD and poll.poll(0):
+            ending.set()
+            return

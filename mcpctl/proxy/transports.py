@@ -1,0 +1,105 @@
+"""How a configured server is reached: as a process of ours, or at its URL; and why it could not be."""
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from mcpctl.config import Server
+from mcpctl.failure import Failed
+from mcpctl.proxy import jsonrpc
+from mcpctl.proxy.connection import Connection
+from mcpctl.proxy.server_processes import ServerProcesses
+from mcpctl.proxy.stdio import Stdio
+from mcpctl.proxy.turn import Turn
+from mcpctl.server_environment import CannotLaunch, endpoint, launch
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.remote import Remote
+
+OnMessage = Callable[[Connection, jsonrpc.Message], None]
+OnGone = Callable[[Connection], None]
+
+
+class Transports(Protocol):
+    """Opens connections to servers. What it opens is `ready` later, and ends by its `stop`."""
+
+    async def open(
+        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: Callable[[bytes], None]
+    ) -> Connection:
+        """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
+
+    def close(self) -> None:
+        """Open nothing more, once every connection has ended."""
+
+
+class RealTransports:
+    """Processes and HTTP."""
+
+    def __init__(self, config_path: Path, turn: Turn) -> None:
+        self._config_path = config_path
+        self._turn = turn
+        self._processes = ServerProcesses()
+
+    async def open(
+        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: Callable[[bytes], None]
+    ) -> Connection:
+        """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
+        if not server.url:
+            started = launch(server, self._config_path)
+            return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
+        where = endpoint(server, self._config_path)
+        # Aside: the first one loads an HTTP client, which takes 0.1 s.
+        kind = await asyncio.to_thread(_remote, where.transport)
+        return kind(server, where, self._turn, on_message, on_gone)
+
+    def close(self) -> None:
+        """Let the watcher of processes go."""
+        self._processes.close()
+
+
+def _remote(transport: str) -> "type[Remote]":
+    if transport == "sse":
+        from mcpctl.proxy.sse import Sse
+
+        return Sse
+    from mcpctl.proxy.streamable_http import StreamableHttp
+
+    return StreamableHttp
+
+
+def why_not_started(error: Exception, start_timeout_s: float) -> tuple[str, str]:
+    """Why a server could not be used, in words of ours, and what it or the system said of it."""
+    if isinstance(error, Failed):
+        facts = error.failure.facts
+        return str(facts.get("reason") or facts.get("did", "")), error.failure.said
+    if isinstance(error, TimeoutError):
+        return f"no answer within {start_timeout_s:g} s", ""
+    if isinstance(error, FileNotFoundError):
+        return _no_command(str(error.filename)), ""
+    if isinstance(error, PermissionError):
+        return _no_program(str(error.filename)), ""
+    if isinstance(error, OSError):
+        what = f": {error.filename!r}" if error.filename else ""
+        return f"{error.strerror or error}{what}", ""
+    if isinstance(error, CannotLaunch):
+        return f"{error.message}; {error.hint}", ""
+    # An answer that is none, a NUL in an argument, an HTTP request that failed: those who wait are told.
+    return "it cannot be started", f": {error}"
+
+
+def _no_command(name: str) -> str:
+    if os.sep not in name:
+        if " " in name.strip():
+            return f"no such command: {name!r}; write its first word as command and the rest as args"
+        return f"no such command on the PATH: {name!r}; install it, or write its absolute path"
+    if Path(name).exists():
+        return f"the interpreter in the #! line of {name!r} does not exist"
+    return f"there is no file {name!r}"
+
+
+def _no_program(name: str) -> str:
+    if Path(name).is_dir():
+        return f"its command is a folder: {name!r}"
+    return f"its command may not be executed: {name!r}; if it is a program: chmod +x"

@@ -1,0 +1,330 @@
+"""One upstream server: started when first needed, kept warm, started again by the next call after it died."""
+
+import asyncio
+import math
+import sys
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+from mcpctl import bounds, posix
+from mcpctl.callers import Caller
+from mcpctl.config import Server
+from mcpctl.errors import warn
+from mcpctl.failure import Failed, Failure
+from mcpctl.policy import words
+from mcpctl.proxy import handshake, jsonrpc
+from mcpctl.proxy.connection import CALL, Connection, Exchange
+from mcpctl.proxy.listing import Listing
+from mcpctl.proxy.stdio import Stdio
+from mcpctl.proxy.transports import Transports, why_not_started
+from mcpctl.store.redact import mask
+
+_MAX_BACKOFF_S = 60.0
+_LONGEST_SAID = 500
+_LAST_CALLS_S = 60.0
+"""How long the calls of a server whose entry has changed keep the changed one from starting."""
+_LOOK_S = 0.05
+
+
+class Events(Protocol):
+    """What an upstream tells, and asks."""
+
+    def listed(self, upstream: "Upstream", definitions: list[bytes]) -> Coroutine[Any, Any, None]:
+        """It has listed its tools, each definition as JSON."""
+
+    def message(self, connection: Connection, message: jsonrpc.Message) -> None:
+        """It has sent a request or notification that is not about listing or progress."""
+
+    @property
+    def log_level(self) -> bytes:
+        """What servers are to log, in JSON; empty while no client has said."""
+
+    def gone(self, connection: Connection) -> None:
+        """A connection has ended."""
+
+    def failed(self, upstream: "Upstream", failure: str | None) -> None:
+        """Why it has failed just now; None when it works."""
+
+    async def known_era(self, upstream: "Upstream") -> bool | None:
+        """Whether it is known to speak 2026-07-28; None when it was never asked."""
+
+    def era_found(self, upstream: "Upstream", modern: bool) -> None:
+        """`server/discover` has shown what it speaks."""
+
+
+class Upstream:
+    """One configured server, started or not."""
+
+    def __init__(
+        self,
+        name: str,
+        server: Server,
+        transports: Transports,
+        events: Events,
+        *,
+        after: "asyncio.Task[None] | None" = None,
+        verbose: bool = False,
+    ) -> None:
+        """`after` is the end of the one whose place it takes, which finishes its calls first."""
+        self.name = name
+        self.server = server
+        self.down_since: float | None = None
+        self.last_failure = Failure("server_did_not_start", {"server": name})
+        self.start_s = 0.0
+        self._transports = transports
+        self._events = events
+        self._verbose = verbose
+        self._after = after
+        self._connection: Connection | None = None
+        self._live: set[Connection] = set()
+        self._opened: list[Connection] = []
+        """The connections that were made to start it this time."""
+        self._listed_by: Connection | None = None
+        """The connection whose list is known."""
+        self._queue: list[Exchange] = []
+        self._starting: asyncio.Task[None] | None = None
+        self._listing = Listing(name, server.start_timeout_s, self._is_current, self._listed)
+        self._failures = 0
+        self._not_before = 0.0
+        self._is_ending = False
+
+    @property
+    def connection(self) -> Connection | None:
+        """The connection that answers now, if there is one."""
+        return self._connection
+
+    @property
+    def has_listed(self) -> bool:
+        """Whether the list that is known of it is of the connection that answers now."""
+        return self._connection is not None and self._listed_by is self._connection
+
+    def _is_current(self, connection: Connection) -> bool:
+        return connection is self._connection
+
+    async def _listed(self, definitions: list[bytes]) -> None:
+        connection = self._connection
+        await self._events.listed(self, definitions)
+        self._listed_by = connection
+
+    # ---- requests
+
+    def send(self, exchange: Exchange) -> None:
+        """Forward a request, starting the server first where that is needed. Sent once, whatever happens."""
+        self.watch(exchange)
+        if self._connection is None:
+            self._queue.append(exchange)
+            self._start(exchange.caller)
+        elif self._connection.is_full:
+            unread = f"it has left {bounds.MESSAGE >> 20} MB of what it was sent unread; this was not sent"
+            exchange.failed(Failure("server_busy", {"reason": unread}))
+        else:
+            self._connection.send(exchange)
+
+    def watch(self, exchange: Exchange) -> None:
+        """Bound the time that a request may take from now."""
+        if timeout := self.server.call_timeout_s:
+            exchange.timer = asyncio.get_running_loop().call_later(timeout, self._time_out, exchange)
+
+    def cancel(self, exchange: Exchange, params: dict[str, bytes]) -> None:
+        """Take a request back."""
+        if exchange.timer:
+            exchange.timer.cancel()
+        if exchange in self._queue:
+            self._queue.remove(exchange)
+        elif exchange.connection:
+            exchange.connection.cancel(exchange, params)
+
+    def _time_out(self, exchange: Exchange) -> None:
+        self.cancel(exchange, {"reason": b'"timed out"'})
+        reason = f"no answer within {self.server.call_timeout_s:g} s (call_timeout_s)"
+        exchange.failed(Failure("timed_out", {"reason": reason}))
+
+    async def connected(self, caller: Caller) -> Connection:
+        """Its connection, started if needed; raises `Failed`."""
+        if self._connection is None:
+            self._start(caller)
+            if self._starting:
+                await asyncio.shield(self._starting)
+        if self._connection is None:
+            raise Failed(self._why_down())
+        return self._connection
+
+    async def refresh(self, caller: Caller, wait_s: float | None = None) -> None:
+        """List its tools now, once for all who ask meanwhile; raises `Failed`.
+
+        Once it is connected, its list is waited for as long as `wait_s`: then raises `TimeoutError`.
+        """
+        begun = self._listing.begun
+        connection = await self.connected(caller)
+        async with asyncio.timeout(wait_s):
+            await self._listing.complete(connection, caller, begun)
+
+    # ---- the end
+
+    def remove(self, failure: Failure) -> None:
+        """Answer whoever waits for it that it is gone from the configuration; it takes nothing more."""
+        self._is_ending = True
+        self._fail_queue(failure)
+        for connection in self._live:
+            for exchange in [each for each in connection.pending.values() if each.method == CALL]:
+                self.cancel(exchange, {"reason": b'"the server was removed"'})
+                exchange.failed(failure)
+
+    async def finish(self) -> None:
+        """Let the calls that it has come to their end, as long as they take, then end it."""
+        self._is_ending = True
+        while self._queue or any(each.method == CALL for live in self._live for each in live.pending.values()):
+            await asyncio.sleep(_LOOK_S)  # calls end in many ways, and it is not urgent
+        await self.stop()
+
+    async def stop(self) -> None:
+        """End every process it has started."""
+        self._is_ending = True
+        if self._starting:
+            self._starting.cancel()
+        await asyncio.gather(*map(self._stop, list(self._live)))
+
+    async def _stop(self, connection: Connection) -> None:
+        await connection.stop()
+        if isinstance(connection, Stdio):
+            self._tell_left(connection.detached, "it has detached itself")
+            self._tell_left(connection.unended, "it cannot be ended")
+
+    def _tell_left(self, processes: Mapping[int, str], why: str) -> None:
+        for pid, name in processes.items():
+            if posix.is_running(pid):
+                warn(f"server '{self.name}' leaves process {pid} ({name}) running: {why}")
+
+    # ---- the start
+
+    def _start(self, caller: Caller) -> None:
+        if self._starting is not None:
+            return
+        if time.monotonic() < self._not_before:
+            self._fail_queue(self._why_down())
+            return
+        self._starting = asyncio.create_task(self._started(caller), name=f"start {self.name}")
+
+    async def _started(self, caller: Caller) -> None:
+        if self._after:
+            await asyncio.wait([self._after], timeout=_LAST_CALLS_S)
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(self.server.start_timeout_s or None):
+                connection = await self._connect(caller)
+            self.start_s = time.monotonic() - began
+            self._connected(connection, caller)
+        except Exception as error:
+            reason, said = why_not_started(error, self.server.start_timeout_s)
+            self._did_not_start(reason, self._last_words() if isinstance(error, TimeoutError) else said)
+        finally:
+            self._starting = None
+
+    def _connected(self, connection: Connection, caller: Caller) -> None:
+        if connection.hung_up:
+            raise Failed(connection.ended())
+        self._connection = connection
+        if level := self._events.log_level:
+            connection.set_log_level(level, caller)
+        self._failures = 0
+        self.down_since = None
+        self._events.failed(self, None)
+        queue, self._queue = self._queue, []
+        for exchange in queue:
+            try:
+                if exchange.reply.may_be_sent():
+                    connection.send(exchange)
+            except Exception as error:
+                exchange.failed(Failure("cannot_send", {"reason": "this request cannot be sent", "said": f": {error}"}))
+        if connection.announces:
+            self._listing.listen(connection, caller)
+        self._listing.begin(connection, caller)
+
+    def _last_words(self) -> str:
+        return next((each.last_words for each in self._opened if each.last_words), "")
+
+    def _did_not_start(self, reason: str, said: str) -> None:
+        # What an earlier connection is still at work on comes to its end there.
+        for connection in self._opened:
+            asyncio.create_task(self._stop(connection))  # noqa: RUF006 - it ends by itself, and stop() waits for it
+        # The first try again is free; a server that keeps failing is asked less and less often.
+        self._failures += 1
+        delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
+        self._not_before = time.monotonic() + delay
+        self.down_since = self.down_since or time.time()
+        did = "cannot be used" if self.server.url else "did not start"
+        facts = {"server": self.name, "did": did, "reason": reason, "said": said}
+        self.last_failure = Failure("server_did_not_start", facts)
+        self._events.failed(self, words.in_brief(self.last_failure))
+        self._fail_queue(self._why_down())
+
+    def _why_down(self) -> Failure:
+        wait = math.ceil(self._not_before - time.monotonic())
+        return self.last_failure.about(retry_s=wait) if wait > 0 else self.last_failure
+
+    def _fail_queue(self, failure: Failure) -> None:
+        queue, self._queue = self._queue, []
+        for exchange in queue:
+            exchange.failed(failure)
+
+    async def _connect(self, caller: Caller) -> Connection:
+        self._opened = []
+        if caller.modern and await self._events.known_era(self) is not False:
+            connection = await self._open()
+            modern = await handshake.speaks_modern(connection, caller, is_remote=bool(self.server.url))
+            if modern is not None:
+                self._events.era_found(self, modern)
+            if modern:
+                return connection
+            # What an old server makes of an unknown first request is anyone's guess: a fresh one is not.
+            await connection.stop()
+        connection = await self._open()
+        await handshake.initialize(connection, caller)
+        return connection
+
+    async def _open(self) -> Connection:
+        on_stderr = self._stderr if self._verbose else lambda _: None
+        connection = await self._transports.open(self.server, self._message, self._gone, on_stderr)
+        self._live.add(connection)
+        self._opened.append(connection)
+        await connection.ready()
+        return connection
+
+    # ---- what it says
+
+    def _message(self, connection: Connection, message: jsonrpc.Message) -> None:
+        if message.method == "notifications/progress":
+            self._progress(connection, message.params)
+        elif message.method == "notifications/tools/list_changed" and self._is_current(connection):
+            self._listing.begin(connection, None)
+        elif message.method == "ping" and jsonrpc.is_id(message.id):
+            connection.write(jsonrpc.result(bytes(message.id), b"{}"))
+        else:
+            self._events.message(connection, message)
+
+    def _progress(self, connection: Connection, raw: Raw) -> None:
+        params = jsonrpc.members_or_empty(raw)
+        token = params.get("progressToken", b"").strip(b'"')
+        exchange = connection.pending.get(int(token)) if token.isdigit() and len(token) < 20 else None
+        if exchange:
+            exchange.reply.progress(params)
+
+    def _gone(self, connection: Connection) -> None:
+        self._events.gone(connection)
+        if connection.is_over:
+            self._live.discard(connection)
+        if self._is_current(connection):
+            self._connection = None
+            self.down_since = time.time()
+            did = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
+            self.last_failure = Failure("server_died", {"server": self.name, "did": did, "said": connection.last_words})
+            if not self._is_ending:
+                self._events.failed(self, words.in_brief(self.last_failure))
+
+    def _stderr(self, data: bytes) -> None:
+        for line in data.decode("utf-8", "replace").splitlines():
+            said = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
+            print(f"[{self.name}] {said}", file=sys.stderr)  # noqa: T201
