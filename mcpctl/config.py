@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mcpctl import files
+from mcpctl import files, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
 from mcpctl.near_names import did_you_mean
 
@@ -257,7 +257,7 @@ def check_server(name: str, table: Any) -> Server:
         for tool, allowed in tools.items() if isinstance(tools, dict) else ():
             if not isinstance(allowed, bool):
                 raise ValueError(f".tools.{tool}: must be true or false")
-    server = _converted(table, Server)
+    server = toml_values.converted(table, Server)
     _check_kind(server, table)
     for project in server.projects:
         if not NAME.match(project):
@@ -325,7 +325,7 @@ def _section(
     path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None
 ) -> _Struct:
     try:
-        section = _converted(table, kind)
+        section = toml_values.converted(table, kind)
         check(section)
         for key, value in msgspec.structs.asdict(section).items():
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
@@ -335,27 +335,3 @@ def _section(
     except ValueError as error:
         raise Unusable(f"{path}: {name}{error}", f"mend [{name}] there", code="config_key") from error
     return section
-
-
-_AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
-_TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
-
-
-def _converted(table: Any, kind: type[_Struct]) -> _Struct:
-    """`table` as a `kind`; raises ValueError in the words of a user, such as `.args: must be a list`."""
-    try:
-        return msgspec.convert(table, kind)
-    except msgspec.ValidationError as error:
-        match = _AT.match(str(error))
-        what, where = match.groups() if match else (str(error), None)
-    where = (where or "").replace("[...]", "")
-    if expected := re.match(r"Expected `([^`]*)`", what):
-        kinds = [_TYPES.get(name, name) for name in expected[1].split(" | ") if name != "null"]
-        raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}")
-    if unknown := re.search(r"unknown field `([^`]*)`", what):
-        names = [f.name for f in msgspec.structs.fields(kind)]
-        hint = did_you_mean(unknown[1], names, f"known are {', '.join(names)}")
-        raise ValueError(f"{where}.{unknown[1]}: unknown key; {hint}")
-    if missing := re.search(r"missing required field `([^`]*)`", what):
-        raise ValueError(f"{where}.{missing[1]}: is missing")
-    raise ValueError(f"{where}: {what}")

@@ -18,7 +18,7 @@ LAYERS = (
     ("bounds", "models", "posix", "jsonc", "near_names", "callers", "failure", "tool_keys"),
     ("errors", "hints"),
     ("paths",),
-    ("files",),
+    ("files", "toml_values"),
     ("config",),
     ("server_environment",),
     ("store",),

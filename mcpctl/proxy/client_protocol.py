@@ -11,7 +11,7 @@ from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller, Client
 from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc, metatools
-from mcpctl.proxy.call import Asked
+from mcpctl.proxy.client_side import Asked
 from mcpctl.proxy.messages import id_of
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity

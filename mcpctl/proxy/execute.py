@@ -11,7 +11,8 @@ from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
 from mcpctl.proxy import jsonrpc, refusals
-from mcpctl.proxy.call import Asked, Call, ClientSide
+from mcpctl.proxy.call import Call
+from mcpctl.proxy.client_side import Asked, ClientSide
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.parking import HANDLE, Parked, Parking

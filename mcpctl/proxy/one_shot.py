@@ -22,7 +22,7 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import jsonrpc, translate
-from mcpctl.proxy.call import Asked
+from mcpctl.proxy.client_side import Asked
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
 from mcpctl.store import state

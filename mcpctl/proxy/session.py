@@ -15,7 +15,7 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import jsonrpc, refusals
-from mcpctl.proxy.call import Asked
+from mcpctl.proxy.client_side import Asked
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway

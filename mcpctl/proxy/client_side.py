@@ -1,0 +1,50 @@
+"""The side of the client: a call as it was asked for, and where what becomes of it goes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from msgspec import Raw
+
+from mcpctl.callers import Caller
+from mcpctl.failure import Failure
+from mcpctl.store.recorder import Json
+
+
+@dataclass(slots=True)
+class Asked:
+    """A `tool_execute` as the client sent it."""
+
+    id: bytes
+    caller: Caller
+    meta: Mapping[str, bytes] = field(default_factory=dict)
+    extra: Mapping[str, bytes] = field(default_factory=dict)
+    """Members of the request's params that are no concern of ours, such as `inputResponses`."""
+    execute_class: str | None = None
+    """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
+
+
+class ClientSide(Protocol):
+    """Where what becomes of a client's calls goes."""
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether it takes what it is sent; who does not goes without questions and notifications."""
+
+    def answer(self, asked: Asked, result: Json) -> None:
+        """The result of a call, as the client's revision has it."""
+
+    def error(self, asked: Asked, error: bytes) -> None:
+        """The JSON-RPC error of a call."""
+
+    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+        """A call did not happen, or did not end; `call_id` is its id on record."""
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """How far a call is."""
+
+    def log(self, raw: Raw, least: bytes | None) -> None:
+        """What a server logs, from the level `least` on: as the client has set it where that is None."""
+
+    def send(self, line: bytes) -> None:
+        """A request or notification of ours."""

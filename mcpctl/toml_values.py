@@ -1,0 +1,33 @@
+"""Tables of TOML as the structs that they stand for; what is wrong with them in the words of a user."""
+
+import re
+from typing import Any, TypeVar
+
+import msgspec
+
+from mcpctl.near_names import did_you_mean
+
+_Struct = TypeVar("_Struct", bound=msgspec.Struct)
+
+_AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
+_TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
+
+
+def converted(table: Any, kind: type[_Struct]) -> _Struct:
+    """`table` as a `kind`; raises ValueError in the words of a user, such as `.args: must be a list`."""
+    try:
+        return msgspec.convert(table, kind)
+    except msgspec.ValidationError as error:
+        match = _AT.match(str(error))
+        what, where = match.groups() if match else (str(error), None)
+    where = (where or "").replace("[...]", "")
+    if expected := re.match(r"Expected `([^`]*)`", what):
+        kinds = [_TYPES.get(name, name) for name in expected[1].split(" | ") if name != "null"]
+        raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}")
+    if unknown := re.search(r"unknown field `([^`]*)`", what):
+        names = [f.name for f in msgspec.structs.fields(kind)]
+        hint = did_you_mean(unknown[1], names, f"known are {', '.join(names)}")
+        raise ValueError(f"{where}.{unknown[1]}: unknown key; {hint}")
+    if missing := re.search(r"missing required field `([^`]*)`", what):
+        raise ValueError(f"{where}.{missing[1]}: is missing")
+    raise ValueError(f"{where}: {what}")
