@@ -11,8 +11,8 @@ from mcpctl.models import HINTS, Found, Row
 from mcpctl.paths import Paths
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Added, Draft, Subject
-from mcpctl.toolsets.toolset import Entry, Note, Reference, Toolset, dotted, ref_id
-from mcpctl.toolsets.toolset_files import Source
+from mcpctl.toolsets.toolset import Note, Reference, Toolset, ToolsetEntry, dotted, ref_id
+from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Done:
     """What a change was about, and its lines as a diff: none where nothing changed."""
 
     subject: Subject
-    place: Source
+    place: ToolsetPlace
     diff: Sequence[str]
     notes: Added
 
@@ -43,7 +43,7 @@ def add(
     return done
 
 
-def add_to(place: Source, subject: Subject, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
+def add_to(place: ToolsetPlace, subject: Subject, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
     """Add notes to a tool of this toolset."""
     added = Added([], [])
 
@@ -107,19 +107,19 @@ def not_in(toolset: Toolset, key: str) -> NotFound:
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
 
 
-def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[Source, Subject]:
+def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, Subject]:
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
         return place, of_key(catalog, toolset, key)
 
 
-def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:
+def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
     """What is said, by tool; what is said of tools that are not listed or not in the toolset too, since it is there."""
     tools = {dotted(tool): tool for tool in catalog.permitted()}
     hashes = (
         {ref_id(tool): tool for tool in tools.values()} if any(not e.reference.name for e in toolset.entries) else {}
     )
-    found: dict[str, Entry] = {}
+    found: dict[str, ToolsetEntry] = {}
     for entry in toolset.entries:
         tool = tools.get(entry.reference.name) if entry.reference.name else hashes.get(entry.reference.index)
         reference = Reference(dotted(tool), None) if tool else entry.reference
@@ -128,7 +128,7 @@ def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:
     return list(found.items())
 
 
-def _entry(toolset: Toolset, subject: Subject) -> Entry:
+def _entry(toolset: Toolset, subject: Subject) -> ToolsetEntry:
     return toolset.about(subject.tool) if subject.tool else toolset.said_of(subject.reference)
 
 
@@ -136,7 +136,7 @@ def _key(reference: Reference) -> str:
     return reference.key or reference.label
 
 
-def _rows(key: str, entry: Entry, place: Source, toolset: Toolset) -> Iterator[Row]:
+def _rows(key: str, entry: ToolsetEntry, place: ToolsetPlace, toolset: Toolset) -> Iterator[Row]:
     said: list[tuple[str, str, Any]] = [("note", note.name, note.text) for note in entry.notes]
     said += [("override", name, entry.hints[name]) for name in HINTS if name in entry.hints]
     said += [("override", "title", entry.title)] if entry.title else []

@@ -125,7 +125,7 @@ def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked
     """What is wrong with files, by file and then by place."""
     found: list[Row] = []
     for name, candidate in candidates.items():
-        own = toolset_files.source(paths, str(candidate.path.absolute())).own
+        own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
         text = candidate.text.removeprefix(files.BOM)
         found += _File(name, own, text, candidate.problem, known, asked).findings()
     return found

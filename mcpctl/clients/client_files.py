@@ -9,17 +9,17 @@ from typing import Any
 from mcpctl import files as kept
 from mcpctl import jsonc
 from mcpctl.clients import approvals, client_kinds
-from mcpctl.clients.client_kinds import CLIENTS, Client
+from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.errors import NotFound, Unusable, warn
 from mcpctl.near_names import did_you_mean
 
 
 @dataclass(frozen=True)
-class File:
+class ClientFile:
     """A file that may have servers in it."""
 
     path: Path
-    client: Client | None
+    client: ClientKind | None
 
     @property
     def source(self) -> str:
@@ -28,10 +28,10 @@ class File:
 
 
 @dataclass(frozen=True)
-class Entry:
+class ClientEntry:
     """One server of a file: untrusted, it may be anything."""
 
-    file: File
+    file: ClientFile
     name: str
     value: Any
     project: Path | None
@@ -41,7 +41,7 @@ class Entry:
     """Of a project's .mcp.json, what Claude Code was told of it: `refused`, or `none`; empty where it is approved."""
 
 
-def files(source: str | None) -> list[File]:
+def files(source: str | None) -> list[ClientFile]:
     """The files that `--from` names, those that exist; the user's own of all clients without one. Raises `NotFound`.
 
     What lies in the current folder may be a stranger's, and would be started by the next `serve`: it must be named.
@@ -64,10 +64,10 @@ def files(source: str | None) -> list[File]:
     if not path.exists():
         hint = did_you_mean(source, CLIENTS, f"give a file, or one of {', '.join(CLIENTS)}")
         raise NotFound(f"there is no file {path}", hint, "file_not_found")
-    return [File(path, client_kinds.owner(path))]
+    return [ClientFile(path, client_kinds.owner(path))]
 
 
-def entries(file: File) -> list[Entry] | None:
+def entries(file: ClientFile) -> list[ClientEntry] | None:
     """The servers of a file; None when it has no place for any. Raises `Unusable` when it cannot be read."""
     document = _document(file.path)
     if not isinstance(document, dict):
@@ -81,14 +81,14 @@ def entries(file: File) -> list[Entry] | None:
     inputs = _inputs(document)
     approval = approvals.of(project) if project and file.path.name == ".mcp.json" else None
     return [
-        Entry(file, name, value, folder or project, inputs, approval(name) if approval else "")
+        ClientEntry(file, name, value, folder or project, inputs, approval(name) if approval else "")
         for servers, folder in sections
         for name, value in _named(file.path, servers)
     ]
 
 
-def _existing(client: Client) -> Iterator[File]:
-    return (File(path, client) for path in client_kinds.places(client) if path.is_file())
+def _existing(client: ClientKind) -> Iterator[ClientFile]:
+    return (ClientFile(path, client) for path in client_kinds.places(client) if path.is_file())
 
 
 def _document(path: Path) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Client:
+class ClientKind:
     """One program that keeps MCP servers in a file."""
 
     name: str
@@ -28,10 +28,10 @@ _CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 CLIENTS = {
     client.name: client
     for client in (
-        Client("claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",)),
-        Client("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
-        Client("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json")),
-        Client(
+        ClientKind("claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",)),
+        ClientKind("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
+        ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json")),
+        ClientKind(
             "vscode",
             "VS Code",
             (
@@ -41,28 +41,28 @@ CLIENTS = {
             ),
             section="servers",
         ),
-        Client("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",)),
-        Client("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
-        Client(
+        ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",)),
+        ClientKind("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
+        ClientKind(
             "gemini-cli",
             "Gemini CLI",
             ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
             fills_in=True,
             timeout_unit_s=0.001,
         ),
-        Client(
+        ClientKind(
             "zed",
             "Zed",
             ("{config}/zed/settings.json", "{project}/.zed/settings.json"),
             section="context_servers",
         ),
-        Client(
+        ClientKind(
             "cline",
             "Cline",
             (f"{{apps}}/Code/User/{_CLINE}", "{home}/.cline/data/settings/cline_mcp_settings.json"),
             timeout_unit_s=1,
         ),
-        Client(
+        ClientKind(
             "opencode",
             "opencode",
             (
@@ -79,7 +79,7 @@ _COMMON_NAMES = {"mcp.json", "settings.json", "config.toml"}
 _PROJECT_FOLDERS = {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".roo"}
 
 
-def places(client: Client) -> Iterator[Path]:
+def places(client: ClientKind) -> Iterator[Path]:
     """Where `client` may keep its servers on this machine, for this user and in the current folder."""
     home = Path.home()
     config = _named("XDG_CONFIG_HOME") or home / ".config"
@@ -99,7 +99,7 @@ def places(client: Client) -> Iterator[Path]:
             yield path
 
 
-def owner(path: Path) -> Client | None:
+def owner(path: Path) -> ClientKind | None:
     """Whose file this is, by its name; None where that does not tell."""
     for client in CLIENTS.values():
         for known in map(Path, client.places):

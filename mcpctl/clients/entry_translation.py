@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpctl import config
-from mcpctl.clients.client_files import Entry
+from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 
 _ALIASES = {
@@ -29,7 +29,7 @@ _ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
 Table = dict[str, Any]
 
 
-def table_of(entry: Entry) -> tuple[Table, list[str]]:
+def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     """The entry for config.toml, and what a person should know of it; raises `CannotTake`."""
     texts = Texts(entry)
     left = _plain(entry.value)

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mcpctl.clients.client_files import Entry
+from mcpctl.clients.client_files import ClientEntry
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _IN_BRACES = re.compile(r"\$\{([^{}]*)\}")
@@ -28,7 +28,7 @@ class LeftOut(CannotTake):
 class Texts:
     """Rewrites one entry's texts; what a person should know of it is in `notes`."""
 
-    entry: Entry
+    entry: ClientEntry
     notes: list[str] = field(default_factory=list)
 
     def of(self, text: str, variable: str = "") -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from mcpctl import config, server_entries
 from mcpctl.clients import client_files, client_kinds, preview
-from mcpctl.clients.client_files import Entry, File
+from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
 from mcpctl.clients.entry_variables import CannotTake, LeftOut
@@ -29,10 +29,10 @@ class Import:
 
     prefix: str = ""
     replace: bool = False
-    files: list[File] = field(default_factory=list)
+    files: list[ClientFile] = field(default_factory=list)
     """Those that were read."""
-    entries: list[Entry] = field(default_factory=list)
-    broken: list[tuple[File, Unusable]] = field(default_factory=list)
+    entries: list[ClientEntry] = field(default_factory=list)
+    broken: list[tuple[ClientFile, Unusable]] = field(default_factory=list)
     """Those that could not be read."""
     rows: list[Row] = field(default_factory=list)
 
@@ -90,10 +90,10 @@ class _Merged:
         self._loaded = loaded
         self._prefix = prefix
         self._replace = replace
-        self._imported: dict[str, tuple[Server, Entry]] = {}
+        self._imported: dict[str, tuple[Server, ClientEntry]] = {}
         self.changes: dict[str, Table] = {}
 
-    def take(self, entry: Entry) -> Row:
+    def take(self, entry: ClientEntry) -> Row:
         """Put the entry in, if that can be; the row says how it went."""
         if is_mcpctl(entry.value):
             return _row(entry.file, None, entry.name, "skipped", "it starts mcpctl itself")
@@ -130,7 +130,7 @@ class _Merged:
             name = f"{first}-{number}"
         return name
 
-    def _action(self, name: str, server: Server, entry: Entry) -> tuple[str, str | None]:
+    def _action(self, name: str, server: Server, entry: ClientEntry) -> tuple[str, str | None]:
         if name in self._imported:
             same, other = self._imported[name]
             where = f"{other.file.source} ({other.file.path})"
@@ -187,7 +187,12 @@ def _failure(rows: list[Row], path: Path) -> Unusable:
 
 
 def _row(
-    file: File, name: str | None, source_name: str | None, action: str, why: str | None, notes: list[str] | None = None
+    file: ClientFile,
+    name: str | None,
+    source_name: str | None,
+    action: str,
+    why: str | None,
+    notes: list[str] | None = None,
 ) -> Row:
     values: tuple[Any, ...] = (name, action, file.source, source_name, str(file.path), why, notes or [])
     return dict(zip(IMPORT_FIELDS, values, strict=True))

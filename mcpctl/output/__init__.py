@@ -49,7 +49,7 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class Listing:
+class ListOptions:
     """What was asked of a list: its format and its window."""
 
     format: str = "auto"
@@ -74,9 +74,9 @@ def listing(
     limit: int | None = None,
     offset: int = 0,
     count: bool = False,
-) -> Listing:
+) -> ListOptions:
     """The options of a list command as one value; raises `WrongUsage` when they contradict each other."""
-    return Listing(chosen_format(json, jsonl, format), fields, limit, offset, count)
+    return ListOptions(chosen_format(json, jsonl, format), fields, limit, offset, count)
 
 
 def chosen_format(json: bool, jsonl: bool, format: str) -> str:
@@ -89,7 +89,7 @@ def chosen_format(json: bool, jsonl: bool, format: str) -> str:
     return given[0] if given else "auto"
 
 
-def write_list(found: Found, columns: Columns, asked: Listing) -> None:
+def write_list(found: Found, columns: Columns, asked: ListOptions) -> None:
     """Print the rows that were asked for, in the format that was asked for."""
     names = chosen(columns, asked)
     if asked.count:
@@ -177,7 +177,7 @@ def _embedded(value: Any) -> Any:
     return [_embedded(item) for item in value] if kind is list or kind is tuple else value
 
 
-def chosen(columns: Columns, asked: Listing) -> Sequence[str]:
+def chosen(columns: Columns, asked: ListOptions) -> Sequence[str]:
     """The fields to be printed, in their order; raises `WrongUsage` for one that there is not."""
     if asked.fields is None:
         return columns.fields if asked.effective in ("json", "jsonl") else columns.shown
@@ -230,7 +230,7 @@ def _cell(row: Row, name: str, columns: Columns) -> str:
     return to_json(value) if isinstance(value, Mapping | list | tuple | RawJson) else str(value)
 
 
-def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found: Found, asked: Listing) -> None:
+def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found: Found, asked: ListOptions) -> None:
     if not rows:
         say(columns.empty if columns.empty and not found.filtered else f"no {columns.noun} match")
         return

@@ -12,7 +12,7 @@ from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets import edits
 from mcpctl.toolsets.edits import Subject
 from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id
-from mcpctl.toolsets.toolset_files import Source
+from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
 
@@ -40,7 +40,7 @@ def asked(arguments: bytes, catalog: Catalog, toolset: Toolset | None) -> tuple[
     return tool_notes.of_key(catalog, toolset, key), notes
 
 
-def add(place: Source, subject: Subject, notes: list[Note], toolset: str) -> bytes:
+def add(place: ToolsetPlace, subject: Subject, notes: list[Note], toolset: str) -> bytes:
     """Add them; the result says which were added and which were there already. May wait for the file's lock."""
     done = tool_notes.add_to(place, subject, notes).notes
     content: dict[str, Any] = {

@@ -47,7 +47,7 @@ Near = Callable[[str], Scores]
 
 
 @dataclass(frozen=True)
-class _Answer:
+class _QueryScores:
     """How every tool does in one query, on the scale of relevance."""
 
     query: Query
@@ -144,7 +144,7 @@ class Bm25:
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
 
-    def _answer(self, text: str, near: Near | None) -> _Answer:
+    def _answer(self, text: str, near: Near | None) -> _QueryScores:
         query = self._reader.read(text)
         words_score = self._engine.get_scores(query.terms)
         most = float(np.max(words_score, initial=0.0))
@@ -156,9 +156,9 @@ class Bm25:
         meaning = self._meaning(query, words_score) * (MEANING * most * scale)
         relevance = words_score * scale + meaning
         if near is None:
-            return _Answer(query, relevance, scale, {MEANING_PART: meaning})
+            return _QueryScores(query, relevance, scale, {MEANING_PART: meaning})
         embedding = near(text) * (NEAR / (1 + NEAR))
-        return _Answer(query, relevance + embedding, scale, {MEANING_PART: meaning, EMBEDDING_PART: embedding})
+        return _QueryScores(query, relevance + embedding, scale, {MEANING_PART: meaning, EMBEDDING_PART: embedding})
 
     def _meaning(self, query: Query, words_score: Scores) -> Scores:
         """The latent score by its largest, of tools that share a word with the query: of others it is mostly noise."""
@@ -186,7 +186,7 @@ class Bm25:
         for number, value in zip(candidates[order].tolist(), shown[order].tolist(), strict=True):
             yield Hit(self._keys[number], value)
 
-    def _parts(self, number: int, answer: _Answer, lift: float) -> Iterator[Part]:
+    def _parts(self, number: int, answer: _QueryScores, lift: float) -> Iterator[Part]:
         """What each word adds in each field; a term's score is shared among the fields as its frequency is."""
         corpus, unit = self._engine.corpus, lift * answer.scale
         counts = self._counts(number)
@@ -222,7 +222,7 @@ def _notice(queries: Sequence[Query]) -> str:
     return " ".join(said)
 
 
-def _lifts(answers: Sequence[_Answer]) -> list[float]:
+def _lifts(answers: Sequence[_QueryScores]) -> list[float]:
     """What each query's relevances are multiplied by: those of a query that is answered less well are lifted half the
     way, by the geometric mean, so that the best tool for each is near the top; those of a weak one stay."""
     most = max((answer.best for answer in answers), default=0.0)

@@ -25,14 +25,14 @@ _MAX_TEXT = 6_000
 """Where a character is a token, it is what endpoints take."""
 
 
-class _One(msgspec.Struct):
+class _Embedding(msgspec.Struct):
     index: int
     embedding: msgspec.Raw
     """A list of numbers: decoded one by one, since decoded numbers take twenty times their room."""
 
 
-class _Answer(msgspec.Struct):
-    data: list[_One]
+class _Embeddings(msgspec.Struct):
+    data: list[_Embedding]
 
 
 class HostedModel:
@@ -53,7 +53,7 @@ class HostedModel:
         asked = {"model": self._model, "input": told, "encoding_format": "float"}
         answer = self._service.post(msgspec.json.encode(asked), seconds)
         try:
-            found = sorted(msgspec.json.decode(answer, type=_Answer).data, key=lambda one: one.index)
+            found = sorted(msgspec.json.decode(answer, type=_Embeddings).data, key=lambda one: one.index)
             rows = [_vector(bytes(one.embedding)) for one in found[: len(texts)]]
         except (msgspec.MsgspecError, RecursionError) as error:
             raise Unavailable(f"its answer is not that of an embeddings endpoint ({error})") from None

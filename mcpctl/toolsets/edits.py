@@ -13,7 +13,7 @@ from mcpctl.store import clock
 from mcpctl.toolsets import json_edit
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import (
-    Source,
+    ToolsetPlace,
     check_name,
     items,
     located,
@@ -29,7 +29,7 @@ _ELSEWHERE = "make it writable, or name another toolset"
 class Draft:
     """A toolset in the text of its file, while it is changed."""
 
-    def __init__(self, text: str, place: Source) -> None:
+    def __init__(self, text: str, place: ToolsetPlace) -> None:
         self._mark = files.BOM if text.startswith(files.BOM) else ""
         self._json = text.removeprefix(files.BOM)
         self._place = place
@@ -73,7 +73,7 @@ class Draft:
 Change = Callable[[Draft], None]
 
 
-def change(place: Source, make: Change, *, dry_run: bool = False) -> list[str]:
+def change(place: ToolsetPlace, make: Change, *, dry_run: bool = False) -> list[str]:
     """Change a toolset's file, under its lock; raises `NotFound` when there is none.
 
     A dry run writes nothing. What is returned are the lines of the change as a diff, none where nothing changes.
@@ -94,7 +94,7 @@ def change(place: Source, make: Change, *, dry_run: bool = False) -> list[str]:
     return diff
 
 
-def _with(make: Change, before: bytes, place: Source) -> bytes:
+def _with(make: Change, before: bytes, place: ToolsetPlace) -> bytes:
     try:
         draft = Draft(before.decode(), place)
     except UnicodeDecodeError:
@@ -106,14 +106,14 @@ def _with(make: Change, before: bytes, place: Source) -> bytes:
     return draft.text.encode()
 
 
-def _diff(place: Source, before: bytes, after: bytes) -> list[str]:
+def _diff(place: ToolsetPlace, before: bytes, after: bytes) -> list[str]:
     if before == after:
         return []
     old, new, path = before.decode().splitlines(), after.decode().splitlines(), str(place.path)
     return list(difflib.unified_diff(old, new, path, path, lineterm=""))
 
 
-def create(place: Source, tools: Iterable[Tool], description: str | None) -> None:
+def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) -> None:
     """Make a toolset's file; raises when there is one."""
     name = place.path.stem
     check_name(name, "toolset")

@@ -10,7 +10,7 @@ from mcpctl.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.store import state
 from mcpctl.toolsets.toolset import Toolset
-from mcpctl.toolsets.toolset_files import NONE, VARIABLE, Source, is_path, read, source
+from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetPlace, is_path, place_of, read
 
 
 def named(config: Config, option: str | None) -> str | None:
@@ -24,7 +24,7 @@ def current(paths: Paths, config: Config, option: str | None, db: sqlite3.Connec
     return _read(paths, config, option, reference)[1] if reference and reference != NONE else None
 
 
-def required(paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> tuple[Source, Toolset]:
+def required(paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> tuple[ToolsetPlace, Toolset]:
     """Where the toolset in force is, and what it says; raises `NotFound` when there is none."""
     reference = named(config, option) or state.equipped(db)
     if not reference or reference == NONE:
@@ -50,9 +50,9 @@ def _of_project(config: Config) -> str | None:
     return str(config.beside(reference)) if reference and is_path(reference) else reference
 
 
-def _read(paths: Paths, config: Config, option: str | None, reference: str) -> tuple[Source, Toolset]:
+def _read(paths: Paths, config: Config, option: str | None, reference: str) -> tuple[ToolsetPlace, Toolset]:
     try:
-        place = source(paths, reference)
+        place = place_of(paths, reference)
         return place, read(place)
     except McpctlError as error:
         if _chosen(option) or not config.toolset:
@@ -74,7 +74,7 @@ class InForce:
         self._db = db
         self._named = named(config, option)
         self._reference: str | None = None
-        self._source: Source | None = None
+        self._source: ToolsetPlace | None = None
         self._stamp: object = None
         self._last: Toolset | None = None
 
@@ -91,7 +91,7 @@ class InForce:
         return self._last
 
     @property
-    def place(self) -> Source | None:
+    def place(self) -> ToolsetPlace | None:
         """Where the toolset is that counted when it was last asked for."""
         return self._source
 
@@ -104,12 +104,12 @@ class InForce:
     def _follow(self, reference: str) -> None:
         self._stamp = self
         try:
-            self._source = source(self._paths, reference)
+            self._source = place_of(self._paths, reference)
         except McpctlError as error:
             warn(error.message)
             self._last = Toolset(reference, Path(), own=False, problem=error.message)
 
-    def _read(self, place: Source) -> Toolset:
+    def _read(self, place: ToolsetPlace) -> Toolset:
         try:
             return read(place)
         except McpctlError as error:

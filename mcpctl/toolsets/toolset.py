@@ -96,7 +96,7 @@ class Note(msgspec.Struct, frozen=True):
         return f"• **{self.name}**: {self.text}".replace("\n", "\n    ")
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ToolsetEntry(msgspec.Struct, frozen=True):
     """What a file says of one tool in one place; several places may be about the same tool."""
 
     reference: Reference
@@ -125,13 +125,13 @@ class Toolset:
     own: bool
     """Whether the file is in the user's own data directory."""
     tools: Sequence[Reference] = ()
-    entries: Sequence[Entry] = ()
+    entries: Sequence[ToolsetEntry] = ()
     content: Mapping[str, Any] = field(default_factory=dict)
     """All that the file says, what mcpctl does not know included."""
     problem: str = ""
     """Why this is not what the file says now."""
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
-    _said: dict[tuple[str, str], Entry] = field(default_factory=dict, repr=False)
+    _said: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict, repr=False)
     """What it says of tools that were asked for, by name and hash: a file may have many entries of one tool."""
 
     @property
@@ -155,15 +155,15 @@ class Toolset:
             found = self._shown[tool] = self._made(tool)
         return found
 
-    def about(self, tool: Tool) -> Entry:
+    def about(self, tool: Tool) -> ToolsetEntry:
         """All that it says of a tool, in one: of what is said twice, the first counts."""
         return self._entry(Reference(dotted(tool), None), ref_id(tool) if self._has_hashes else "")
 
-    def said_of(self, reference: Reference) -> Entry:
+    def said_of(self, reference: Reference) -> ToolsetEntry:
         """All that it says of a tool of which no more is known than this reference."""
         return self._entry(reference, "")
 
-    def _entry(self, reference: Reference, hash_: str) -> Entry:
+    def _entry(self, reference: Reference, hash_: str) -> ToolsetEntry:
         found = self._said.get((reference.index, hash_))
         if found is None:
             numbers = {*self._by_index.get(reference.index, ()), *(self._by_index.get(hash_, ()) if hash_ else ())}
@@ -200,7 +200,7 @@ class Toolset:
         return found
 
 
-def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
+def _merged(reference: Reference, entries: Sequence[ToolsetEntry]) -> ToolsetEntry:
     notes: dict[str, Note] = {}
     hints: dict[str, bool] = {}
     title = None
@@ -209,7 +209,7 @@ def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
             notes.setdefault(note.name, note)
         hints = {**entry.hints, **hints}
         title = title or entry.title
-    return Entry(reference, first(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
+    return ToolsetEntry(reference, first(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
 
 
 def first(notes: Iterable[Note]) -> tuple[Note, ...]:

@@ -17,7 +17,7 @@ from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.models import HINTS
 from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Entry, Note, Place, Reference, Toolset
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Place, Reference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
 NONE = "none"
@@ -26,7 +26,7 @@ _LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
 
 
-class Source(msgspec.Struct, frozen=True):
+class ToolsetPlace(msgspec.Struct, frozen=True):
     """Where a toolset is: a file, and in one with several, which."""
 
     path: Path
@@ -53,18 +53,18 @@ class Source(msgspec.Struct, frozen=True):
         return next((folder for folder in self.path.parents if (folder / ".git").exists()), self.path.parent)
 
 
-def source(paths: Paths, reference: str) -> Source:
+def place_of(paths: Paths, reference: str) -> ToolsetPlace:
     """Where the toolset is that a person calls `reference`: a name, or a path, each with `#NAME` for one of several."""
     if is_path(reference):
         place, mark, inner = reference.rpartition("#")
         if not mark or not NAME.match(inner) or os.path.exists(reference):  # noqa: PTH110 - one that is too long for a path is none
             place, inner = reference, ""
         path = Path(place).expanduser().absolute()
-        return Source(path, inner or None, _is_own(paths, path), is_named=False)
+        return ToolsetPlace(path, inner or None, _is_own(paths, path), is_named=False)
     name, _, inner = reference.partition("#")
     check_name(name, "toolset")
     path = paths.toolsets / f"{name}.json"
-    return Source(path, inner or None, _is_own(paths, path), is_named=True)
+    return ToolsetPlace(path, inner or None, _is_own(paths, path), is_named=True)
 
 
 def is_path(reference: str) -> bool:
@@ -85,14 +85,14 @@ def check_name(name: str, what: str) -> None:
         raise WrongUsage(f"'{name[:80]}' cannot name a {what}", hint, "bad_name")
 
 
-def read(place: Source) -> Toolset:
+def read(place: ToolsetPlace) -> Toolset:
     """The toolset that is there; raises `NotFound` or `Unusable`."""
     text = read_text(place)
     pointer, content = located(text, place)
     return parsed(place, pointer, content)
 
 
-def read_text(place: Source) -> str:
+def read_text(place: ToolsetPlace) -> str:
     """The file's text, a byte order mark included."""
     try:
         return files.read_text(place.path, code="toolset_unusable")
@@ -100,7 +100,7 @@ def read_text(place: Source) -> str:
         raise not_found(place) from None
 
 
-def located(text: str, place: Source) -> tuple[Place, dict[str, Any]]:
+def located(text: str, place: ToolsetPlace) -> tuple[Place, dict[str, Any]]:
     """Where in a file's JSON the toolset is, and all that it says there; raises `Unusable` or `NotFound`."""
     root = _decoded(text.removeprefix(files.BOM), place)
     if not isinstance(root, dict):
@@ -112,7 +112,7 @@ def located(text: str, place: Source) -> tuple[Place, dict[str, Any]]:
     return (), root
 
 
-def _decoded(text: str, place: Source) -> Any:
+def _decoded(text: str, place: ToolsetPlace) -> Any:
     try:
         return msgspec.json.decode(text)
     except RecursionError:
@@ -128,7 +128,7 @@ def _decoded(text: str, place: Source) -> Any:
     raise Unusable(f"{place.path}: {what}", "mend the JSON there", "toolset_unusable")
 
 
-def _one_of(root: Mapping[str, Any], place: Source) -> tuple[Place, dict[str, Any]]:
+def _one_of(root: Mapping[str, Any], place: ToolsetPlace) -> tuple[Place, dict[str, Any]]:
     """The toolset that is meant in a file of several: the named one, the only one, or the one that was last in use."""
     several = {name: (pointer, content) for name, pointer, content in _several(root["toolsets"])}
     last = root.get("lastEquippedToolset")
@@ -140,7 +140,7 @@ def _one_of(root: Mapping[str, Any], place: Source) -> tuple[Place, dict[str, An
     raise NotFound(f"{place.path} has {wanted}", hint, "toolset_not_found")
 
 
-def names(text: str, place: Source) -> list[str | None]:
+def names(text: str, place: ToolsetPlace) -> list[str | None]:
     """What the toolsets in a file are called; None for the one of a file that is a toolset itself."""
     root = _decoded(text.removeprefix(files.BOM), place)
     if isinstance(root, dict) and "tools" not in root and isinstance(root.get("toolsets"), dict | list):
@@ -157,7 +157,7 @@ def _several(toolsets: Any) -> Iterator[tuple[str, Place, dict[str, Any]]]:
                 yield name, ("toolsets", key), content
 
 
-def parsed(place: Source, pointer: Place, content: dict[str, Any]) -> Toolset:
+def parsed(place: ToolsetPlace, pointer: Place, content: dict[str, Any]) -> Toolset:
     """The toolset that decoded JSON is; what has another shape than it should is left out."""
     said, key = content.get("name"), pointer[-1] if pointer else None
     candidates = (said, place.inner, key, place.path.stem)
@@ -180,10 +180,10 @@ def reference_of(item: Any) -> Reference:
     return Reference(name if isinstance(name, str) and "." in name else None, hash_ if isinstance(hash_, str) else None)
 
 
-def _noted(content: Mapping[str, Any]) -> Iterator[Entry]:
+def _noted(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
     for item in items(content, "toolNotes"):
         if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
-            yield Entry(reference, tuple(notes_of(item)))
+            yield ToolsetEntry(reference, tuple(notes_of(item)))
 
 
 def note_names(entry: Mapping[str, Any]) -> Iterator[str]:
@@ -204,12 +204,12 @@ def notes_of(entry: Mapping[str, Any]) -> Iterator[Note]:
                 yield Note(name, text)
 
 
-def _overridden(content: Mapping[str, Any]) -> Iterator[Entry]:
+def _overridden(content: Mapping[str, Any]) -> Iterator[ToolsetEntry]:
     for item in items(content, "toolOverrides"):
         if isinstance(item, dict) and (reference := reference_of(item.get("toolRef"))).index:
             said, title = item.get("annotations"), item.get("title")
             hints = {name: said[name] for name in HINTS if isinstance(said, dict) and isinstance(said.get(name), bool)}
-            yield Entry(reference, (), hints, _title(title))
+            yield ToolsetEntry(reference, (), hints, _title(title))
 
 
 def _title(said: Any) -> str | None:
@@ -219,7 +219,7 @@ def _title(said: Any) -> str | None:
     return HIDDEN.sub("", " ".join(said.split())) or None
 
 
-def not_found(place: Source) -> NotFound:
+def not_found(place: ToolsetPlace) -> NotFound:
     """The failure for a file that is not there."""
     if not place.is_named:
         return NotFound(f"there is no toolset file {place.path}", "check the path", "toolset_not_found")
@@ -228,7 +228,7 @@ def not_found(place: Source) -> NotFound:
     return NotFound(f"no toolset '{place.path.stem}'", hint, "toolset_not_found")
 
 
-def _no_toolset(place: Source, why: str) -> Unusable:
+def _no_toolset(place: ToolsetPlace, why: str) -> Unusable:
     return Unusable(f"{place.path} is no toolset: {why}", "name a toolset file", "toolset_unusable")
 
 

@@ -67,7 +67,7 @@ def import_(
     _say_read(wanted, importing.looked_at(source))
     path = opt.paths(config, data_dir, creates=True).config
     changes = importing.run(path, wanted, dry_run=dry_run)
-    if dry_run and asked == output.Listing():
+    if dry_run and asked == output.ListOptions():
         output.write_lines(map(block_of, changes))
     else:
         output.write_list(Found.of(wanted.rows), IMPORTED, asked)
