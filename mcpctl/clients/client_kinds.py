@@ -1,4 +1,4 @@
-"""Which clients there are, where each keeps its configuration, and how theirs differ."""
+"""The clients that mcpctl knows, where each keeps its configuration, and how they differ."""
 
 import os
 import sys
@@ -14,12 +14,12 @@ class ClientKind:
     name: str
     title: str
     places: tuple[str, ...]
-    """Its files, the user's own first; `{apps}` is where desktop programs keep theirs."""
+    """Its files, the user's own first; `{apps}` is the folder where desktop programs keep their files."""
     section: str = "mcpServers"
     fills_in: bool = False
-    """Whether it replaces `${VAR}` by the variable's value, as mcpctl does."""
+    """Whether it replaces `${VAR}` with the variable's value, as mcpctl does."""
     timeout_unit_s: float | None = None
-    """The unit of its `timeout`, where that bounds a call."""
+    """The unit of its `timeout`, if that limits a call; else None."""
 
 
 _CODE = ("Code", "Code - Insiders", "VSCodium")
@@ -80,7 +80,7 @@ _PROJECT_FOLDERS = {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".roo"}
 
 
 def places(client: ClientKind) -> Iterator[Path]:
-    """Where `client` may keep its servers on this machine, for this user and in the current folder."""
+    """The files in which `client` may keep servers on this machine: this user's and those of the current folder."""
     home = Path.home()
     config = _named("XDG_CONFIG_HOME") or home / ".config"
     folders = {
@@ -100,16 +100,16 @@ def places(client: ClientKind) -> Iterator[Path]:
 
 
 def owner(path: Path) -> ClientKind | None:
-    """Whose file this is, by its name; None where that does not tell."""
+    """The client that keeps its servers in this file, judged by its name; None if the name does not say."""
     for client in CLIENTS.values():
-        for known in map(Path, client.places):
-            if path.name == known.name and (path.name not in _COMMON_NAMES or path.parent.name == known.parent.name):
+        for place in map(Path, client.places):
+            if path.name == place.name and (path.name not in _COMMON_NAMES or path.parent.name == place.parent.name):
                 return client
     return None
 
 
 def project_of(path: Path) -> Path | None:
-    """The folder of the project whose file this is; None for a user's own file."""
+    """The folder of the project that this file belongs to; None for a user's own file."""
     folder = path.absolute().parent
     if path.name == ".mcp.json":
         return folder
@@ -117,7 +117,7 @@ def project_of(path: Path) -> Path | None:
 
 
 def claude_folder() -> Path:
-    """Where Claude Code keeps a user's settings."""
+    """The folder in which Claude Code keeps a user's settings."""
     return _named("CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
 
 
