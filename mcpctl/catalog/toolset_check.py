@@ -163,9 +163,9 @@ class _File:
             yield Problem("E104", (), "the file is no toolset: it has neither tools nor toolsets")
             return
         yield from lint.shape(root)
-        yield from lint.twice(self.text)
+        yield from lint.repeated_members(self.text)
         for at, content in several:
-            yield from lint.alone(content, at, self.known.who, self.asked.max_note_chars)
+            yield from lint.content_problems(content, at, self.known.who, self.asked.max_note_chars)
             if self.known.compares:
                 yield from _against(content, at, self.known, own=self.own)
 

@@ -41,7 +41,8 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
     if entry.approval == "refused":
         texts.note(
-            "Claude Code has it switched off for its project, so it is disabled here; enable it with: mcpctl servers enable"
+            "Claude Code has it switched off for its project, so it is disabled here; "
+            "enable it with: mcpctl servers enable"
         )
     elif entry.approval == "none":
         texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")

@@ -179,7 +179,7 @@ def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:
 
 
 def test_a_list_that_is_none_is_not_overwritten() -> None:
-    with pytest.raises(McpctlError, match="toolNotes is no list"):
+    with pytest.raises(McpctlError, match="toolNotes is not a list"):
         added('{"name": "t1", "toolNotes": {"linear": 1}}', [Note("new", "n")])
 
 

@@ -55,7 +55,7 @@ def test_one_of_several_must_be_named(paths: Paths, tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("{\n  nope", "line 2, column 3"),
-        ("[]", "it is no JSON object"),
+        ("[]", "it is not a JSON object"),
         ("{}", "neither tools nor toolsets"),
         ('{"name": "\\ud800"}', "not strict"),
         ("[" * 100_000, "too deep"),
