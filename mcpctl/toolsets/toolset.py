@@ -118,7 +118,7 @@ def searched(tools: Iterable[Tool]) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Toolset:
-    """A named list of tools with notes and overrides, as a file has it. It never changes: a changed file gives another."""
+    """A named list of tools with notes and overrides, as a file has it. Immutable: a changed file gives another."""
 
     name: str
     path: Path
