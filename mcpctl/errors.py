@@ -1,4 +1,4 @@
-"""Every failure a user can meet: a message, the hint that mends it, a stable code, an exit code."""
+"""The failures that a user can meet: each has a message, a hint that fixes it, a stable code and an exit code."""
 
 import contextlib
 import re
@@ -8,7 +8,7 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What the process says to the shell; `man mcpctl` has the same table."""
+    """The exit codes; `man mcpctl` has the same table."""
 
     OK = 0
     FAILED = 1
@@ -24,9 +24,9 @@ class ExitCode(IntEnum):
 
 EXIT_MEANINGS = {
     ExitCode.OK: "Done, also when there was nothing to list.",
-    ExitCode.FAILED: "Failed, in no way that is named below.",
-    ExitCode.USAGE: "Wrong usage: an option or value that does not exist, an id that several have.",
-    ExitCode.NOT_FOUND: "What was named does not exist: a server, a tool, a session, a call.",
+    ExitCode.FAILED: "Failed in a way that no other status names.",
+    ExitCode.USAGE: "Wrong usage: an unknown option or value, or an id that is not unique.",
+    ExitCode.NOT_FOUND: "Not found: the server, tool, session, call or toolset that was named does not exist.",
     ExitCode.UPSTREAM: "A server failed, or its tool answered with an error.",
     ExitCode.UNUSABLE: "Data or configuration cannot be used.",
     ExitCode.REFUSED: "Refused by policy.",
@@ -34,11 +34,11 @@ EXIT_MEANINGS = {
     ExitCode.INTERRUPTED: "Interrupted.",
     ExitCode.PIPE_CLOSED: "The reader of stdout has gone.",
 }
-"""What each exit code tells, in the words of the manual."""
+"""The meaning of each exit code, for the manual."""
 
 
 class McpctlError(Exception):
-    """A failure in words for the user; `main` prints it and exits with `exit_code`."""
+    """A failure for the user; `main` prints its message and hint, and exits with `exit_code`."""
 
     code = "failed"
     exit_code = ExitCode.FAILED
@@ -52,14 +52,14 @@ class McpctlError(Exception):
 
 
 class WrongUsage(McpctlError):
-    """The command line cannot be taken as it stands."""
+    """The command line is wrong."""
 
     code = "usage"
     exit_code = ExitCode.USAGE
 
 
 class NotFound(McpctlError):
-    """What was named does not exist."""
+    """A thing that the user named does not exist."""
 
     code = "not_found"
     exit_code = ExitCode.NOT_FOUND
@@ -97,25 +97,25 @@ _COMMAND = re.compile(r"##(?=\[|vso\[)", re.IGNORECASE)
 
 
 def inert(text: str) -> str:
-    """A line in which a CI system finds no command of its own, wherever in it: `##[…` and `##vso[…` are broken."""
+    """A line that no CI system takes for a command: `##[…` and `##vso[…` are broken anywhere in it."""
     return _COMMAND.sub("# #", text)
 
 
-_MOST_WARNED = 1000
-_LONGEST_WARNING = 2000
+_MAX_WARNED = 1000
+_MAX_WARNING = 2000
 _warned: dict[str, None] = {}
-"""What was said already, the oldest first; of very many the oldest are forgotten."""
+"""The warnings that were printed, the oldest first; beyond the maximum the oldest are forgotten."""
 before_warning: list[Callable[[], None]] = []
-"""What makes room on a terminal for a warning."""
+"""Functions that make room on the terminal before a warning."""
 
 
 def warn(message: str) -> None:
-    """Say on stderr, once, what went wrong without stopping anything; control characters never reach the terminal."""
-    message = message[:_LONGEST_WARNING]
+    """Print a warning on stderr, once for each message, without control characters."""
+    message = message[:_MAX_WARNING]
     if message in _warned:
         return
-    if len(_warned) >= _MOST_WARNED:
-        # Another thread may have forgotten it meanwhile.
+    if len(_warned) >= _MAX_WARNED:
+        # Another thread may have removed it meanwhile.
         _warned.pop(next(iter(_warned), ""), None)
     _warned[message] = None
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in message)

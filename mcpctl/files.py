@@ -1,4 +1,4 @@
-"""Files that people keep or strangers bring: read in bounds, changed under a lock, and whole at every moment."""
+"""Files of people and of strangers: read up to a size limit, changed under a lock, and never half written."""
 
 import contextlib
 import errno
@@ -14,24 +14,24 @@ from mcpctl.errors import NotFound, Refused, Unusable, WrongUsage
 from mcpctl.paths import cannot_write
 
 MAX_BYTES = 16 << 20
-"""What a file has at most that a person writes; configurations, toolsets."""
+"""The most bytes of a file that a person writes, such as a configuration or a toolset."""
 MAX_LARGE_BYTES = 64 << 20
-"""What a file has at most that a program writes: an exported catalog, a client's own state."""
+"""The most bytes of a file that a program writes, such as an exported catalog or a client's state."""
 BOM = "\ufeff"
 _KINDS = {
     stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }  # fmt: skip
-_NAME_KEPT = 50
-"""Characters of a file's name that the file written beside it has: both names may have 255 bytes."""
+_MAX_NAME = 50
+"""How many characters of a file's name the temporary file repeats: its own name may have 255 bytes."""
 _BESIDE = re.compile(r"\..{1,50}\.[0-9a-f]{16}\.new", re.DOTALL)
 
 
 def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> bytes:
     """The bytes of a regular file.
 
-    Raises `NotFound` when there is none, and `Unusable` with `code` for one that has more than `most` bytes, that may
-    not be read, or that is no regular file: a pipe would block, and a device never ends.
+    Raises `NotFound` if it does not exist, and `Unusable` with `code` if it has more than `most` bytes, cannot be read,
+    or is not a regular file: a pipe would block, and a device never ends.
     """
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
@@ -48,7 +48,7 @@ def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> by
 
 
 def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> str:
-    """The text of a regular file, in UTF-8, a byte order mark included; raises what `read` does."""
+    """The UTF-8 text of a regular file, with its byte order mark; raises what `read` raises."""
     try:
         return read(path, most, code).decode()
     except UnicodeDecodeError as error:
@@ -56,22 +56,22 @@ def read_text(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") 
 
 
 def read_stdin(most: int = MAX_BYTES) -> str:
-    """All that is on stdin; raises `WrongUsage` when it has more than `most` characters."""
+    """The text on stdin; raises `WrongUsage` if it has more than `most` characters."""
     text = sys.stdin.read(most + 1)
     if len(text) > most:
         size = f"{most >> 20} MB" if most >> 20 else f"{most:,} characters"
-        raise WrongUsage(f"stdin has more than {size}", "give it less", "stdin_too_large")
+        raise WrongUsage(f"stdin has more than {size}", "pass less text", "stdin_too_large")
     return text
 
 
 def _content(fd: int, path: Path, most: int, code: str) -> bytes:
     kind = stat.S_IFMT(os.fstat(fd).st_mode)
     if kind != stat.S_IFREG:
-        told = f"cannot read {path}: it is {_KINDS.get(kind, 'something else')}, not a regular file"
-        raise Unusable(told, "name a regular file", code)
+        message = f"cannot read {path}: it is {_KINDS.get(kind, 'something else')}, not a regular file"
+        raise Unusable(message, "name a regular file", code)
     parts: list[bytes] = []
     left = most + 1
-    # What is asked for is allotted before it is read.
+    # In parts, since Python allocates the whole size before it reads.
     while left and (part := os.read(fd, min(left, 1 << 20))):
         parts.append(part)
         left -= len(part)
@@ -89,30 +89,31 @@ def edit(
     private: bool = True,
     within: Path | None = None,
 ) -> None:
-    """Put in place of a file's content what `change` makes of it; it is given None where there is no file.
+    """Replace a file's content by what `change` returns for it; `change` gets None if there is no file.
 
-    Lock, read, change, write beside, fsync, rename: edits at once lose nothing, a crash leaves a whole file. Nothing
-    is written where nothing changes. A file keeps its mode and its owner; a new one is its owner's alone, as are the
-    folders made for it, unless it is not `private`. A link is followed, and stays one: `within` a folder only to what
-    is there, and only to a file that exists. Raises `Unusable` with `hint` when it fails, `Refused` for such a link.
+    The steps are lock, read, change, write beside, fsync, rename: edits at the same time lose nothing, and a crash
+    leaves a whole file. Nothing is written if nothing changes. A file keeps its mode and its owner. A new file and the
+    folders made for it are readable only by their owner, unless `private` is false. A link is followed and stays a
+    link; with `within`, it must lead to an existing file in that folder. Raises `Unusable` with `hint` if the edit
+    fails, and `Refused` for a link that leads elsewhere.
     """
     try:
-        target = _led_to(path, within)
-        while not _edited(target, change, private):
+        target = _target(path, within)
+        while not _try_edit(target, change, private):
             pass
     except OSError as error:
         raise cannot_write(path, error, hint) from error
 
 
-def _led_to(path: Path, within: Path | None) -> Path:
+def _target(path: Path, within: Path | None) -> Path:
     try:
         target = path.resolve()
     except RuntimeError as error:
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
     if within is not None:
         if not target.is_relative_to(within.resolve()):
-            told = f"{path} leads to {target}, which is outside of {within}"
-            raise Refused(told, f"if that is the file you mean, name it: {target}", "leads_outside")
+            message = f"{path} leads to {target}, which is outside of {within}"
+            raise Refused(message, f"if that is the file you mean, name it: {target}", "leads_outside")
         if path.is_symlink() and not target.exists():
             raise Refused(
                 f"{path} is a link to {target}, which does not exist", "delete the link first", "leads_nowhere"
@@ -120,14 +121,14 @@ def _led_to(path: Path, within: Path | None) -> Path:
     return target
 
 
-def _edited(path: Path, change: Callable[[bytes | None], bytes], private: bool) -> bool:
-    """Whether it is done; False when another edit has put a new file there since this one was opened."""
+def _try_edit(path: Path, change: Callable[[bytes | None], bytes], private: bool) -> bool:
+    """Edit the file; False if another edit has replaced it since this one opened it."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return _created(path, change(None), private)
+        return _create(path, change(None), private)
     try:
-        # The file itself is the lock: one beside it would be left behind in people's repositories.
+        # The file itself is locked: a lock file beside it would stay in people's repositories.
         posix.lock(fd, wait=True)
         if not _is_at(path, fd):
             return False
@@ -135,14 +136,14 @@ def _edited(path: Path, change: Callable[[bytes | None], bytes], private: bool) 
         after = change(before)
         if after == before:
             return True
-        _put(path, after, os.fstat(fd))
+        _replace(path, after, os.fstat(fd))
     finally:
         os.close(fd)
     _sweep(path.parent)
     return True
 
 
-def _put(path: Path, content: bytes, old: os.stat_result) -> None:
+def _replace(path: Path, content: bytes, old: os.stat_result) -> None:
     beside, fd = _beside(path, 0o600)
     try:
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -156,56 +157,56 @@ def _put(path: Path, content: bytes, old: os.stat_result) -> None:
         raise
     finally:
         os.close(fd)
-    _settle(path.parent)
+    _sync_folder(path.parent)
 
 
-def _created(path: Path, content: bytes, private: bool) -> bool:
+def _create(path: Path, content: bytes, private: bool) -> bool:
     if not content:
         return True
-    made: list[Path] = []
+    folders: list[Path] = []
     try:
-        _make_folders(path.parent, 0o700 if private else 0o777, made)
+        _make_folders(path.parent, 0o700 if private else 0o777, folders)
         beside, fd = _beside(path, 0o600 if private else 0o666)
         try:
             _fill(fd, content)
             try:
-                os.link(beside, path)  # unlike a rename, it puts nothing in the place of what another has created
+                os.link(beside, path)  # unlike a rename, a link does not replace a file of another process
             except FileExistsError:
                 return False
             except OSError:
-                beside.rename(path)  # a file system that has no links
+                beside.rename(path)  # a file system without links
         finally:
             beside.unlink(missing_ok=True)
             os.close(fd)
     except BaseException:
-        for folder in reversed(made):
+        for folder in reversed(folders):
             with contextlib.suppress(OSError):
                 folder.rmdir()
         raise
-    _settle(path.parent)
+    _sync_folder(path.parent)
     _sweep(path.parent)
     return True
 
 
-def _make_folders(folder: Path, mode: int, made: list[Path]) -> None:
-    """Make a folder and those it is in; which were made goes into `made`, the outermost first."""
-    for missing in reversed([each for each in (folder, *folder.parents) if not each.exists()]):
+def _make_folders(folder: Path, mode: int, created: list[Path]) -> None:
+    """Create a folder and its missing parents, and append each to `created`, the outermost first."""
+    for missing in reversed([parent for parent in (folder, *folder.parents) if not parent.exists()]):
         with contextlib.suppress(FileExistsError):
             missing.mkdir(mode=mode)
-            made.append(missing)
+            created.append(missing)
 
 
 def _beside(path: Path, mode: int) -> tuple[Path, int]:
-    """A new file beside another, locked while its writer lives; its name cannot be guessed, so no link waits there."""
+    """A new file beside another, locked while its writer lives. Nobody can guess its name and put a link there."""
     while True:
-        beside = path.with_name(f".{path.name[:_NAME_KEPT]}.{os.urandom(8).hex()}.new")
+        beside = path.with_name(f".{path.name[:_MAX_NAME]}.{os.urandom(8).hex()}.new")
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = os.open(beside, flags, mode)
-        with contextlib.suppress(OSError):  # a file system that has no locks; nothing is swept there either
+        with contextlib.suppress(OSError):  # a file system without locks, on which nothing is swept either
             posix.lock(fd, wait=True)
         if _is_at(beside, fd):
             return beside, fd
-        os.close(fd)  # swept before it was locked
+        os.close(fd)  # another process swept it before it was locked
 
 
 def _fill(fd: int, content: bytes) -> None:
@@ -215,8 +216,8 @@ def _fill(fd: int, content: bytes) -> None:
     os.fsync(fd)
 
 
-def _settle(folder: Path) -> None:
-    """See to it that a new name survives a power failure, where the file system can."""
+def _sync_folder(folder: Path) -> None:
+    """Make a new name survive a power failure, if the file system can."""
     with contextlib.suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -226,16 +227,16 @@ def _settle(folder: Path) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what killed writers have left in a folder: files of ours that nobody has locked any more."""
+    """Remove the files that killed writers have left in a folder: our files that no process has locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for left in [Path(entry.path) for entry in entries if _BESIDE.fullmatch(entry.name)]:
+        for leftover in [Path(entry.path) for entry in entries if _BESIDE.fullmatch(entry.name)]:
             with contextlib.suppress(OSError):
-                fd = os.open(left, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+                fd = os.open(leftover, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
                 try:
-                    found = os.fstat(fd)
-                    is_ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid()
-                    if is_ours and posix.lock(fd) and _is_at(left, fd):
-                        left.unlink()
+                    status = os.fstat(fd)
+                    is_ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+                    if is_ours and posix.lock(fd) and _is_at(leftover, fd):
+                        leftover.unlink()
                 finally:
                     os.close(fd)
 

@@ -1,4 +1,4 @@
-"""What a tool says about its own behaviour: the one place that decides."""
+"""The hints of a tool about its behaviour: the one place that decides which values count."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,16 +10,16 @@ import msgspec
 from mcpctl.models import HINTS, Tool
 
 DEFAULTS = {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True}
-"""The protocol's own: https://modelcontextprotocol.io/specification, ToolAnnotations."""
+"""The protocol's defaults: https://modelcontextprotocol.io/specification, ToolAnnotations."""
 
 RISKS = ("read-only", "changing", "destructive", "not-declared")
-"""What a tool may do at worst, in the order in which lists group by it."""
+"""The worst that a tool may do, in the order in which lists group by it."""
 
 PERMISSIONS = ("read", "write", "destructive")
-"""What one may permit at a time, the least first."""
+"""The permissions that a client can give separately, the least first."""
 
 MARK = "*"
-"""What an overridden hint is marked with where there is little room."""
+"""The mark of an overridden hint in narrow columns."""
 
 _LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 """The value of each hint that makes a tool look harmless."""
@@ -36,35 +36,35 @@ class Hint:
 
     @property
     def is_known(self) -> bool:
-        """Whether somebody said so; a default is the protocol's guess."""
+        """Whether a server or toolset set the value; a default is the protocol's guess."""
         return self.source != "default"
 
 
 def effective(tool: Tool) -> dict[str, Hint]:
-    """The four hints in effect, by name: what a toolset overrides, else what the server declares, else the default.
+    """The four hints in effect, by name: the toolset's override, else the server's declaration, else the default.
 
-    Of a read-only tool, `destructiveHint` and `idempotentHint` mean nothing: it counts as neither destructive nor
-    unsafe to repeat unless it says otherwise itself.
+    `destructiveHint` and `idempotentHint` mean nothing for a read-only tool: if nobody sets them, it counts as not
+    destructive and safe to repeat.
     """
-    return _decided(tool, tool.overrides.hints if tool.overrides else {})
+    return _decide(tool, tool.overrides.hints if tool.overrides else {})
 
 
 def deciding(tool: Tool) -> dict[str, Hint]:
-    """The four hints that count where something is permitted because of them, such as a call by `tool_execute_read`.
+    """The four hints that decide whether something is permitted, such as a call by `tool_execute_read`.
 
-    They are those in effect, but what a toolset loosens (it calls a tool read-only, not destructive, idempotent or
-    closed, which would not be so without it) counts only from the user's own data directory: a file that comes with a
-    repository is as trustworthy as the repository. What it tightens counts wherever it is.
+    They are the hints in effect, except that an override which loosens a hint (to read-only, not destructive,
+    idempotent or closed) counts only from the user's own data directory: a file in a repository is only as trustworthy
+    as the repository. An override that tightens a hint counts from everywhere.
     """
     overrides = tool.overrides
     if overrides is None or overrides.own:
         return effective(tool)
-    without = _decided(tool, {})
+    without = _decide(tool, {})
     tighter = {n: v for n, v in overrides.hints.items() if v != _LOOSE[n] or without[n].value == v}
-    return _decided(tool, tighter)
+    return _decide(tool, tighter)
 
 
-def _decided(tool: Tool, overrides: Mapping[str, bool]) -> dict[str, Hint]:
+def _decide(tool: Tool, overrides: Mapping[str, bool]) -> dict[str, Hint]:
     hints: dict[str, Hint] = {}
     for name in HINTS:
         declared = tool.annotations.get(name)
@@ -82,18 +82,17 @@ def _decided(tool: Tool, overrides: Mapping[str, bool]) -> dict[str, Hint]:
 
 
 def permission(tool: Tool) -> str:
-    """What a person who permits the call permits, one of `PERMISSIONS`: what nobody declared counts as destructive."""
+    """The permission that a call of the tool needs, one of `PERMISSIONS`: without a declaration `destructive`."""
     return {"read-only": "read", "changing": "write"}.get(risk(deciding(tool)), "destructive")
 
 
 def risk(hints: Mapping[str, Hint]) -> str:
-    """What a tool with these hints in effect may do at worst, one of `RISKS`.
+    """The worst that a tool with these hints in effect may do, one of `RISKS`.
 
-    `read-only`: it is declared (or overridden to be) read-only, whatever it says of destruction, which then means
-    nothing. `not-declared`: nobody said whether it is read-only, nor whether it is destructive. `changing`: it is not
-    read-only, and somebody said that it is not destructive. `destructive`: all others, so also one that says no more
-    than that it is not read-only: the protocol has it count as destructive; and one that is declared read-only where
-    a toolset says that it destroys.
+    `read-only`: it is declared or overridden as read-only; then its destructive hint means nothing. `not-declared`:
+    neither its read-only nor its destructive hint is set. `changing`: it is not read-only, and a hint says that it is
+    not destructive. `destructive`: all others, also a tool that only says that it is not read-only, which the protocol
+    counts as destructive, and a declared read-only tool that a toolset overrides as destructive.
     """
     read_only, destructive = hints["readOnlyHint"], hints["destructiveHint"]
     if destructive == Hint(True, "override") and read_only.source != "override":
@@ -106,21 +105,21 @@ def risk(hints: Mapping[str, Hint]) -> str:
 
 
 def declared(tool: Tool) -> dict[str, bool]:
-    """The hints somebody set, to be sent or shown as declared; a default is never among them."""
+    """The hints that a server or toolset has set, without defaults, to be sent or shown as declared."""
     return {name: hint.value for name, hint in effective(tool).items() if hint.is_known}
 
 
 @lru_cache(maxsize=4096)
 def snapshot(tool: Tool | None) -> bytes:
     """The declared hints as a call's record keeps them: JSON `{hint: {value, source}}`, null when none is."""
-    known = (
+    hints = (
         {n: {"value": h.value, "source": h.source} for n, h in effective(tool).items() if h.is_known} if tool else {}
     )
-    return msgspec.json.encode(known) if known else b"null"
+    return msgspec.json.encode(hints) if hints else b"null"
 
 
 def cell(hint: Hint) -> str:
-    """A hint in one narrow column: `yes`, `no`, with `*` when overridden; `-` when nobody said."""
+    """A hint in a narrow column: `yes` or `no`, with `*` if it is overridden; `-` if it is not declared."""
     if not hint.is_known:
         return "-"
     return ("yes" if hint.value else "no") + (MARK if hint.source == "override" else "")

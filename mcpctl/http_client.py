@@ -1,6 +1,6 @@
-"""HTTP requests with the SDK's client: where they go, how they fail, and what a refusal says, in words for a person.
+"""HTTP requests with the SDK's client, and their failures and refusals in words for a person.
 
-Imported in a thread, by whoever first needs it: it takes 0.1 s.
+The import takes 0.1 s; callers in an event loop do it in a thread.
 """
 
 import asyncio
@@ -25,15 +25,15 @@ _CONNECT_S = 30.0
 _BODY_S = 10.0
 _BODY_BYTES = 65_536
 _MAX_REDIRECTS = 5
-_LONGEST_SAID = 200
+_MAX_DETAIL = 200
 _STATUSES = frozenset(HTTPStatus)
 
 
 def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
     """A client for requests to `url`, through the proxy that the environment names for it; raises `Failed`.
 
-    To be made in a thread, since reading the system's certificates takes its time. An answer may take as long as it
-    takes: whoever asks bounds it.
+    Call it in a thread, since reading the system's certificates takes time. It sets no time limit for answers: the
+    caller does.
     """
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
@@ -52,9 +52,9 @@ def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
 async def request(
     client: httpx2.AsyncClient, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
 ) -> AsyncGenerator[httpx2.Response]:
-    """The response to a request, its body yet to be read, redirects on the same origin followed; raises `Failed`.
+    """The response to a request, with its body still to be read; raises `Failed`.
 
-    Whatever its status is: a refusal is a response too, and `refusal` has it in words.
+    Redirects on the same origin are followed. A refusal is a response too: `refusal` puts it in words.
     """
     sent = client.build_request(method, url, headers=dict(headers), content=content)
     try:
@@ -70,8 +70,8 @@ async def request(
         raise failed("server_died", in_words(error)) from error
     try:
         if response.has_redirect_location:
-            said = f": {_place(response)}; write that as its url if it is right"
-            raise failed("http_error", "it redirects to another place", said=said)
+            detail = f": {_place(response)}; write that as its url if it is right"
+            raise failed("http_error", "it redirects to another place", said=detail)
         yield response
     except (httpx2.HTTPError, httpx2.StreamError) as error:
         raise failed("server_died", in_words(error)) from error
@@ -80,60 +80,60 @@ async def request(
 
 
 async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
-    """A body as it comes, decompressed; others have their turn between its pieces, of which none is long."""
+    """A body in short decompressed pieces as they come; other tasks run between them."""
     async for piece in response.aiter_bytes():
         yield piece
         await asyncio.sleep(0)
 
 
 async def whole(response: httpx2.Response, most: int) -> bytearray:
-    """A response's body; raises `Failed` when it has more than `most` bytes, decompressed."""
-    found = bytearray()
+    """A response's body; raises `Failed` if it has more than `most` bytes, decompressed."""
+    content = bytearray()
     async for piece in pieces(response):
-        found += piece
-        if len(found) > most:
+        content += piece
+        if len(content) > most:
             raise failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
-    return found
+    return content
 
 
 async def body(response: httpx2.Response) -> bytes:
-    """The beginning of the body of a refusal; empty where it does not come soon."""
-    found = bytearray()
+    """The beginning of the body of a refusal; empty if it does not come soon."""
+    content = bytearray()
     try:
         async with asyncio.timeout(_BODY_S):
             async for part in response.aiter_bytes(_BODY_BYTES):
-                found += part
-                if len(found) >= _BODY_BYTES:
+                content += part
+                if len(content) >= _BODY_BYTES:
                     break
-            return bytes(found)
+            return bytes(content)
     except (TimeoutError, httpx2.HTTPError, httpx2.StreamError):
         return b""
 
 
 def refusal(response: httpx2.Response, body: bytes) -> str:
-    """A response of 400 and above in words: its status, and what the server says of it, on one line."""
+    """A response with a status of 400 or above in words: its status and the server's own text, on one line."""
     return f"{status(response)}{detail(response, body)}"
 
 
 def status(response: httpx2.Response) -> str:
-    """A response's status, such as `HTTP 404 Not Found`: its name is the standard's, whatever the server calls it."""
+    """A response's status with the standard's phrase for it, such as `HTTP 404 Not Found`."""
     phrase = HTTPStatus(response.status_code).phrase if response.status_code in _STATUSES else ""
     return f"HTTP {response.status_code} {phrase}".rstrip()
 
 
 def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
-    """What two addresses of one server have in common: scheme, host and port."""
+    """The origin of an address: scheme, host and port."""
     return url.scheme, url.host, url.port
 
 
 def in_words(error: BaseException) -> str:
-    """What went wrong with a request, for a person. Never an address: it may hold a secret."""
+    """The reason why a request failed, for a person. It has no address, which may hold a secret."""
     if isinstance(error, Failed):
         return str(error)
     cause: BaseException | None = error
     while cause:
-        if said := _cause_in_words(cause):
-            return said
+        if words := _cause_in_words(cause):
+            return words
         cause = cause.__cause__ or cause.__context__
     if isinstance(error, httpx2.TimeoutException):
         return "it does not answer (connecting timed out)"
@@ -151,7 +151,7 @@ def _cause_in_words(error: BaseException) -> str:
             "if it is the right server, name the file of its certificate authority in SSL_CERT_FILE"
         )
     if isinstance(error, ssl.SSLError):
-        return f"TLS: no encrypted connection comes about ({error.reason or 'refused'}); is it an http:// address?"
+        return f"TLS: the encrypted connection failed ({error.reason or 'refused'}); is it an http:// address?"
     if isinstance(error, socket.gaierror):
         return "no such host (its name cannot be resolved)"
     if isinstance(error, ConnectionRefusedError):
@@ -164,7 +164,7 @@ def _cause_in_words(error: BaseException) -> str:
 
 
 def _is_here(host: str) -> bool:
-    """Whether an address is this machine's own: what is sent there, tokens included, is no proxy's business."""
+    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy."""
     if host == "localhost" or host.endswith(".localhost"):
         return True
     with contextlib.suppress(ValueError):
@@ -173,7 +173,7 @@ def _is_here(host: str) -> bool:
 
 
 def _proxy(url: str) -> str | None:
-    """The HTTP proxy that the environment names for this address; one without a scheme is http, as for curl."""
+    """The HTTP proxy that the environment names for this address. Without a scheme it is an http proxy, as for curl."""
     address = httpx2.URL(url)
     if _is_here(address.host) or urllib.request.proxy_bypass(address.host):
         return None
@@ -183,7 +183,7 @@ def _proxy(url: str) -> str | None:
 
 
 def _same_origin(response: httpx2.Response, content: bytes | None) -> httpx2.Request | None:
-    """The request that follows a redirect, if it stays on the origin and keeps what was sent."""
+    """The request that follows a redirect, if it stays on the origin and sends the same content."""
     following = response.next_request
     if following is None:
         return None
@@ -202,21 +202,21 @@ def _same_origin(response: httpx2.Response, content: bytes | None) -> httpx2.Req
 
 
 def _place(response: httpx2.Response) -> str:
-    """Where a redirect leads, without what may be secret."""
+    """The target of a redirect, without the parts that may be secret."""
     url = response.next_request.url if response.next_request else httpx2.URL("")
     return str(url.copy_with(userinfo=b"", query=None, fragment=None))
 
 
 def detail(response: httpx2.Response, body: bytes) -> str:
-    """What the server says of its refusal, on one line, as it follows the status."""
-    described = re.search(r'error_description="([^"]*)"', response.headers.get("www-authenticate", ""))
-    text = described[1] if described else body[: 4 * _LONGEST_SAID].decode("utf-8", "replace")
+    """The server's own text about a refusal, on one line, to be shown after the status."""
+    match = re.search(r'error_description="([^"]*)"', response.headers.get("www-authenticate", ""))
+    text = match[1] if match else body[: 4 * _MAX_DETAIL].decode("utf-8", "replace")
     try:
-        found = json.loads(body) if not described else {}
-        error = found.get("error", found)
-        told = error.get("message") if isinstance(error, dict) else None
-        text = told or found.get("error_description") or (error if isinstance(error, str) else text)
+        document = json.loads(body) if not match else {}
+        error = document.get("error", document)
+        message = error.get("message") if isinstance(error, dict) else None
+        text = message or document.get("error_description") or (error if isinstance(error, str) else text)
     except (ValueError, AttributeError, RecursionError):
-        pass  # no JSON object: the text itself
+        pass  # the body is not a JSON object: its text is used
     text = "" if str(text).lstrip().startswith("<") else " ".join(str(text).split())
-    return f": {mask(text)[:_LONGEST_SAID]}" if text and text != response.reason_phrase else ""
+    return f": {mask(text)[:_MAX_DETAIL]}" if text and text != response.reason_phrase else ""

@@ -24,14 +24,15 @@ from mcpctl.commands.serve import serve
 from mcpctl.commands.version import version
 from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 
-# The interpreter looks for garbage before it ends: a tenth of what a short command costs, for memory that goes anyway.
+# Without this the interpreter collects garbage before it ends, a tenth of the time of a short command.
 atexit.register(gc.freeze)
 
 NOUNS = ("servers", "tools", "toolsets", "annotate", "sessions", "calls", "db")
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
-    """The command tree; with a noun that branch alone, with a verb too that command: others only cost start-up."""
+    """The command tree; with a noun only that branch, with a verb only that command, since others cost start-up
+    time."""
     app = Commands(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_DEBUG,"
@@ -40,7 +41,7 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
         pretty_exceptions_enable=False,
         no_args_is_help=True,
         context_settings=opt.HELP,
-        add_completion=False,  # completions/ has scripts that run nothing of what a server called its tools
+        add_completion=False,  # the scripts in completions/ never run a tool name that a server chose
     )
     app.callback()(root)
     if noun not in NOUNS:
@@ -53,18 +54,19 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
 
 
 def _only(verb: str | None, branch: typer.Typer) -> typer.Typer:
-    """The branch with that command alone; all of it if it has no such command, so that it can say which it has."""
+    """The branch with only that command; the whole branch if it has no such command, so that it can list its
+    commands."""
     commands = branch.registered_commands
-    named = [found for found in commands if verb in (found.name, getattr(found.callback, "__name__", None))]
-    if verb is None or not named:
+    matches = [command for command in commands if verb in (command.name, getattr(command.callback, "__name__", None))]
+    if verb is None or not matches:
         return branch
-    lean = copy.copy(branch)
-    lean.registered_commands = named
-    return lean
+    smaller = copy.copy(branch)
+    smaller.registered_commands = matches
+    return smaller
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_given: bool) -> None:
+    if is_given:
         typer.echo(f"mcpctl {__version__}")
         raise typer.Exit()
 
@@ -82,39 +84,39 @@ def root(
 
 def main(args: Sequence[str] | None = None) -> int:
     """Run one command line; returns its exit status."""
-    given = list(sys.argv[1:] if args is None else args)
+    words = list(sys.argv[1:] if args is None else args)
     if sys.platform == "win32":
         print("mcpctl: Windows is not supported yet; use it in WSL", file=sys.stderr)
         return ExitCode.FAILED
     _prepare_streams()
     if shell := os.environ.get("_MCPCTL_COMPLETE"):
-        _complete(shell, given)
+        _complete(shell, words)
     try:
-        _refuse_bytes(given)
-        tree(*given[:2])(args=given, prog_name="mcpctl")
+        _refuse_bytes(words)
+        tree(*words[:2])(args=words, prog_name="mcpctl")
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else ExitCode.FAILED
     except McpctlError as error:
-        return _report(error, given)
+        return _report(error, words)
     except KeyboardInterrupt:
         return ExitCode.INTERRUPTED
     except OSError as error:
         where = error.filename if isinstance(error.filename, str) else "the system"
-        hint = "check its owner and permissions, or name another place: MCPCTL_HOME, --config, --data-dir"
-        return _report(Unusable(f"{where}: {error.strerror or error}", hint, "system_error"), given)
+        hint = "check its owner and permissions, or choose another place with MCPCTL_HOME, --config or --data-dir"
+        return _report(Unusable(f"{where}: {error.strerror or error}", hint, "system_error"), words)
     except Exception as error:
         if os.environ.get("MCPCTL_DEBUG"):
             raise
         bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
-        return _report(bug, given)
+        return _report(bug, words)
     return ExitCode.OK
 
 
-def _complete(shell: str, given: Sequence[str]) -> NoReturn:
+def _complete(shell: str, request: Sequence[str]) -> NoReturn:
     from mcpctl import tab_completion
 
-    print(tab_completion.answer(tree, shell, given), end="", flush=True)
-    os._exit(ExitCode.OK)  # to take down what was imported would be a tenth of a Tab
+    print(tab_completion.answer(tree, shell, request), end="", flush=True)
+    os._exit(ExitCode.OK)  # skips the clean-up of the interpreter, a tenth of the time of a Tab
 
 
 def _prepare_streams() -> None:
@@ -129,24 +131,24 @@ def _prepare_streams() -> None:
 
 
 def _refuse_stdin(_: UnicodeError) -> NoReturn:
-    raise WrongUsage("stdin is not UTF-8", "give it as UTF-8 text")
+    raise WrongUsage("stdin is not UTF-8", "pass UTF-8 text")
 
 
 def _refuse_bytes(args: Sequence[str]) -> None:
     try:
         "".join(args).encode()
     except UnicodeEncodeError:
-        raise WrongUsage("an argument is not UTF-8", "give it as UTF-8 text") from None
+        raise WrongUsage("an argument is not UTF-8", "pass UTF-8 text") from None
 
 
 def _report(error: McpctlError, args: Sequence[str]) -> int:
     from mcpctl import output
 
     options = list(args[: args.index("--")] if "--" in args else args)
-    given = {*options, *(f"{name}={value}" for name, value in itertools.pairwise(options))}
-    output.report(error, as_json=not given.isdisjoint(_AS_JSON))
+    forms = {*options, *(f"{name}={value}" for name, value in itertools.pairwise(options))}
+    output.report(error, as_json=not forms.isdisjoint(_AS_JSON))
     return error.exit_code
 
 
 _AS_JSON = frozenset(("--json", "--jsonl", "--format=json", "--format=jsonl"))
-"""What asks for failures as JSON, too; an option and its value are as if written in one word."""
+"""The options that ask for failures as JSON too; an option and its value are compared as one word."""

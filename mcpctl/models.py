@@ -1,4 +1,4 @@
-"""What the rooms pass around: tools, hints, rows of records."""
+"""The types that all modules share: tools, hints, rows of records."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 Row = Mapping[str, Any]
-"""One session, call, discovery, tool or server, its fields under the names users see."""
+"""One session, call, discovery, tool or server, with its fields under the names that users see."""
 
 HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 """The tool annotations that describe behaviour, in the order of the MCP schema."""
@@ -38,35 +38,35 @@ CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled",
 
 
 Usage = Mapping[tuple[str, str], tuple[int, str | None]]
-"""By server and tool: how many calls of it are on record, however they ended, and when the newest began."""
+"""By server and tool: the number of its calls on record, failed ones included, and the start of the newest."""
 
 Progress = Callable[[int, int], None]
-"""Told how far long work is: how much is done, of how much; when all is done, that too."""
+"""A callback for long work: it is called with the amount done and the total, at the end too."""
 
 
 def unseen(done: int, total: int) -> None:
-    """The `Progress` of work that nobody watches."""
+    """A `Progress` that shows nothing."""
 
 
 class RawJson(str):
-    """JSON text that is passed on as it stands, so that numbers and spacing survive."""
+    """JSON text that is passed on unchanged, so that numbers and spacing survive."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True)
 class Overrides:
-    """The hints that a toolset sets for one tool, whatever its server declares."""
+    """The hints that a toolset sets for one tool, in place of those that its server declares."""
 
     hints: Mapping[str, bool]
     file: str
     own: bool
-    """Whether the file is in the user's own data directory; a repository's may only tighten what decides."""
+    """Whether the file is in the user's own data directory; a repository's file may only tighten permissions."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tool:
-    """One tool as its server defines it, or as a toolset has it shown.
+    """One tool as its server defines it, or with the changes of a toolset.
 
     Definitions are untrusted: any member may have any type.
     """
@@ -77,7 +77,7 @@ class Tool:
     text: str
     """The definition's JSON exactly as the server sent it."""
     notes: str = ""
-    """What a toolset has added to the description."""
+    """The text that a toolset has added to the description."""
     overrides: Overrides | None = None
 
     @property
@@ -95,36 +95,36 @@ class Tool:
 
     @cached_property
     def description(self) -> str:
-        """The description, empty where there is none."""
+        """The description, or an empty text."""
         text = self.definition.get("description")
         return text if isinstance(text, str) else ""
 
     @cached_property
     def input_schema(self) -> Mapping[str, Any]:
-        """The parameters' JSON Schema, empty where there is none that could be one."""
+        """The parameters' JSON Schema, or an empty object if it is missing or not an object."""
         schema = self.definition.get("inputSchema")
         return schema if isinstance(schema, dict) else {}
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
-        """The declared annotations as they came."""
+        """The declared annotations as the server sent them."""
         declared = self.definition.get("annotations")
         return declared if isinstance(declared, dict) else {}
 
 
 @dataclass(frozen=True)
 class Found:
-    """The answer to a list command: how many rows there are, and any window of them."""
+    """The answer to a list command: the number of rows, and any window of them."""
 
     count: Callable[[], int]
     rows: Callable[[int | None, int], Iterator[Row]]
     """`rows(limit, offset)`; a limit of None is no limit."""
     filtered: bool = False
-    """Whether more would be found if less were asked."""
+    """Whether filters have left rows out."""
 
     @classmethod
     def of(cls, rows: Sequence[Row], *, filtered: bool = False) -> "Found":
-        """Rows that are in memory already."""
+        """The answer for rows that are in memory."""
         return cls(
             filtered=filtered,
             count=lambda: len(rows),

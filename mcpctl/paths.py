@@ -1,4 +1,4 @@
-"""Where the configuration and the data are, and folders only their owner can read."""
+"""The paths of the configuration and the data, and folders that only their owner can read."""
 
 import os
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ INDEX_VERSION = 4
 
 @dataclass(frozen=True)
 class Paths:
-    """The configuration file and what lies in the data directory."""
+    """The configuration file, and the files of the data directory."""
 
     config: Path
     data: Path
 
     @property
     def sessions(self) -> Path:
-        """The journals, one file a session."""
+        """The folder of the journals, one file a session."""
         return self.data / "sessions"
 
     @property
@@ -30,32 +30,32 @@ class Paths:
 
     @property
     def older_indexes(self) -> list[Path]:
-        """The indexes of older versions, if any were left: whatever they say, this version's says too."""
+        """Where older versions kept their index: it has nothing that this version's index lacks."""
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     @property
     def toolsets(self) -> Path:
-        """The toolsets that are not kept in a repository, one file each."""
+        """The folder of the toolsets that are not in a repository, one file each."""
         return self.data / "toolsets"
 
     @property
     def state(self) -> Path:
-        """The SQLite database of what is remembered but no record, such as the catalog cache."""
+        """The SQLite database of state that is not a record, such as the catalog cache."""
         return self.data / "state.db"
 
     @property
     def redaction_key(self) -> Path:
-        """The key of the hashes in what is redacted: equal secrets have equal marks under it."""
+        """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
         return self.data / "redaction.key"
 
     @property
     def search_index(self) -> Path:
-        """The index of the last search by a command, made of the catalog alone."""
+        """The index of the last search by a command, derived from the catalog alone."""
         return self.data / "search-index.npz"
 
 
 def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[str, str] = os.environ) -> Paths:
-    """Where things are: option, then environment, then the user's own folders."""
+    """The paths from the options, else the environment, else the user's own folders."""
     return Paths(
         config=config or _named(env, "MCPCTL_CONFIG") or _base(env, "config") / "config.toml",
         data=data_dir or _named(env, "MCPCTL_DATA_DIR") or _base(env, "data"),
@@ -66,7 +66,7 @@ _ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_
 
 
 def private_dir(path: Path, hint: str = _ELSEWHERE) -> Path:
-    """`path` as a folder that exists and is its owner's alone."""
+    """Create `path` as a folder that only its owner can read, unless it exists."""
     try:
         for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
@@ -77,7 +77,7 @@ def private_dir(path: Path, hint: str = _ELSEWHERE) -> Path:
 
 
 def cannot_write(path: Path, error: OSError, hint: str = _ELSEWHERE) -> Unusable:
-    """The failure to say when `path` cannot be written."""
+    """The failure for a `path` that cannot be written."""
     return Unusable(f"cannot write {path}: {error.strerror or error}", hint, code="not_writable")
 
 
@@ -96,4 +96,4 @@ def _base(env: Mapping[str, str], kind: str) -> Path:
     try:
         return folder("mcpctl", appauthor=False)
     except RuntimeError as error:
-        raise Unusable("there is no telling where your home is", "set HOME, or MCPCTL_HOME", "no_home") from error
+        raise Unusable("cannot find your home folder", "set HOME or MCPCTL_HOME", "no_home") from error

@@ -1,4 +1,4 @@
-"""Everything POSIX about locks and processes, in one place, so that other systems can come."""
+"""Everything POSIX about locks and processes, in one place, so that other systems can be supported."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import subprocess
 
 _THREADS = 13
-"""Where `/proc/PID/stat` has the number of threads, after the session."""
+"""The position of the number of threads in `/proc/PID/stat`, counted from after the session."""
 
 
 def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
@@ -25,7 +25,7 @@ def lock(fd: int, *, shared: bool = False, wait: bool = False) -> bool:
 
 
 class Process(NamedTuple):
-    """A process that runs, as the table of processes has it."""
+    """A running process."""
 
     parent: int
     group: int
@@ -34,11 +34,11 @@ class Process(NamedTuple):
 
 
 def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: int) -> "subprocess.Popen[bytes]":
-    """Start `argv` as the leader of a session of its own: `stdin` is a descriptor, stdout and stderr are new pipes.
+    """Start `argv` as the leader of a new session; `stdin` is a descriptor, stdout and stderr are new pipes.
 
-    Raises OSError when it cannot be started.
+    Raises OSError if it cannot be started.
     """
-    import subprocess  # commands that only read records need locks, and no processes
+    import subprocess  # commands that only read records need locks but no processes
 
     return subprocess.Popen(
         list(argv),
@@ -53,11 +53,11 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: i
 
 
 def run_aside(script: Path) -> "subprocess.Popen[bytes]":
-    """Run a shell script in a session of its own, its stdin a pipe that never blocks us; it holds nothing else of ours.
+    """Run a shell script in a new session. Its stdin is a pipe that never blocks us, and it has no other descriptor.
 
-    Raises OSError when there is no shell.
+    Raises OSError if there is no shell.
     """
-    import subprocess  # commands that only read records need locks, and no processes
+    import subprocess  # commands that only read records need locks but no processes
 
     process = subprocess.Popen(
         ["/bin/sh", str(script)],
@@ -75,34 +75,34 @@ def run_aside(script: Path) -> "subprocess.Popen[bytes]":
 
 
 def await_exit(process: "subprocess.Popen[bytes]") -> int:
-    """Block until the child has exited: its exit status, or the number of the signal that ended it, negative.
+    """Block until the child has exited; returns its exit status, or the negative number of the signal that ended it.
 
-    It is left a zombie, until `process.wait()`, where that can be (not on macOS before Python 3.13). As long as it is
-    one, its id, which is its session's too, is given to no other process.
+    The child stays a zombie until `process.wait()`, if the system can do that (macOS before Python 3.13 cannot). Until
+    then no other process gets its id, which is its session's id too.
     """
     if hasattr(os, "waitid"):
         with contextlib.suppress(ChildProcessError):
-            found = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-            assert found
-            return found.si_status if found.si_code == os.CLD_EXITED else -found.si_status
+            result = os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+            assert result
+            return result.si_status if result.si_code == os.CLD_EXITED else -result.si_status
     return process.wait()
 
 
 def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
-    """The processes that run, by id, of these sessions or, which takes ten times as long, of all.
+    """The running processes of these sessions by id; without `sessions` all processes, in ten times the time.
 
-    Those that have ended and were not waited for are not among them. Takes some milliseconds.
+    Zombies are not among them. It takes some milliseconds.
     """
-    return _listed_by_proc(sessions) if sys.platform == "linux" else _listed_by_ps()
+    return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
 
 
 def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
-    """The processes of a session, whatever their group: ids and names."""
+    """The names of a session's processes by id, in every process group."""
     return {pid: process.name for pid, process in table.items() if process.session == session}
 
 
 def detached(session: int, table: Mapping[int, Process]) -> dict[int, str]:
-    """What processes of a session have started in sessions of their own: ids and names."""
+    """The names by id of processes in other sessions that processes of this session have started."""
     return {
         pid: process.name
         for pid, process in table.items()
@@ -111,21 +111,21 @@ def detached(session: int, table: Mapping[int, Process]) -> dict[int, str]:
 
 
 def signal_session(session: int, number: int, table: Mapping[int, Process]) -> None:
-    """Signal every process of a session that a child of ours leads, those in other groups as `table` has them."""
+    """Signal every process of a session that our child leads; `table` has those in other process groups."""
     if session == os.getsid(0):
-        raise ValueError("this is the session that we are in ourselves")
+        raise ValueError("this is our own session")
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, number)
     for pid, process in table.items():
         if process.session == session != process.group:
-            # By now the id may be another process's.
+            # Another process may have the id by now.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 if os.getsid(pid) == session:
                     os.kill(pid, number)
 
 
 def is_running(pid: int) -> bool:
-    """Whether a process of that id exists."""
+    """Whether a process with that id exists."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -145,8 +145,8 @@ def _descends(pid: int, session: int, table: Mapping[int, Process]) -> bool:
     return False
 
 
-def _listed_by_proc(sessions: Collection[int] | None = None) -> dict[int, Process]:
-    found: dict[int, Process] = {}
+def _processes_by_proc(sessions: Collection[int] | None = None) -> dict[int, Process]:
+    table: dict[int, Process] = {}
     with os.scandir("/proc") as folders:
         pids = [int(folder.name) for folder in folders if folder.name.isdigit()]
     for pid in pids:
@@ -157,14 +157,14 @@ def _listed_by_proc(sessions: Collection[int] | None = None) -> dict[int, Proces
             before, _, after = _beginning(f"/proc/{pid}/stat").rpartition(b")")
             state, parent, group, session, *rest = after.split()
             threads = rest[_THREADS]
-            if state not in b"ZX" or threads != b"1":  # one whose first thread alone has ended still runs
+            if state not in b"ZX" or threads != b"1":  # a process of which only the first thread has ended still runs
                 name = before.partition(b"(")[2].decode("utf-8", "replace")
-                found[pid] = Process(int(parent), int(group), int(session), name)
-    return found
+                table[pid] = Process(int(parent), int(group), int(session), name)
+    return table
 
 
 def _beginning(path: str) -> bytes:
-    """As much of a file as is read at once; by its `Path` it would take twice as long."""
+    """The beginning of a file; reading it through `Path` would take twice as long."""
     fd = os.open(path, os.O_RDONLY)
     try:
         return os.read(fd, 4096)
@@ -172,17 +172,17 @@ def _beginning(path: str) -> bytes:
         os.close(fd)
 
 
-def _listed_by_ps() -> dict[int, Process]:
-    import subprocess  # commands that only read records need locks, and no processes
+def _processes_by_ps() -> dict[int, Process]:
+    import subprocess  # commands that only read records need locks but no processes
 
     columns = ["ps", "-A", "-o", "pid=", "-o", "ppid=", "-o", "pgid=", "-o", "state=", "-o", "comm="]
-    found: dict[int, Process] = {}
+    table: dict[int, Process] = {}
     for line in (
         subprocess.run(columns, capture_output=True, check=False).stdout.decode("utf-8", "replace").splitlines()
     ):
         with contextlib.suppress(OSError, ValueError):
             pid, parent, group, state, name = line.split(maxsplit=4)
             if not state.startswith("Z"):
-                # No `ps` but that of Linux says which session a process is in.
-                found[int(pid)] = Process(int(parent), int(group), os.getsid(int(pid)), name)
-    return found
+                # Only the `ps` of Linux can print the session.
+                table[int(pid)] = Process(int(parent), int(group), os.getsid(int(pid)), name)
+    return table

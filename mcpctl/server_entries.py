@@ -1,4 +1,4 @@
-"""The `[servers]` of config.toml as people see and change them: secrets masked, comments and order kept."""
+"""The `[servers]` of config.toml: shown with their secrets masked, and changed without losing comments or order."""
 
 import re
 import shlex
@@ -26,21 +26,21 @@ _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 _SCHEMES = ("Bearer", "Basic", "Token")
 _LONG_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_~.=-]{20,}")
-"""A part of a path that is no word: some services put the key there."""
+"""A part of a path that looks like a key: some services have it in the URL."""
 _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 
 def ls(paths: Paths, project: str | None = None) -> list[Row]:
-    """Every entry of the file, or those that `project` sees, usable or not, by name."""
+    """A row for every entry of the file, or for those that `project` sees, usable or not, by name."""
     with closing(state.opened(paths)) as db:
         loaded = config.load(paths.config, project)
         catalog = Catalog(View(loaded), db)
-        seen = {*loaded.servers, *loaded.problems} - loaded.elsewhere
-        return [row(loaded, name, catalog) for name in sorted(seen)]
+        names = {*loaded.servers, *loaded.problems} - loaded.elsewhere
+        return [row(loaded, name, catalog) for name in sorted(names)]
 
 
 def show(paths: Paths, name: str) -> Row:
-    """One entry; raises `NotFound`."""
+    """The row of one entry; raises `NotFound`."""
     rows = {row["name"]: row for row in ls(paths)}
     if name not in rows:
         raise config.no_server(name, rows)
@@ -48,16 +48,16 @@ def show(paths: Paths, name: str) -> Row:
 
 
 def row(loaded: Config, name: str, catalog: Catalog) -> Row:
-    """One entry with its secrets masked, and what is kept of its tools.
+    """The row of one entry, with its secrets masked and the number of its tools as last listed.
 
-    `problem` says why the entry cannot be used, or how the server last failed; then `failed_at` says when.
+    `problem` is the reason why the entry cannot be used, or the server's last failure; `failed_at` is its time.
     """
     server = loaded.servers.get(name)
     listed = catalog.listed(name)
-    found: dict[str, Any] = dict.fromkeys(FIELDS)
-    found.update(name=name, problem=loaded.problems.get(name))
+    values: dict[str, Any] = dict.fromkeys(FIELDS)
+    values.update(name=name, problem=loaded.problems.get(name))
     if server:
-        found.update(
+        values.update(
             enabled=server.enabled,
             transport=server.transport if server.url else "stdio",
             runs=masked_url(server.url) or shlex.join([mask(server.command), *masked_args(server.args)]),
@@ -77,12 +77,12 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
         )
         if failure := cache.last_failure(catalog.db, name, server.fingerprint):
             when, why = failure
-            found.update(problem=why.removeprefix(f"server '{name}' "), failed_at=clock.iso(when))
-    return found
+            values.update(problem=why.removeprefix(f"server '{name}' "), failed_at=clock.iso(when))
+    return values
 
 
 def masked(value: str) -> str:
-    """A value of `env`: `${VAR}` as it stands, anything literal as `***`."""
+    """A value of `env` as it is shown: `${VAR}` unchanged, anything literal as `***`."""
     variable = _VARIABLE_ONLY.match(value)
     if not variable:
         return MASK
@@ -90,29 +90,29 @@ def masked(value: str) -> str:
 
 
 def masked_header(value: str) -> str:
-    """A header's value: a scheme such as `Bearer` and `${VAR}` as they stand, anything literal as `***`."""
+    """A header's value as it is shown: a scheme such as `Bearer` and `${VAR}` unchanged, anything literal as `***`."""
     scheme, space, rest = value.partition(" ")
     return f"{scheme} {masked(rest)}" if space and scheme in _SCHEMES else masked(value)
 
 
 def masked_url(url: str) -> str:
-    """An address without a password, without the values of its query, and without what looks like a token."""
+    """An address with its password, the values of its query and anything like a token masked."""
     place, question, query = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url).partition("?")
     shown = "/".join(MASK if _LONG_RANDOM.fullmatch(part) else part for part in mask(place).split("/"))
-    # What a signature or a key is called differs from service to service: sig, code, k.
+    # Every value is masked, since the names of keys differ from service to service: sig, code, k.
     return shown + question + re.sub(r"[^&#]+", _masked_parameter, query)
 
 
-def _masked_parameter(found: re.Match[str]) -> str:
-    name, equals, value = found[0].partition("=")
+def _masked_parameter(match: re.Match[str]) -> str:
+    name, equals, value = match[0].partition("=")
     if not equals:
         return masked(name)
     is_plain = re.fullmatch(r"true|false|[0-9]{1,3}", value) and not is_secret_name(name)
-    return found[0] if is_plain else f"{name}={masked(value)}"
+    return match[0] if is_plain else f"{name}={masked(value)}"
 
 
 def masked_args(args: list[str]) -> list[str]:
-    """Arguments without what follows a telling option (`--token X`, `TOKEN=X`) or looks like a token."""
+    """Arguments with the values of secret options (`--token X`, `TOKEN=X`) and anything like a token masked."""
     shown: list[str] = []
     hide_next = False
     for arg in args:
@@ -128,7 +128,7 @@ def masked_args(args: list[str]) -> list[str]:
 
 
 def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
-    """Put a new entry into the file; raises when the name is taken or the entry could not be used."""
+    """Add an entry to the file; raises if the name is taken."""
     if not config.NAME.match(name):
         raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
 
@@ -146,16 +146,16 @@ def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
 
 
 Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
-"""What to put into the file, by name, given what is in it."""
+"""A function from a configuration to the entries to put into its file, by name."""
 
 
 def merge(path: Path, chosen: Merge) -> None:
-    """Put entries into the file in one write, each new or in the place of the one of its name."""
+    """Put entries into the file in one write; an entry replaces the one of the same name."""
     _edit(path, lambda document: _put(document, chosen(config.load(path))))
 
 
 def merged(path: Path, chosen: Merge) -> tuple[str, str]:
-    """The file's text, and as `merge` would leave it; nothing is written."""
+    """The file's text before and after `merge`; nothing is written."""
     try:
         before = files.read(path, code="config_unreadable")
     except NotFound:
@@ -165,13 +165,13 @@ def merged(path: Path, chosen: Merge) -> tuple[str, str]:
 
 
 def remove(path: Path, name: str) -> None:
-    """Take an entry out of the file."""
+    """Remove an entry from the file."""
 
     def change(document: Any) -> None:
-        _existing(path, document, name)
+        _check_exists(document, name)
         servers = document["servers"]
-        # What a person wrote after the entry is about the one that follows.
-        after = "".join(item.as_string() for _, item in _taken_after(servers[name]))
+        # Comments after the entry are about the next one, so they stay.
+        after = "".join(item.as_string() for _, item in _cut_trailing_comments(servers[name]))
         place = next((n for n, (key, _) in enumerate(_body(servers)) if key == name), None)
         servers.pop(name)
         if after and place is not None:
@@ -186,14 +186,16 @@ def enable(path: Path, name: str, enabled: bool) -> None:
     """Switch an entry on or off."""
 
     def change(document: Any) -> None:
-        _existing(path, document, name)
+        _check_exists(document, name)
         entry = document["servers"][name]
         if not isinstance(entry, MutableMapping):
-            raise Unusable(f"{path}: servers.{name}: must be a table", "mend it there", "server_unusable")
+            raise Unusable(
+                f"{path}: servers.{name}: must be a table", f"write it as [servers.{name}] there", "server_unusable"
+            )
         if enabled:
             entry.pop("enabled", None)
         else:
-            after = _taken_after(entry)
+            after = _cut_trailing_comments(entry)
             entry["enabled"] = False
             _body(entry).extend(after)
 
@@ -201,67 +203,67 @@ def enable(path: Path, name: str, enabled: bool) -> None:
 
 
 def remarks(table: Mapping[str, Any]) -> list[str]:
-    """What a person should know of an entry that is right."""
-    said = exposure.in_the_clear(config.check_server("new", table))
-    return [said] if said else []
+    """Warnings about an entry that can be used."""
+    warning = exposure.in_the_clear(config.check_server("new", table))
+    return [warning] if warning else []
 
 
-def entry(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The table of a new entry, only what was given; raises `WrongUsage` when it could not be used."""
-    table = {name: value for name, value in given.items() if value not in (None, "", [], {})}
+def entry(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The table of a new entry, without empty options; raises `WrongUsage` if it could not be used."""
+    table = {name: value for name, value in options.items() if value not in (None, "", [], {})}
     if "transport" not in table and config.is_sse(str(table.get("url", ""))):
         table["transport"] = "sse"
     try:
         config.check_server("new", table)
     except ValueError as error:
-        why = str(error).lstrip(".")
-        raise WrongUsage(f"this server could not be used: {why}", "see: mcpctl servers add --help") from error
+        reason = str(error).lstrip(".")
+        raise WrongUsage(f"this server could not be used: {reason}", "see: mcpctl servers add --help") from error
     return table
 
 
-def assignments(option: str, given: list[str]) -> dict[str, str]:
+def assignments(option: str, texts: list[str]) -> dict[str, str]:
     """The `NAME=VALUE` of `--env` and `--header`, by name; raises `WrongUsage`."""
-    found: dict[str, str] = {}
-    for text in given:
+    values: dict[str, str] = {}
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not _NAMES[option].match(name):
             example = {"env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[option]
-            raise WrongUsage(f"--{option} wants NAME=VALUE", f"write for example: --{option} {example}")
-        if name in found:
+            raise WrongUsage(f"--{option} needs NAME=VALUE", f"for example: --{option} {example}")
+        if name in values:
             raise WrongUsage(f"--{option} {name} is given twice, and only one value can count", f"give {name} once")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 def _put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
     servers = document.setdefault("servers", {}) if entries else {}
     for name, table in entries.items():
-        after = _taken_after(servers.get(name))
+        after = _cut_trailing_comments(servers.get(name))
         servers[name] = dict(table)
         if after:
-            # In the place of the blank line that tomlkit adds itself.
-            _taken_after(servers[name])
+            # They replace the blank line that tomlkit adds.
+            _cut_trailing_comments(servers[name])
             _body(servers[name]).extend(after)
 
 
-def _existing(path: Path, document: Any, name: str) -> None:
-    known = list(document.get("servers", {}))
-    if name not in known:
-        raise config.no_server(name, known)
+def _check_exists(document: Any, name: str) -> None:
+    names = list(document.get("servers", {}))
+    if name not in names:
+        raise config.no_server(name, names)
 
 
 def _body(table: Any) -> list[Any]:
-    """What tomlkit keeps of a table: keys with their items, and comments and blank lines under no key."""
+    """The body of a tomlkit table: keys with their items, and comments and blank lines without a key."""
     body = getattr(getattr(table, "value", None), "body", None)
     return body if isinstance(body, list) else []
 
 
-def _taken_after(table: Any) -> list[Any]:
-    """The comments and blank lines after a table's last key, taken out of it."""
+def _cut_trailing_comments(table: Any) -> list[Any]:
+    """Remove the comments and blank lines after a table's last key, and return them."""
     body = _body(table)
     end = next((n for n in range(len(body), 0, -1) if body[n - 1][0] is not None), 0)
     if body and end == len(body):
-        return _taken_after(body[-1][1])
+        return _cut_trailing_comments(body[-1][1])
     after = body[end:]
     del body[end:]
     return after
@@ -272,13 +274,13 @@ def _edit(path: Path, change: Callable[[Any], None]) -> None:
 
 
 def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:
-    """The file's text with the change made to what it was; it was None where there was no file."""
+    """The file's new text after `change`; `before` is None if there is no file."""
     if before is None:
         import tomli_w
 
-        fresh: dict[str, Any] = {}
-        change(fresh)
-        return tomli_w.dumps(fresh)
+        tables: dict[str, Any] = {}
+        change(tables)
+        return tomli_w.dumps(tables)
     import tomlkit
     import tomlkit.exceptions
 
@@ -292,4 +294,4 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
         change(document)
         return tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:
-        raise Unusable(f"{path} cannot be edited: {error}", "edit it by hand", code="config_syntax") from error
+        raise Unusable(f"{path} cannot be edited: {error}", "edit the file by hand", code="config_syntax") from error

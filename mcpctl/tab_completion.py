@@ -1,8 +1,8 @@
-"""The answer to a Tab: what the scripts in completions/ ask, and what they are told.
+"""The answers to the Tab key, for the scripts in completions/.
 
 A script runs `_MCPCTL_COMPLETE=SHELL mcpctl LINE [TEXT]`: the command line up to the cursor as it was typed, and in
 bash the part of its last word that bash would replace. The first line of the answer is `words`, `files` or `dirs`;
-`words` is followed by one candidate a line, made so that the shell can insert it and nothing in it is ever run.
+`words` is followed by one candidate a line, escaped so that the shell can insert it and never runs it.
 """
 
 import contextlib
@@ -17,49 +17,49 @@ from typer._click.shell_completion import CompletionItem, _resolve_context, _res
 
 VARIABLE = "_MCPCTL_COMPLETE"
 Tree = Callable[[str | None], typer.Typer]
-Found = Sequence[tuple[str, str]]
+Candidates = Sequence[tuple[str, str]]
 
 _CURSOR = "\0"  # no argument can have it
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 _TAKES = {"FILE": "files", "COMMAND": "files", "DIR": "dirs"}
-"""What the metavar of an option or argument without candidates says that it takes."""
-_TOLD = 120
+"""The kind of file that an option or argument without candidates takes, by its metavar."""
+_MAX_HELP = 120
 _SPECIAL = re.compile(r"([^\w./:@%+=,-])")
 
 
-def answer(tree: Tree, shell: str, asked: Sequence[str]) -> str:
-    """What to tell the script of `shell`; empty when there is nothing to say, for whatever reason."""
+def answer(tree: Tree, shell: str, request: Sequence[str]) -> str:
+    """The answer to the script of `shell`; empty if anything fails."""
     try:
-        # Not even a callback that prints puts its words among the candidates.
+        # A callback that prints must not add its words to the candidates.
         with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            line, *text = asked
-            kind, found = candidates(tree, line)
-            return "".join(f"{row}\n" for row in (kind, *_FORMATS[shell](found, line, *text)))
+            line, *text = request
+            kind, items = candidates(tree, line)
+            return "".join(f"{row}\n" for row in (kind, *_FORMATS[shell](items, line, *text)))
     except Exception:
         return ""
 
 
-def candidates(tree: Tree, line: str) -> tuple[str, Found]:
-    """What may stand at the end of `line`: `words` and these, each with what it is, or `files` or `dirs`."""
-    *given, incomplete = _split(line)[0]
-    noun = next((word for word in given if not word.startswith("-")), None)
-    context = _resolve_context(typer.main.get_command(tree(noun)), {}, "mcpctl", given)
-    if context._protected_args:  # a word before names no command, so that nothing can follow
+def candidates(tree: Tree, line: str) -> tuple[str, Candidates]:
+    """The kind of answer, `words`, `files` or `dirs`, and for `words` the candidates, each with its description."""
+    *words, incomplete = _split(line)[0]
+    noun = next((word for word in words if not word.startswith("-")), None)
+    context = _resolve_context(typer.main.get_command(tree(noun)), {}, "mcpctl", words)
+    if context._protected_args:  # an earlier word is an unknown command, so nothing can follow
         return "words", []
-    taker, rest = _resolve_incomplete(context, given, incomplete)
+    taker, rest = _resolve_incomplete(context, words, incomplete)
     items = taker.shell_complete(context, rest)
     if not items and not rest and taker is context.command:
-        items = taker.shell_complete(context, "-")  # no argument is left: only options can follow
+        items = taker.shell_complete(context, "-")  # every argument is there: only options can follow
     lead = incomplete[: len(incomplete) - len(rest)]
-    found = [(lead + item.value, _told(item)) for item in items if _is_whole(item)]
-    if found:
-        return "words", found
-    takes = re.search(r"\b(FILE|COMMAND|DIR)\b", getattr(taker, "metavar", None) or "")
-    return _TAKES[takes[1]] if takes else "words", []
+    shown = [(lead + item.value, _description(item)) for item in items if _is_safe(item)]
+    if shown:
+        return "words", shown
+    metavar = re.search(r"\b(FILE|COMMAND|DIR)\b", getattr(taker, "metavar", None) or "")
+    return _TAKES[metavar[1]] if metavar else "words", []
 
 
 def _split(line: str) -> tuple[list[str], str]:
-    """The words after the program's name, unquoted, the last ending at the cursor; and the quote that is open there."""
+    """The unquoted words between the program's name and the cursor, and the quote that is open at the cursor."""
     lexer = shlex.shlex(line + _CURSOR, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     words, quote = [], ""
@@ -68,45 +68,45 @@ def _split(line: str) -> tuple[list[str], str]:
             words.append(word)
     except ValueError:  # a quote is open
         words.append(lexer.token)
-        quote = str(vars(lexer)["state"])  # which typeshed does not know
+        quote = str(vars(lexer)["state"])  # typeshed does not know it
     words[-1] = words[-1].removesuffix(_CURSOR)
     while _ASSIGNMENT.match(words[0]):
         del words[0]
     return words[1:], quote
 
 
-def _is_whole(item: CompletionItem) -> bool:
-    """Whether a candidate can be inserted as it is: what could command a terminal, or be two lines, cannot."""
+def _is_safe(item: CompletionItem) -> bool:
+    """Whether a candidate can be inserted as it is: it is on one line and cannot command a terminal."""
     return item.type == "plain" and bool(item.value) and item.value.isprintable()
 
 
-def _told(item: CompletionItem) -> str:
-    told = (item.help or "")[:_TOLD]
-    return told if told.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in told).split())
+def _description(item: CompletionItem) -> str:
+    text = (item.help or "")[:_MAX_HELP]
+    return text if text.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _for_bash(found: Found, line: str, text: str = "") -> Iterator[str]:
-    """Only what comes in place of `text`: bash takes `:` and `=` for the ends of words, unless told otherwise."""
+def _for_bash(candidates: Candidates, line: str, text: str = "") -> Iterator[str]:
+    """Only the part that replaces `text`: bash ends words at `:` and `=`, unless it is configured otherwise."""
     words, quote = _split(line)
-    replaced = text if quote else _split(f"mcpctl {text}")[0][-1]
-    kept = max(0, len(words[-1]) - len(replaced))
-    for value, _ in found:
-        rest = value[kept:]
+    last = text if quote else _split(f"mcpctl {text}")[0][-1]
+    start = max(0, len(words[-1]) - len(last))
+    for value, _ in candidates:
+        rest = value[start:]
         if not quote:
             yield _SPECIAL.sub(r"\\\1", rest)
         elif not _SPECIAL.search(rest):
             yield rest
 
 
-def _for_zsh(found: Found, line: str) -> Iterator[str]:
-    for value, told in found:
+def _for_zsh(candidates: Candidates, line: str) -> Iterator[str]:
+    for value, description in candidates:
         escaped = value.replace("\\", "\\\\").replace(":", "\\:")
-        yield f"{escaped}:{told}" if told else escaped
+        yield f"{escaped}:{description}" if description else escaped
 
 
-def _for_fish(found: Found, line: str) -> Iterator[str]:
-    for value, told in found:
-        yield f"{value}\t{told}" if told else value
+def _for_fish(candidates: Candidates, line: str) -> Iterator[str]:
+    for value, description in candidates:
+        yield f"{value}\t{description}" if description else value
 
 
 _FORMATS: dict[str, Callable[..., Iterator[str]]] = {"bash": _for_bash, "zsh": _for_zsh, "fish": _for_fish}

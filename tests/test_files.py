@@ -12,7 +12,7 @@ import pytest
 
 from mcpctl.paths import Paths
 from mcpctl.toolsets import edits
-from mcpctl.toolsets.toolset_files import source
+from mcpctl.toolsets.toolset_files import place_of
 from tests.configured import DEMO, configure, demo_tools, reference, stub, toolset
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.proxy.conftest import Serve, serve  # noqa: F401
@@ -225,7 +225,7 @@ def test_edits_of_a_file_that_was_replaced_meanwhile_are_made_to_the_new_one(pat
     fd = os.open(path, os.O_RDWR)
     os.close(fd)
     path.write_text(json.dumps({"name": "triage", "tools": [], "mine": 1}), encoding="utf-8")
-    edits.change(source(paths, "triage"), lambda draft: draft.append("tools", reference(KEY)))
+    edits.change(place_of(paths, "triage"), lambda draft: draft.append("tools", reference(KEY)))
     assert json.loads(path.read_text(encoding="utf-8")) == {"name": "triage", "tools": [reference(KEY)], "mine": 1}
 
 

@@ -71,4 +71,4 @@ def test_without_a_home_it_is_said_what_to_set(mcpctl: Mcpctl, monkeypatch: pyte
 
     monkeypatch.setattr("platformdirs.user_config_path", nowhere)
     ran = mcpctl("servers", "ls", "--json")
-    assert (ran.code, ran.error["code"], ran.error["hint"]) == (5, "no_home", "set HOME, or MCPCTL_HOME")
+    assert (ran.code, ran.error["code"], ran.error["hint"]) == (5, "no_home", "set HOME or MCPCTL_HOME")

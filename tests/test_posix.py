@@ -16,15 +16,15 @@ pytestmark = pytest.mark.process
 def test_both_ways_to_list_processes_say_the_same() -> None:
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as child:
         try:
-            by_proc, by_ps = posix._listed_by_proc(), posix._listed_by_ps()
+            by_proc, by_ps = posix._processes_by_proc(), posix._processes_by_ps()
             assert by_proc[child.pid] == by_ps[child.pid]
             assert posix.processes([child.pid]) == {child.pid: by_proc[child.pid]}
             assert posix.in_session(child.pid, by_ps) == {child.pid: "sleep"}
         finally:
             child.kill()
             posix.await_exit(child)
-            assert child.pid not in posix._listed_by_proc()
-            assert child.pid not in posix._listed_by_ps()
+            assert child.pid not in posix._processes_by_proc()
+            assert child.pid not in posix._processes_by_ps()
 
 
 @pytest.mark.parametrize(("script", "status"), [("exit 7", 7), ("kill -9 $$", -9)])
@@ -36,5 +36,5 @@ def test_how_a_child_ended_is_known_before_its_id_is_free(script: str, status: i
 
 def test_nobody_signals_the_session_that_it_is_in() -> None:
     table = posix.processes()
-    with pytest.raises(ValueError, match="in ourselves"):
+    with pytest.raises(ValueError, match="our own session"):
         posix.signal_session(os.getsid(0), 0, table)

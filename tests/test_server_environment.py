@@ -141,7 +141,7 @@ def test_a_line_of_env_file_that_is_none_is_named_by_number_without_what_it_says
 
 
 def test_an_env_file_that_is_missing_or_no_text_is_named(file: Path) -> None:
-    with pytest.raises(CannotLaunch, match=r"its env_file is of no use: there is no file .*none\.env"):
+    with pytest.raises(CannotLaunch, match=r"its env_file cannot be used: there is no file .*none\.env"):
         launch(file, env_file="none.env")
     file.with_name("bad.env").write_bytes(b"A=\xff\n")
     with pytest.raises(CannotLaunch, match="not UTF-8"):
@@ -168,9 +168,9 @@ def test_a_url_and_its_headers_are_expanded_when_it_is_connected(tmp_path: Path)
     ("entry", "env", "message"),
     [
         ({"headers": {"A": "${TOKEN}"}}, {}, "variable TOKEN is not set"),
-        ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "a\nB: c"}, "its header A has characters that no header may have"),
+        ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "a\nB: c"}, "its header A has characters that a header cannot have"),
         ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "schl\u00fcssel"}, "its header A has characters"),
-        ({"url": "${URL}"}, {"URL": "a.example"}, "its url, once expanded, is no address"),
+        ({"url": "${URL}"}, {"URL": "a.example"}, "its url, once expanded, is not an address"),
     ],
 )
 def test_an_endpoint_that_cannot_be_had_says_why(

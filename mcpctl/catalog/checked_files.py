@@ -67,7 +67,7 @@ def chosen(paths: Paths, named: Iterable[str]) -> Chosen:
         elif path.exists() or toolset_files.is_path(name):
             found[name] = Candidate(path, files.read_text(path))
         else:
-            place = toolset_files.source(paths, name)
+            place = toolset_files.place_of(paths, name)
             found[str(place.path)] = Candidate(place.path, toolset_files.read_text(place))
     return Chosen(found, sorted(skipped))
 

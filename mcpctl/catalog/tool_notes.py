@@ -11,17 +11,17 @@ from mcpctl.models import HINTS, Found, Row
 from mcpctl.paths import Paths
 from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
-from mcpctl.toolsets.edits import Added, Draft, Subject
-from mcpctl.toolsets.toolset import Entry, Note, Reference, Toolset, dotted, ref_id
-from mcpctl.toolsets.toolset_files import Source
+from mcpctl.toolsets.edits import Added, Draft, NotedTool
+from mcpctl.toolsets.toolset import Note, Reference, Toolset, ToolsetEntry, dotted, ref_id
+from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 
 @dataclass(frozen=True)
 class Done:
     """What a change was about, and its lines as a diff: none where nothing changed."""
 
-    subject: Subject
-    place: Source
+    subject: NotedTool
+    place: ToolsetPlace
     diff: Sequence[str]
     notes: Added
 
@@ -44,7 +44,7 @@ def add(
     return done
 
 
-def add_to(place: Source, subject: Subject, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
+def add_to(place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dry_run: bool = False) -> Done:
     """Add notes to a tool of this toolset."""
     added = Added([], [])
 
@@ -86,7 +86,7 @@ def listed(paths: Paths, option: str | None, key: str | None, project: str | Non
     return Found.of(found, filtered=key is not None)
 
 
-def of_key(found: Catalog, toolset: Toolset, key: str) -> Subject:
+def of_key(found: Catalog, toolset: Toolset, key: str) -> NotedTool:
     """The tool of that key, which must be in the toolset; one that is not listed is taken as the toolset names it."""
     server, name = split_typed(key)
     tool = found.find(server, name)
@@ -94,11 +94,11 @@ def of_key(found: Catalog, toolset: Toolset, key: str) -> Subject:
     if tool is None and named is None:
         raise rows.unknown(found, key)
     if tool is None and named is not None:
-        return Subject(named, None)
+        return NotedTool(named, None)
     assert tool
     if not toolset.holds(tool):
         raise not_in(toolset, tool.key)
-    return Subject(Reference(dotted(tool), ref_id(tool)), tool)
+    return NotedTool(Reference(dotted(tool), ref_id(tool)), tool)
 
 
 def not_in(toolset: Toolset, key: str) -> NotFound:
@@ -108,19 +108,19 @@ def not_in(toolset: Toolset, key: str) -> NotFound:
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
 
 
-def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[Source, Subject]:
+def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, NotedTool]:
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
         return place, of_key(catalog, toolset, key)
 
 
-def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:
+def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
     """What is said, by tool; what is said of tools that are not listed or not in the toolset too, since it is there."""
     tools = {dotted(tool): tool for tool in catalog.permitted()}
     hashes = (
         {ref_id(tool): tool for tool in tools.values()} if any(not e.reference.name for e in toolset.entries) else {}
     )
-    found: dict[str, Entry] = {}
+    found: dict[str, ToolsetEntry] = {}
     for entry in toolset.entries:
         tool = tools.get(entry.reference.name) if entry.reference.name else hashes.get(entry.reference.index)
         reference = Reference(dotted(tool), None) if tool else entry.reference
@@ -129,7 +129,7 @@ def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, Entry]]:
     return list(found.items())
 
 
-def _entry(toolset: Toolset, subject: Subject) -> Entry:
+def _entry(toolset: Toolset, subject: NotedTool) -> ToolsetEntry:
     return toolset.about(subject.tool) if subject.tool else toolset.said_of(subject.reference)
 
 
@@ -137,7 +137,7 @@ def _key(reference: Reference) -> str:
     return reference.key or reference.label
 
 
-def _rows(key: str, entry: Entry, place: Source, toolset: Toolset) -> Iterator[Row]:
+def _rows(key: str, entry: ToolsetEntry, place: ToolsetPlace, toolset: Toolset) -> Iterator[Row]:
     said: list[tuple[str, str, Any]] = [("note", note.name, note.text) for note in entry.notes]
     said += [("override", name, entry.hints[name]) for name in HINTS if name in entry.hints]
     said += [("override", "title", entry.title)] if entry.title else []

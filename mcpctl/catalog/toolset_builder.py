@@ -15,12 +15,12 @@ from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Draft
 from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
-from mcpctl.toolsets.toolset_files import Source, names, not_found, read, read_text, source
+from mcpctl.toolsets.toolset_files import ToolsetPlace, names, not_found, place_of, read, read_text
 
 
 def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> str:
     """Make a toolset of these tools; how it is called. `-` among the words stands for keys on stdin."""
-    place = source(paths, reference)
+    place = place_of(paths, reference)
     if place.inner:
         raise WrongUsage(f"'{reference}' is one of several in a file", "name a file of its own", "bad_name")
     if place.path.suffix != ".json":
@@ -40,13 +40,13 @@ def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     def change(draft: Draft) -> None:
         added[:] = edits.add_tools(draft, tools)
 
-    edits.change(source(paths, reference), change)
+    edits.change(place_of(paths, reference), change)
     return [tool.key for tool in added]
 
 
 def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     """Take tools out of a toolset, listed or not; their keys. Raises `NotFound` when one is not in it."""
-    place, wanted = source(paths, reference), keys(words)
+    place, wanted = place_of(paths, reference), keys(words)
     with rows.catalog(paths, quiet=True) as catalog:
         known = {key: catalog.find(*split_typed(key)) for key in wanted}
     indexes = {key: {".".join(split_typed(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
@@ -64,12 +64,12 @@ def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
 
 def delete(paths: Paths, reference: str) -> None:
     """Delete a toolset of the data directory; refuses the equipped one, without which all tools would be there."""
-    place = source(paths, reference)
+    place = place_of(paths, reference)
     if not place.is_named or place.inner:
         raise WrongUsage(f"{place.reference} is a file of yours", "delete it as any file", "not_deletable")
     with closing(state.opened(paths)) as db:
         equipped = state.equipped(db)
-    if equipped and source(paths, equipped).path == place.path:
+    if equipped and place_of(paths, equipped).path == place.path:
         raise Refused(f"toolset '{reference}' is equipped", "unequip it first: mcpctl toolsets unequip", "equipped")
     try:
         place.path.unlink()
@@ -79,7 +79,7 @@ def delete(paths: Paths, reference: str) -> None:
 
 def equip(paths: Paths, reference: str) -> str:
     """Put a toolset in force for every client that names none; how it is called. It must be readable."""
-    place = source(paths, reference)
+    place = place_of(paths, reference)
     read(place)
     state.equip(paths, place.reference)
     return place.reference
@@ -96,7 +96,7 @@ def ls(paths: Paths) -> Found:
         equipped = state.equipped(db)
     places = [place for path in sorted(paths.toolsets.glob("*.json")) for place in _places(paths, path.stem)]
     if equipped and equipped not in [place.reference for place in places]:
-        places.append(source(paths, equipped))
+        places.append(place_of(paths, equipped))
     return Found.of([_row(place, equipped) for place in places])
 
 
@@ -122,17 +122,17 @@ def _tools(paths: Paths, wanted: Sequence[str]) -> list[Tool]:
     return list(dict.fromkeys(found))
 
 
-def _places(paths: Paths, stem: str) -> list[Source]:
+def _places(paths: Paths, stem: str) -> list[ToolsetPlace]:
     """The toolsets in one file of the data directory."""
-    place = Source(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
+    place = ToolsetPlace(paths.toolsets / f"{stem}.json", None, own=True, is_named=True)
     try:
         found = names(read_text(place), place)
     except McpctlError:
         found = [None]
-    return [Source(place.path, name, own=True, is_named=True) for name in found]
+    return [ToolsetPlace(place.path, name, own=True, is_named=True) for name in found]
 
 
-def _row(place: Source, equipped: str | None) -> dict[str, Any]:
+def _row(place: ToolsetPlace, equipped: str | None) -> dict[str, Any]:
     row: dict[str, Any] = dict.fromkeys(TOOLSET_FIELDS)
     row.update(name=place.reference, equipped=place.reference == equipped, path=str(place.path))
     try:

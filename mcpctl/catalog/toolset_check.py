@@ -125,7 +125,7 @@ def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked
     """What is wrong with files, by file and then by place."""
     found: list[Row] = []
     for name, candidate in candidates.items():
-        own = toolset_files.source(paths, str(candidate.path.absolute())).own
+        own = toolset_files.place_of(paths, str(candidate.path.absolute())).own
         text = candidate.text.removeprefix(files.BOM)
         found += _File(name, own, text, candidate.problem, known, asked).findings()
     return found
@@ -163,9 +163,9 @@ class _File:
             yield Problem("E104", (), "the file is no toolset: it has neither tools nor toolsets")
             return
         yield from lint.shape(root)
-        yield from lint.twice(self.text)
+        yield from lint.repeated_members(self.text)
         for at, content in several:
-            yield from lint.alone(content, at, self.known.who, self.asked.max_note_chars)
+            yield from lint.content_problems(content, at, self.known.who, self.asked.max_note_chars)
             if self.known.compares:
                 yield from _against(content, at, self.known, own=self.own)
 

@@ -1,1 +1,1 @@
-"""The MCP clients that mcpctl stands behind: where they keep servers, how theirs become ours, what they need."""
+"""MCP clients: where they keep their servers, how those are imported, and the entry that starts mcpctl in each."""

@@ -1,4 +1,4 @@
-"""What a person told Claude Code of the servers in a project's .mcp.json: it asks before it starts one.
+"""Which servers of a project's .mcp.json a person has approved in Claude Code, which asks before it starts one.
 
 Its settings have `enabledMcpjsonServers`, `disabledMcpjsonServers` and `enableAllProjectMcpServers`; see
 https://code.claude.com/docs/en/settings.
@@ -13,10 +13,10 @@ from mcpctl.clients import client_kinds
 from mcpctl.errors import McpctlError
 
 
-def of(project: Path) -> Callable[[str], str]:
-    """What is known of a server of this project, by its name: `refused`, `none` when nothing is, else empty."""
+def lookup(project: Path) -> Callable[[str], str]:
+    """A function from a server's name to its approval: `refused`, `none` if nobody decided, empty if approved."""
     own, shared = list(_own(project)), _read(project / ".claude" / "settings.json")
-    # What a repository brings along may refuse its servers, and approves none of them.
+    # A repository's own file can refuse its servers, but it cannot approve them: only a person can.
     refused = {name for settings in (*own, shared) for name in _names(settings, "disabledMcpjsonServers")}
     approved = {name for settings in own for name in _names(settings, "enabledMcpjsonServers")}
     all_approved = any(settings.get("enableAllProjectMcpServers") is True for settings in own)
@@ -28,23 +28,23 @@ def of(project: Path) -> Callable[[str], str]:
 
 
 def _own(project: Path) -> Iterator[Mapping[str, Any]]:
-    """The settings that a person has made for the project."""
+    """The settings that a person, and not the repository, has made for the project."""
     state = next(client_kinds.places(client_kinds.CLIENTS["claude-code"]))
     projects = _read(state).get("projects")
-    mine = projects.get(str(project)) if isinstance(projects, dict) else None
-    yield mine if isinstance(mine, dict) else {}
+    settings = projects.get(str(project)) if isinstance(projects, dict) else None
+    yield settings if isinstance(settings, dict) else {}
     yield _read(project / ".claude" / "settings.local.json")
     yield _read(client_kinds.claude_folder() / "settings.json")
 
 
 def _read(path: Path) -> Mapping[str, Any]:
     try:
-        found = jsonc.decoded(files.read(path, files.MAX_LARGE_BYTES))
+        settings = jsonc.decoded(files.read(path, files.MAX_LARGE_BYTES))
     except (McpctlError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return settings if isinstance(settings, dict) else {}
 
 
 def _names(settings: Mapping[str, Any], key: str) -> list[str]:
-    found = settings.get(key)
-    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
+    names = settings.get(key)
+    return [name for name in names if isinstance(name, str)] if isinstance(names, list) else []

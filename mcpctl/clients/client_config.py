@@ -1,4 +1,4 @@
-"""`serve --print-config`: what a client needs in its configuration to start mcpctl."""
+"""`serve --print-config`: the entry that a client needs in its configuration to start mcpctl."""
 
 import json
 import os
@@ -14,22 +14,20 @@ from mcpctl.config import Server
 
 NAME = "mcpctl"
 _VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
-
-
 _FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
-"""Clients that have the PATH of the shell that they are started in."""
+"""Clients that a person starts in a shell, so that they have its PATH."""
 
 
 def text(client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()) -> str:
-    """The block for `client`: JSON, for Codex TOML. `options` are those given to `serve`, by their names.
+    """The block for `client`, as JSON (for Codex as TOML). `options` are those of `serve`, by their names.
 
-    A client with a window gets a PATH, where its own lacks what starts the `servers`.
+    The block of a client with a window has a PATH if the client's own would not find what starts the `servers`.
     """
     words = [*command(), "serve"]
     for option, value in options.items():
         if value:
-            text = str(_absolute(value)) if isinstance(value, Path) else value
-            words += [option] if text is True else [option, str(text)]
+            word = str(_absolute(value)) if isinstance(value, Path) else value
+            words += [option] if word is True else [option, str(word)]
     env = {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
     if client not in _FROM_A_SHELL and (path := window_path.complete(servers)):
         env["PATH"] = path
@@ -42,16 +40,17 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 
 
 def goes_into(client: str) -> str:
-    """Where a person puts the block."""
-    return f"{CLIENTS[client].title} reads this from {next(client_kinds.places(CLIENTS[client]))}, beside what is there"
+    """A sentence that says where a person puts the block."""
+    place = next(client_kinds.places(CLIENTS[client]))
+    return f"{CLIENTS[client].title} reads this from {place}: add it to what the file has"
 
 
 def command() -> list[str]:
     """The words that start this very mcpctl from anywhere."""
-    started = Path(sys.argv[0])
-    if started.name == NAME and (found := shutil.which(sys.argv[0])):
-        return [str(Path(found).absolute())]
-    # As `python -m mcpctl`, or by a program that has mcpctl in it.
+    program = Path(sys.argv[0])
+    if program.name == NAME and (executable := shutil.which(sys.argv[0])):
+        return [str(Path(executable).absolute())]
+    # It was started as `python -m mcpctl`, or by a program that imports it.
     return [str(Path(sys.executable).absolute()), "-m", "mcpctl"]
 
 

@@ -1,4 +1,4 @@
-"""Which clients there are, where each keeps its configuration, and how theirs differ."""
+"""The clients that mcpctl knows, where each keeps its configuration, and how they differ."""
 
 import os
 import sys
@@ -8,18 +8,18 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Client:
+class ClientKind:
     """One program that keeps MCP servers in a file."""
 
     name: str
     title: str
     places: tuple[str, ...]
-    """Its files, the user's own first; `{apps}` is where desktop programs keep theirs."""
+    """Its files, the user's own first; `{apps}` is the folder where desktop programs keep their files."""
     section: str = "mcpServers"
     fills_in: bool = False
-    """Whether it replaces `${VAR}` by the variable's value, as mcpctl does."""
+    """Whether it replaces `${VAR}` with the variable's value, as mcpctl does."""
     timeout_unit_s: float | None = None
-    """The unit of its `timeout`, where that bounds a call."""
+    """The unit of its `timeout`, if that limits a call; else None."""
 
 
 _CODE = ("Code", "Code - Insiders", "VSCodium")
@@ -28,10 +28,10 @@ _CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 CLIENTS = {
     client.name: client
     for client in (
-        Client("claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",)),
-        Client("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
-        Client("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json")),
-        Client(
+        ClientKind("claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",)),
+        ClientKind("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
+        ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json")),
+        ClientKind(
             "vscode",
             "VS Code",
             (
@@ -41,28 +41,28 @@ CLIENTS = {
             ),
             section="servers",
         ),
-        Client("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",)),
-        Client("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
-        Client(
+        ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",)),
+        ClientKind("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
+        ClientKind(
             "gemini-cli",
             "Gemini CLI",
             ("{home}/.gemini/settings.json", "{project}/.gemini/settings.json"),
             fills_in=True,
             timeout_unit_s=0.001,
         ),
-        Client(
+        ClientKind(
             "zed",
             "Zed",
             ("{config}/zed/settings.json", "{project}/.zed/settings.json"),
             section="context_servers",
         ),
-        Client(
+        ClientKind(
             "cline",
             "Cline",
             (f"{{apps}}/Code/User/{_CLINE}", "{home}/.cline/data/settings/cline_mcp_settings.json"),
             timeout_unit_s=1,
         ),
-        Client(
+        ClientKind(
             "opencode",
             "opencode",
             (
@@ -79,8 +79,8 @@ _COMMON_NAMES = {"mcp.json", "settings.json", "config.toml"}
 _PROJECT_FOLDERS = {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".roo"}
 
 
-def places(client: Client) -> Iterator[Path]:
-    """Where `client` may keep its servers on this machine, for this user and in the current folder."""
+def places(client: ClientKind) -> Iterator[Path]:
+    """The files in which `client` may keep servers on this machine: this user's and those of the current folder."""
     home = Path.home()
     config = _named("XDG_CONFIG_HOME") or home / ".config"
     folders = {
@@ -99,17 +99,17 @@ def places(client: Client) -> Iterator[Path]:
             yield path
 
 
-def owner(path: Path) -> Client | None:
-    """Whose file this is, by its name; None where that does not tell."""
+def owner(path: Path) -> ClientKind | None:
+    """The client that keeps its servers in this file, judged by its name; None if the name does not say."""
     for client in CLIENTS.values():
-        for known in map(Path, client.places):
-            if path.name == known.name and (path.name not in _COMMON_NAMES or path.parent.name == known.parent.name):
+        for place in map(Path, client.places):
+            if path.name == place.name and (path.name not in _COMMON_NAMES or path.parent.name == place.parent.name):
                 return client
     return None
 
 
 def project_of(path: Path) -> Path | None:
-    """The folder of the project whose file this is; None for a user's own file."""
+    """The folder of the project that this file belongs to; None for a user's own file."""
     folder = path.absolute().parent
     if path.name == ".mcp.json":
         return folder
@@ -117,7 +117,7 @@ def project_of(path: Path) -> Path | None:
 
 
 def claude_folder() -> Path:
-    """Where Claude Code keeps a user's settings."""
+    """The folder in which Claude Code keeps a user's settings."""
     return _named("CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
 
 

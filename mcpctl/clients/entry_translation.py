@@ -1,4 +1,4 @@
-"""A client's entry as one of config.toml: the same program, told in our keys; what has no equal is said."""
+"""A client's entry translated into one of config.toml, with a note for each thing that has no equivalent there."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpctl import config
-from mcpctl.clients.client_files import Entry
+from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 
 _ALIASES = {
@@ -20,16 +20,16 @@ _KINDS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse", "remote": "",
 }  # fmt: skip
 _SAME_HERE = ("source",)
-"""What says nothing that is not so here: Zed's "custom"."""
+"""Keys that can be left out without a note: Zed's `source: "custom"` means nothing here."""
 _ALLOWED_ONLY = ("enabled_tools", "includeTools")
-_NAMED = 10
-"""How many tools of a list are named."""
-_MOST = 1e10
+_MAX_LISTED = 10
+"""How many names of a list a note has."""
+_MAX_SECONDS = 1e10
 _ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
 Table = dict[str, Any]
 
 
-def table_of(entry: Entry) -> tuple[Table, list[str]]:
+def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     """The entry for config.toml, and what a person should know of it; raises `CannotTake`."""
     texts = Texts(entry)
     left = _plain(entry.value)
@@ -41,7 +41,8 @@ def table_of(entry: Entry) -> tuple[Table, list[str]]:
         table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
     if entry.approval == "refused":
         texts.note(
-            "Claude Code has it switched off in its project, so it is here too; mcpctl servers enable changes that"
+            "Claude Code has it switched off for its project, so it is disabled here; "
+            "enable it with: mcpctl servers enable"
         )
     elif entry.approval == "none":
         texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")
@@ -50,9 +51,9 @@ def table_of(entry: Entry) -> tuple[Table, list[str]]:
     for key in [key for key in _ALLOWED_ONLY if key in left]:
         texts.note(_now_allowed(key, left.pop(key)))
     if inherited := left.pop("env_vars", None):
-        texts.note(f"env_vars let {_listed(inherited)} through to it; here it gets the whole environment of mcpctl")
+        texts.note(f"env_vars passed it {_listed(inherited)} only; here it gets the whole environment of mcpctl")
     if lost := sorted(key for key, value in left.items() if value and key not in _SAME_HERE):
-        texts.note(f"left out, having no equal here: {', '.join(lost)}")
+        texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
     try:
         config.check_server("new", table)
     except ValueError as error:
@@ -61,37 +62,41 @@ def table_of(entry: Entry) -> tuple[Table, list[str]]:
 
 
 def _now_allowed(key: str, tools: Any) -> str:
-    """What a list of the tools that may be called was for, and what becomes of the others."""
-    told = f"{key} allowed {_listed(tools)} alone; here ALL of its tools are allowed"
-    return f"{told}: set each other one false in its [servers.NAME.tools]"
+    """The note on a list of the only tools that may be called, which config.toml cannot express."""
+    return (
+        f"{key} allowed only {_listed(tools)}; here ALL of its tools are allowed: "
+        "set every other tool to false in its [servers.NAME.tools]"
+    )
 
 
 def _listed(names: Any) -> str:
-    listed = [str(name) for name in names] if isinstance(names, list) else [str(names)]
-    return ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
+    texts = [str(name) for name in names] if isinstance(names, list) else [str(names)]
+    return ", ".join(texts[:_MAX_LISTED]) + (
+        f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
+    )
 
 
 def is_mcpctl(value: Any) -> bool:
-    """Whether an entry starts `mcpctl serve`, by whatever way: behind itself it would start itself for ever."""
+    """Whether an entry starts `mcpctl serve` in any way: mcpctl behind itself would start itself for ever."""
     if not isinstance(value, dict):
         return False
     parts = [value.get("command"), value.get("args")]
     if isinstance(value.get("command"), dict):
         parts = [value["command"].get("path"), value["command"].get("args")]
-    # Joined and split again, since a shell's -c has them all in one word.
+    # Joined and split again, since all words may be in one argument: that of a shell's -c.
     words = " ".join(str(word) for part in parts for word in (part if isinstance(part, list) else [part])).split()
     names = [word.strip("'\"").rpartition("/")[2] for word in words]
     return any(_ITSELF.match(name) and "serve" in names[place + 1 :] for place, name in enumerate(names))
 
 
 def _plain(value: Any) -> Table:
-    """An entry under the names that most clients use, without what is not set."""
+    """An entry under the keys that most clients use, without empty values."""
     if not isinstance(value, dict):
-        raise CannotTake("it is no object")
+        raise CannotTake("it is not an object")
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
-        raise CannotTake("it has text that is no Unicode") from None
+        raise CannotTake("it has text that is not Unicode") from None
     left: Table = {}
     for key, item in value.items():
         if item in (None, "", [], {}):
@@ -113,23 +118,23 @@ def _flag(left: Table, key: str, default: bool) -> bool:
 
 
 def _kind(left: Table, texts: Texts) -> str:
-    """How it is spoken to: stdio, http or sse."""
-    said = left.pop("type", None)
-    kind = _KINDS.get(re.sub(r"[^a-z]", "", said.lower())) if isinstance(said, str) else "" if said is None else None
+    """The transport of an entry: stdio, http or sse."""
+    type_ = left.pop("type", None)
+    kind = _KINDS.get(re.sub(r"[^a-z]", "", type_.lower())) if isinstance(type_, str) else "" if type_ is None else None
     if kind is None:
-        raise CannotTake(f"mcpctl does not speak its type, {said!r}: only stdio, http and sse")
+        raise CannotTake(f"its type {type_!r} is not supported; mcpctl supports stdio, http and sse")
     if "command" in left and "url" in left:
-        raise CannotTake("it has a command and a url; leave one of them")
+        raise CannotTake("it has a command and a url; keep one of them")
     if "command" not in left and "url" not in left:
         if "settings" in left or left.get("source") == "extension":
             raise LeftOut("an extension of Zed starts it, and its command is not in the file")
-        raise CannotTake("it has no command and no url")
+        raise CannotTake("it has neither a command nor a url")
     if (kind == "stdio" and "url" in left) or (kind in ("http", "sse") and "command" in left):
-        raise CannotTake(f"its type is {said}, but it has a {'url' if 'url' in left else 'command'}")
+        raise CannotTake(f"its type is {type_}, but it has a {'url' if 'url' in left else 'command'}")
     if "command" in left:
         return "stdio"
     if not kind and config.is_sse(str(left["url"])):
-        texts.note("taken for an SSE server, by its url")
+        texts.note('its url looks like an SSE server\'s, so it gets transport = "sse"')
         return "sse"
     return kind or "http"
 
@@ -139,7 +144,7 @@ def _local(left: Table, texts: Texts) -> Table:
     if isinstance(command, list):
         command, args = command[0], [*command[1:], *(args if isinstance(args, list) else [args])]
     words = [_text(command, "command", texts), *_words(args, "args", texts)]
-    if len(words) == 1 and " " in words[0].strip() and not os.path.exists(words[0]):  # noqa: PTH110 - one that is too long for a path is none
+    if len(words) == 1 and " " in words[0].strip() and not os.path.exists(words[0]):  # noqa: PTH110 - Path.exists raises for a word too long for a path
         words = _split(words[0], texts)
     table: Table = {"command": words[0]}
     if words[1:]:
@@ -152,7 +157,7 @@ def _local(left: Table, texts: Texts) -> Table:
     project = texts.entry.project
     if project and "cwd" not in table and any(word.startswith(("./", "../")) or word == "." for word in words):
         table["cwd"] = str(project)
-        texts.note(f"its paths are the project's, so it is started in {project}")
+        texts.note(f"its paths are relative to the project, so it is started in {project}")
     return table
 
 
@@ -186,7 +191,7 @@ def _timeouts(left: Table, texts: Texts) -> Table:
     for key, (ours, unit) in units.items():
         if key in left:
             value = left.pop(key)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_SECONDS:
                 raise CannotTake(f"{key} must be a number, 0 or more")
             seconds = round(float(value * unit), 3)
             table[ours] = int(seconds) if seconds.is_integer() else seconds
@@ -200,7 +205,7 @@ def _text(value: Any, where: str, texts: Texts, variable: str = "") -> str:
         return str(value)
     if not isinstance(value, str):
         raise CannotTake(f"{where} must be text")
-    return texts.of(value, variable)
+    return texts.translate(value, variable)
 
 
 def _words(value: Any, where: str, texts: Texts) -> list[str]:
@@ -213,7 +218,7 @@ def _pairs(value: Any, where: str, texts: Texts) -> dict[str, str]:
     if not isinstance(value, Mapping):
         raise CannotTake(f"{where} must be an object")
     for name in [name for name, item in value.items() if item is None]:
-        texts.note(f"{where}.{name} is null; mcpctl takes nothing out of the environment")
+        texts.note(f"{where}.{name} is null; mcpctl does not remove variables from the environment")
     return {
         str(name): _text(item, f"{where}.{name}", texts, str(name) if where == "env" else "")
         for name, item in value.items()
@@ -237,6 +242,6 @@ def _split(line: str, texts: Texts) -> list[str]:
 
 
 def _path(path: str, texts: Texts) -> str:
-    """A path from where the client stands, which is its project; ours are from elsewhere."""
+    """The path made absolute if it is relative to the project: mcpctl starts servers elsewhere."""
     base = texts.entry.project
     return path if base is None or path.startswith(("/", "~", "$")) else str(base / path)

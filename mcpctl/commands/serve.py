@@ -65,7 +65,7 @@ def serve(
         opt.one_of("print-config", print_config, tuple(client_kinds.CLIENTS))
         given = {
             "--config": config, "--data-dir": data_dir, "--project": project,
-            "--toolset": toolset_files.spelled(toolset),
+            "--toolset": toolset_files.absolute_reference(toolset),
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
         output.write_text(client_config.text(print_config, given, load(paths.config).servers.values()))

@@ -1,7 +1,7 @@
-"""How results look: the only printing code besides the report of errors.
+"""The printing of results: the only code that prints, except for warnings.
 
 A terminal gets a table, a pipe tab-separated values, `--json` an array and `--jsonl` lines; `--fields` chooses and
-orders the columns of each of them.
+orders the columns in every format.
 """
 
 import itertools
@@ -27,30 +27,30 @@ _TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "li
 
 @dataclass(frozen=True)
 class Columns:
-    """A list's fields: all of them for JSON, fewer for people, and how a person sees some of them."""
+    """The fields of a list: all of them for JSON, fewer for people, and how people see their values."""
 
     fields: Sequence[str]
     shown: Sequence[str]
     cut: frozenset[str] = frozenset()
-    """Fields that a narrow table cuts first; one copies keys, so they are never among them."""
+    """Fields that a narrow table cuts first; never keys, since people copy them."""
     ids: frozenset[str] = frozenset()
-    """Fields of which a table shows the beginning, which every command takes, unless `--fields` names them."""
+    """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them."""
     render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
-    """How a field's value looks in a table and in tab-separated values."""
+    """The text of a field's value in a table and in tab-separated values."""
     labels: Mapping[str, str] = field(default_factory=dict)
     """Shorter headings for some fields."""
     group: str = ""
-    """The field by which a table's rows are under headings; they come sorted by it."""
+    """The field whose values are headings in a table; the rows come sorted by it."""
     newest: int = 50
-    """How many rows a terminal gets where no `--limit` asks for more or fewer."""
+    """How many rows a terminal gets without `--limit`."""
     noun: str = "rows"
     empty: str = ""
-    """What a terminal is told when there are no rows."""
+    """The message on a terminal if there are no rows."""
 
 
 @dataclass(frozen=True)
-class Listing:
-    """What was asked of a list: its format and its window."""
+class ListOptions:
+    """The options of a list command: format, fields and window."""
 
     format: str = "auto"
     fields: str | None = None
@@ -60,7 +60,7 @@ class Listing:
 
     @property
     def effective(self) -> str:
-        """The format, decided."""
+        """The format, with `auto` resolved."""
         if self.format != "auto":
             return self.format
         return "table" if sys.stdout.isatty() else "tsv"
@@ -74,42 +74,42 @@ def listing(
     limit: int | None = None,
     offset: int = 0,
     count: bool = False,
-) -> Listing:
-    """The options of a list command as one value; raises `WrongUsage` when they contradict each other."""
-    return Listing(chosen_format(json, jsonl, format), fields, limit, offset, count)
+) -> ListOptions:
+    """The options of a list command as one value; raises `WrongUsage` if they contradict each other."""
+    return ListOptions(chosen_format(json, jsonl, format), fields, limit, offset, count)
 
 
 def chosen_format(json: bool, jsonl: bool, format: str) -> str:
     """The one format that `--json`, `--jsonl` and `--format` ask for."""
-    given = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
-    if len(given) > 1:
+    formats = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
+    if len(formats) > 1:
         raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
     if format not in FORMATS:
         raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(FORMATS)}")
-    return given[0] if given else "auto"
+    return formats[0] if formats else "auto"
 
 
-def write_list(found: Found, columns: Columns, asked: Listing) -> None:
-    """Print the rows that were asked for, in the format that was asked for."""
-    names = chosen(columns, asked)
-    if asked.count:
-        write_text(str(found.count()))
+def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
+    """Print the rows in the window and the format of the options."""
+    names = chosen(columns, options)
+    if options.count:
+        write_text(str(results.count()))
         return
-    kind = asked.effective
-    limit = asked.limit or None
-    if kind == "table" and asked.limit is None and sys.stdout.isatty():
+    kind = options.effective
+    limit = options.limit or None
+    if kind == "table" and options.limit is None and sys.stdout.isatty():
         limit = columns.newest
-    rows = found.rows(limit, asked.offset)
+    rows = results.rows(limit, options.offset)
     if kind in ("json", "jsonl"):
         _write(_json_rows(rows, names, as_array=kind == "json"))
     elif kind == "tsv":
         _write(_tsv_rows(rows, names, columns))
     else:
-        _write_table(list(rows), names, columns, found, asked)
+        _write_table(list(rows), names, columns, results, options)
 
 
 def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]]) -> None:
-    """Print one thing: a JSON object, or its text."""
+    """Print one thing as a JSON object or as text."""
     _write(iter([to_json(row)]) if json else text())
 
 
@@ -124,47 +124,47 @@ def write_lines(lines: Iterator[str]) -> None:
 
 
 def say(message: str, *, always: bool = False) -> None:
-    """Tell a person at a terminal what was done or what comes next; say nothing in a pipe, unless `always`."""
+    """Print a remark for a person at a terminal on stderr; in a pipe only if `always`."""
     if always or sys.stderr.isatty():
         print(inert(line_of(message)), file=sys.stderr)
 
 
 @contextmanager
-def progress(doing: str, unit: str = "") -> Iterator[Progress]:
-    """A callback that shows a person at a terminal how far long work is: a count of `unit`, or a percentage.
+def progress(task: str, unit: str = "") -> Iterator[Progress]:
+    """A callback that shows the progress of long work on a terminal, as a count of `unit` or as a percentage.
 
-    Nothing is shown of work that takes no time, in a pipe, or on a dumb terminal; and nothing stays.
+    It shows nothing for short work, in a pipe or on a dumb terminal, and clears its line at the end.
     """
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
         yield unseen
         return
-    from mcpctl.output.progress_line import Gauge
+    from mcpctl.output.progress_line import ProgressLine
 
-    gauge = Gauge(doing, unit)
-    before_warning.append(gauge.clear)
+    line = ProgressLine(task, unit)
+    before_warning.append(line.clear)
     try:
-        yield gauge
+        yield line
     finally:
-        before_warning.remove(gauge.clear)
-        gauge.clear()
+        before_warning.remove(line.clear)
+        line.clear()
 
 
 def report(error: McpctlError, *, as_json: bool) -> None:
     """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
         body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
-        # "##[" is in a string, if anywhere: what stands for its last character is the same JSON, and no CI command.
+        # "##[" can only be in a string: with its last character escaped it is the same JSON, and not a CI command.
         print(re.sub(r"##(vso)?\[", r"##\1\\u005b", plain_json(to_json(body)), flags=re.I), file=sys.stderr)
         return
-    # A server's own words may have lines of their own; none may pass for one of ours, or for a command of a CI system.
-    told = quoted if isinstance(error, UpstreamFailed) else line_of
-    print(f"mcpctl: {inert(told(error.message))}", file=sys.stderr)
+    # A server's text may have several lines; none may look like ours, or like a command of a CI system.
+    safe = quoted if isinstance(error, UpstreamFailed) else line_of
+    print(f"mcpctl: {inert(safe(error.message))}", file=sys.stderr)
     if error.hint:
         print(f"hint: {inert(line_of(error.hint))}", file=sys.stderr)
 
 
 def to_json(value: Any) -> str:
-    """A value as JSON text on one line; what is JSON text already stays as it is."""
+    """A value as JSON text on one line; a `RawJson` in it stays as it is."""
     return msgspec.json.encode(_embedded(value)).decode()
 
 
@@ -177,15 +177,15 @@ def _embedded(value: Any) -> Any:
     return [_embedded(item) for item in value] if kind is list or kind is tuple else value
 
 
-def chosen(columns: Columns, asked: Listing) -> Sequence[str]:
-    """The fields to be printed, in their order; raises `WrongUsage` for one that there is not."""
-    if asked.fields is None:
-        return columns.fields if asked.effective in ("json", "jsonl") else columns.shown
-    names = [name.strip() for name in asked.fields.split(",") if name.strip()]
+def chosen(columns: Columns, options: ListOptions) -> Sequence[str]:
+    """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
+    if options.fields is None:
+        return columns.fields if options.effective in ("json", "jsonl") else columns.shown
+    names = [name.strip() for name in options.fields.split(",") if name.strip()]
     for name in names:
         if name not in columns.fields:
-            titled = [field for field, title in columns.labels.items() if title == name.upper()]
-            lead = f"the column {name.upper()} is the field {titled[0]}; " if titled else ""
+            matches = [field for field, title in columns.labels.items() if title == name.upper()]
+            lead = f"the column {name.upper()} is the field {matches[0]}; " if matches else ""
             raise WrongUsage(f"unknown field '{name}'", f"{lead}fields: {', '.join(columns.fields)}")
     if not names:
         raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
@@ -199,14 +199,14 @@ def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> 
         return
     lead = "["
     for row in rows:
-        # The comma belongs to the row before: each row is on a line of its own, and rows are never kept.
+        # Each row begins with the comma after the one before it, so that no row must be kept in memory.
         yield lead + _json_row(row, names)
         lead = ","
     yield "[]" if lead == "[" else "]"
 
 
 def _json_row(row: Row, names: Sequence[str]) -> str:
-    # JSON text is a member's whole value or none of it: no need to look deeper, a hundred thousand times.
+    # RawJson is always a whole member here; not looking deeper saves time for a hundred thousand rows.
     members = {name: row[name] for name in names}
     for name, value in members.items():
         if type(value) is RawJson:
@@ -230,38 +230,42 @@ def _cell(row: Row, name: str, columns: Columns) -> str:
     return to_json(value) if isinstance(value, Mapping | list | tuple | RawJson) else str(value)
 
 
-def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, found: Found, asked: Listing) -> None:
+def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, results: Found, options: ListOptions) -> None:
     if not rows:
-        say(columns.empty if columns.empty and not found.filtered else f"no {columns.noun} match")
+        say(columns.empty if columns.empty and not results.filtered else f"no {columns.noun} match")
         return
     from mcpctl.output import table
 
     cells = [[line_of(_cell(row, name, columns)) for name in names] for row in rows]
-    if asked.fields is None:
+    if options.fields is None:
         for number in (number for number, name in enumerate(names) if name in columns.ids):
-            length = _telling_length([row[number] for row in cells])
+            length = _unique_length([row[number] for row in cells])
             for row in cells:
                 row[number] = row[number][:length]
     headings = [columns.labels.get(name, name.upper()) for name in names]
     cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
     lines = table.lines(headings, cells, cut, times)
-    _write(_under_headings(lines, rows, columns, found) if columns.group else lines, coloured=True)
-    if asked.limit is None and len(rows) == columns.newest and (total := found.count()) > len(rows) + asked.offset:
+    _write(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)
+    if (
+        options.limit is None
+        and len(rows) == columns.newest
+        and (total := results.count()) > len(rows) + options.offset
+    ):
         say(f"{len(rows)} of {total:,} {columns.noun}; --limit 0 shows all")
 
 
-def _telling_length(ids: list[str]) -> int:
-    """How much of each id tells it from the others."""
+def _unique_length(ids: list[str]) -> int:
+    """The length of the beginnings that tell the ids apart."""
     different = len(set(ids))
-    return next(n for n in itertools.count(_SHORT_ID) if len({each[:n] for each in ids}) == different)
+    return next(n for n in itertools.count(_SHORT_ID) if len({id_[:n] for id_ in ids}) == different)
 
 
-def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, found: Found) -> Iterator[str]:
-    """A table's lines, before each group's first row a line with its name and how many there are in all of it."""
+def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, results: Found) -> Iterator[str]:
+    """A table's lines, with a heading before each group: its name and the number of all its rows."""
     from collections import Counter
 
-    totals = Counter(row[columns.group] for row in found.rows(None, 0))
+    totals = Counter(row[columns.group] for row in results.rows(None, 0))
     yield next(lines)
     group = None
     for row, line in zip(rows, lines, strict=True):
@@ -274,19 +278,21 @@ def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, fou
 
 
 def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
-    """Print lines; when the reader has gone, end as `cat` does. Escapes reach a terminal only from our own colours."""
+    """Print lines; if the reader has gone, end as `cat` does. Only our own colours may send escapes to a terminal."""
     visible = plain_json if sys.stdout.isatty() and not coloured else str
     try:
-        while some := "".join(f"{line}\n" for line in itertools.islice(lines, _LINES_AT_ONCE)):
-            # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.
-            data = visible(some).encode("utf-8", "backslashreplace")
+        while chunk := "".join(f"{line}\n" for line in itertools.islice(lines, _LINES_AT_ONCE)):
+            # In a loop: an unbuffered stream may take only a part of the data, without an error.
+            data = visible(chunk).encode("utf-8", "backslashreplace")
             while data:
                 data = data[sys.stdout.buffer.write(data) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Nothing more can be said there; what Python would flush at its end goes nowhere.
+        # Python flushes stdout at its end; that must not fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise SystemExit(ExitCode.PIPE_CLOSED) from None
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise McpctlError(f"cannot write to stdout: {error.strerror}", "make room, or write elsewhere") from error
+        raise McpctlError(
+            f"cannot write to stdout: {error.strerror}", "make room, or write to another place"
+        ) from error

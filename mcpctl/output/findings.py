@@ -1,4 +1,4 @@
-"""What a check found, as a person, an editor, or a CI system reads it."""
+"""The findings of a check in the formats of people, editors and CI systems."""
 
 import json
 import os
@@ -17,30 +17,32 @@ _SARIF = {"error": "error", "warning": "warning", "info": "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def lines(kind: str, found: Sequence[Row], files: Sequence[str], rules: Sequence[Row], version: str) -> Iterator[str]:
-    """The findings in one of the formats that are no rows."""
+def lines(
+    kind: str, findings: Sequence[Row], files: Sequence[str], rules: Sequence[Row], version: str
+) -> Iterator[str]:
+    """The findings as text, github, sarif or junit."""
     if kind == "github":
-        yield from map(_github, found)
+        yield from map(_github, findings)
     elif kind == "sarif":
-        yield json.dumps(_sarif(found, rules, version), indent=2)
+        yield json.dumps(_sarif(findings, rules, version), indent=2)
     elif kind == "junit":
-        yield _junit(found, files)
+        yield _junit(findings, files)
     else:
-        yield from map(_text, found)
+        yield from map(_text, findings)
 
 
 def _text(row: Row) -> str:
     path = line_of(row["path"])
-    # What begins with :: is a command to GitHub, white space before it left out.
+    # GitHub takes a line that begins with :: for a command, even after white space.
     path = f"./{path}" if path.lstrip().startswith("::") else path
     return inert(line_of(f"{path}:{row['line']}:{row['column']}: {row['rule']} {row['message']}"))
 
 
 def _github(row: Row) -> str:
-    """A workflow command; what its parts may not have is escaped as its runner reads it."""
+    """A workflow command, escaped as GitHub's runner reads it."""
     place = {"file": row["path"], "line": row["line"], "col": row["column"], "title": row["rule"]}
-    said = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
-    return f"::{_GITHUB[row['severity']]} {said}::{_data(row['message'] + '. ' + row['fix'])}"
+    properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
+    return f"::{_GITHUB[row['severity']]} {properties}::{_data(row['message'] + '. ' + row['fix'])}"
 
 
 def _data(text: str) -> str:
@@ -52,13 +54,13 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _sarif(found: Sequence[Row], rules: Sequence[Row], version: str) -> Mapping[str, Any]:
+def _sarif(findings: Sequence[Row], rules: Sequence[Row], version: str) -> Mapping[str, Any]:
     driver = {"name": "mcpctl", "version": version, "rules": list(map(_sarif_rule, rules))}
     numbers = {rule["id"]: number for number, rule in enumerate(rules)}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_sarif_result(row, numbers[row["rule"]]) for row in found],
+        "results": [_sarif_result(row, numbers[row["rule"]]) for row in findings],
     }
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
@@ -86,40 +88,40 @@ def _sarif_result(row: Row, number: int) -> Mapping[str, Any]:
 
 
 def _uri(path: str) -> str:
-    """Relative to where the command runs, which in CI is the repository; else absolute."""
-    full = Path(os.path.abspath(path))  # noqa: PTH100 - a link is named as it was given
+    """A URI relative to the current folder, which in CI is the repository; else an absolute one."""
+    full = Path(os.path.abspath(path))  # noqa: PTH100 - resolve() would follow links
     here = Path.cwd()
     return quote(full.relative_to(here).as_posix()) if full.is_relative_to(here) else full.as_uri()
 
 
-def _junit(found: Sequence[Row], files: Sequence[str]) -> str:
+def _junit(findings: Sequence[Row], files: Sequence[str]) -> str:
     from xml.etree import ElementTree
 
     suites = ElementTree.Element("testsuites", name="mcpctl annotate check")
     for file in files:
-        mine = [row for row in found if row["path"] == file]
-        failed = sum(row["counts"] for row in mine)
-        said = {
+        rows = [row for row in findings if row["path"] == file]
+        failures = sum(row["counts"] for row in rows)
+        attributes = {
             "name": _xml(file),
-            "tests": str(len(mine) or 1),
-            "failures": str(failed),
+            "tests": str(len(rows) or 1),
+            "failures": str(failures),
             "errors": "0",
             "skipped": "0",
         }
-        suite = ElementTree.SubElement(suites, "testsuite", said)
-        for row in mine:
+        suite = ElementTree.SubElement(suites, "testsuite", attributes)
+        for row in rows:
             label = f"{row['rule']} line {row['line']}, column {row['column']}"
             case = ElementTree.SubElement(suite, "testcase", name=label, classname=_xml(file))
             part = "failure" if row["counts"] else "system-out"
             more = {"type": row["rule"], "message": _xml(row["message"])} if row["counts"] else {}
             ElementTree.SubElement(case, part, more).text = _xml(f"{_text(row)}\n{row['fix']}")
-        if not mine:
+        if not rows:
             ElementTree.SubElement(suite, "testcase", name="no findings", classname=_xml(file))
     ElementTree.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(suites, encoding="unicode")}'
 
 
 def _xml(text: str) -> str:
-    """Text without what XML cannot hold."""
-    kept = "\n".join(line_of(line) for line in text.split("\n"))
-    return kept.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")
+    """Text without the characters that XML cannot hold."""
+    safe = "\n".join(line_of(line) for line in text.split("\n"))
+    return safe.replace("\ufffe", "\ufffd").replace("\uffff", "\ufffd")

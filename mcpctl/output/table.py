@@ -1,4 +1,4 @@
-"""The terminal table. Rich knows how wide a character is; its tables would cost a list half of its time."""
+"""The terminal table. Rich gives the width of characters; its own tables would take half of the time of a list."""
 
 import datetime
 import os
@@ -10,9 +10,9 @@ from rich.cells import cell_len, set_cell_size
 
 _FAILED = frozenset(("tool_error", "failed", "denied", "interrupted"))
 _NARROWEST = 6
-"""What is left of a column that may be cut; the last one is left out instead, if it is one."""
+"""The least width of a column that may be cut; if that is too wide, the last such column is left out."""
 _ROOMY = 20
-"""So wide such a column stays while headings can give way."""
+"""The least width of such a column as long as headings can be cut instead."""
 _HEADING = 4
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
@@ -22,8 +22,8 @@ def lines(
 ) -> Iterator[str]:
     """The table's lines, none wider than the terminal; columns in `times` show as ages.
 
-    Columns in `cut` are cut first to fit, then headings, then the others: in a narrow terminal the last one of `cut` is
-    left out rather than all made unreadable.
+    To fit, columns in `cut` are cut first, then headings, then the other columns. In a narrow terminal the last column
+    is left out if it is in `cut`, so that the others stay readable.
     """
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
     room = shutil.get_terminal_size().columns
@@ -42,39 +42,39 @@ def _line(
         width = min(width, room - used)
         if width <= 0:
             break
-        kept = width - len(mark)
-        shown = cell if cell_len(cell) <= width else set_cell_size(cell, kept).rstrip() + mark
+        room_for_text = width - len(mark)
+        shown = cell if cell_len(cell) <= width else set_cell_size(cell, room_for_text).rstrip() + mark
         space = " " * (width - cell_len(shown) + gap)
         line += f"{style}{shown}{_PLAIN}{space}" if style else shown + space
         used += width + gap
     return line.rstrip()
 
 
-def _fitted(wanted: Sequence[tuple[int, int]], cut: frozenset[int], room: int) -> tuple[list[int], int]:
-    """The columns' widths, given how wide each one's heading and cells are, and the gap between them.
+def _fitted(natural: Sequence[tuple[int, int]], cut: frozenset[int], room: int) -> tuple[list[int], int]:
+    """The widths of the columns and the gap between them, from the natural widths of headings and cells.
 
-    Fewer widths than columns are given where the last one has no room.
+    There are fewer widths than columns if the last column has no room.
     """
-    whole = [max(heading, cell) for heading, cell in wanted]
-    # Headings are cut before what stands below them, and not below the last one's cells.
-    tight = [max(min(heading, _HEADING), cell) for heading, cell in wanted]
-    last = len(wanted) - 1
+    whole = [max(heading, cell) for heading, cell in natural]
+    # Headings are cut before cells.
+    tight = [max(min(heading, _HEADING), cell) for heading, cell in natural]
+    last = len(natural) - 1
     for gap, widths, narrowest in ((2, whole, _ROOMY), (2, tight, _ROOMY), (1, tight, _NARROWEST)):
         space = room - gap * last
         fitted = _narrowed(widths, cut, space, narrowest)
         if sum(fitted) <= space:
             return fitted, gap
     if last in cut and last:
-        return _fitted(wanted[:last], cut, room)
-    bare = _narrowed([cell or 1 for _, cell in wanted], cut, room - last, _NARROWEST)
+        return _fitted(natural[:last], cut, room)
+    bare = _narrowed([cell or 1 for _, cell in natural], cut, room - last, _NARROWEST)
     return _narrowed(bare, frozenset(range(last + 1)), room - last, 1), 1
 
 
-def _narrowed(widths: Sequence[int], which: frozenset[int], space: int, narrowest: int) -> list[int]:
-    """The widths, those of `which` made narrower, the widest first, until all fit or none can give more."""
+def _narrowed(widths: Sequence[int], narrowable: frozenset[int], space: int, narrowest: int) -> list[int]:
+    """The widths, with the `narrowable` columns made narrower, the widest first, until all fit or none can shrink."""
     widths = list(widths)
     while sum(widths) > space:
-        number = max((n for n in which if n < len(widths)), key=lambda n: widths[n], default=-1)
+        number = max((n for n in narrowable if n < len(widths)), key=lambda n: widths[n], default=-1)
         if number < 0 or widths[number] <= narrowest:
             break
         widths[number] -= 1
@@ -86,7 +86,7 @@ def _widest(rows: Sequence[Sequence[str]], number: int) -> int:
 
 
 def _is_coloured() -> bool:
-    """Whether stdout is a terminal that shows colours and whose user wants them (no-color.org)."""
+    """Whether stdout is a terminal with colours and its user wants them (no-color.org)."""
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")

@@ -1,4 +1,4 @@
-"""Untrusted text made safe for a terminal."""
+"""The texts of commands, and untrusted text made safe for a terminal."""
 
 import json
 import re
@@ -14,23 +14,24 @@ _UNSAFE = re.compile(
 
 
 def line_of(text: str) -> str:
-    """`text` on one line: white space becomes spaces, what could command a terminal U+FFFD."""
+    """`text` on one line: white space becomes spaces, and characters that could command a terminal become U+FFFD."""
     return _UNSAFE.sub(_replacement, text)
 
 
 def block_of(text: str) -> str:
-    """`text` with its lines and tabs, but nothing that could command a terminal."""
+    """`text` with its lines and tabs, without characters that could command a terminal."""
     return _UNSAFE.sub(lambda match: match[0] if match[0] in "\n\t" else "\N{REPLACEMENT CHARACTER}", text)
 
 
 def quoted(text: str) -> str:
-    """`block_of` a foreign text in a message: its further lines stand behind a bar, so that each is seen to be its."""
+    """`block_of` a foreign text in a message, with a bar before its further lines, so that they cannot pass for
+    ours."""
     first, *rest = block_of(text).splitlines() or [""]
     return "\n".join([first, *(f"  | {line}" for line in rest)])
 
 
 def plain_json(text: str) -> str:
-    """JSON text, equal as JSON, in which nothing is left that could command a terminal."""
+    """The same JSON with every character escaped that could command a terminal."""
     return _UNSAFE.sub(lambda match: match[0] if match[0] == "\n" else _escaped(match[0]), text)
 
 
@@ -57,14 +58,14 @@ def pairs(row: Row) -> Iterator[str]:
 
 
 def tool(row: Row) -> Iterator[str]:
-    """One tool: what it does, how it behaves, what it takes."""
+    """One tool: its description, its hints and its parameters."""
     yield line_of(row["key"])
     if row["title"]:
         yield line_of(row["title"])
     if not row["permitted"]:
-        yield "not permitted: it is set false in config.toml, neither found nor called"
+        yield "not permitted: config.toml sets it to false, so it is neither found nor called"
     if row["in_toolset"] is False:
-        yield line_of(f"not in the toolset '{row['toolset']}', which is in force: neither found nor called")
+        yield line_of(f"not in the toolset '{row['toolset']}', which is in force, so it is neither found nor called")
     yield ""
     yield from block_of(row["description"] or "(no description)").splitlines()
     yield ""
@@ -83,12 +84,12 @@ def tool(row: Row) -> Iterator[str]:
 
 
 def toolset(row: Row) -> Iterator[str]:
-    """One toolset: its fields, then what it says of each of its tools."""
+    """One toolset: its fields, then each of its tools with its overrides and notes."""
     yield from pairs({name: value for name, value in row.items() if name != "tools"})
     for tool in row["tools"]:
         yield ""
-        told = {"ok": "", "changed": "  (changed since it was added)", "unknown": "  (no such tool is listed)"}
-        yield line_of(tool["key"] or f"refId {tool['ref_id']}") + told[tool["status"]]
+        remarks = {"ok": "", "changed": "  (changed since it was added)", "unknown": "  (no such tool is listed)"}
+        yield line_of(tool["key"] or f"refId {tool['ref_id']}") + remarks[tool["status"]]
         for name, value in tool["overrides"].items():
             yield line_of(f"  {name}: {value if isinstance(value, str) else str(value).lower()}")
         for note in tool["notes"]:
@@ -96,13 +97,13 @@ def toolset(row: Row) -> Iterator[str]:
 
 
 def explained(row: Row) -> Iterator[str]:
-    """One tool that was found: its relevance, and what each word of the query added to it in which field."""
+    """One tool of a search: its relevance, and the share of each word of the query in each field."""
     yield f"{line_of(row['key'])}  {row['relevance']:.4f}"
     why = row["explanation"]
     if why["pinned"]:
         yield f"  pinned: the query is its {why['pinned']}"
     if why["said"]:
-        yield line_of(f"  said of it: {why['said']}")
+        yield line_of(f"  explanation: {why['said']}")
     by_word: dict[str, list[str]] = {}
     for part in why["parts"]:
         by_word.setdefault(part["word"] or "", []).append(f"{part['field']} {part['score']:.4f}")
@@ -115,7 +116,7 @@ def explained(row: Row) -> Iterator[str]:
 
 
 def session(row: Row) -> Iterator[str]:
-    """One session: its fields, then what was called how often, then every call."""
+    """One session: its fields, then its tools with their numbers of calls, then every call."""
     yield from pairs({name: value for name, value in row.items() if name not in ("tools", "calls")})
     if row["tools"]:
         yield ""
@@ -128,14 +129,14 @@ def session(row: Row) -> Iterator[str]:
         yield ""
         yield "calls:"
         for call in row["calls"]:
-            took = "" if call["duration_ms"] is None else f"  {call['duration_ms']} ms"
+            duration = "" if call["duration_ms"] is None else f"  {call['duration_ms']} ms"
             yield line_of(
-                f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{took}"
+                f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{duration}"
             )
 
 
 def content(blocks: Sequence[Any]) -> Iterator[str]:
-    """A result's content: its texts, and each other block as one line of JSON."""
+    """A result's content: its texts, and every other block as a line of JSON."""
     for block in blocks:
         text = block.get("text") if isinstance(block, Mapping) and block.get("type") == "text" else None
         if isinstance(text, str):
@@ -153,11 +154,11 @@ _MEANINGS = {
 
 
 def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
-    said = meaning[0] if value["effective"] else meaning[1]
+    words = meaning[0] if value["effective"] else meaning[1]
     if value["source"] == "default":
-        return f"not declared; counts as: {said}"
+        return f"not declared; counts as: {words}"
     where = f"override in {line_of(value['file'])}" if value["source"] == "override" else value["source"]
-    return f"{'yes' if value['effective'] else 'no'} ({where}): {said}"
+    return f"{'yes' if value['effective'] else 'no'} ({where}): {words}"
 
 
 def _usage(row: Row) -> str:

@@ -24,7 +24,7 @@ from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstream import Upstream
 from mcpctl.store import index, retention
 from mcpctl.toolsets.in_force import InForce
-from mcpctl.toolsets.toolset_files import Source
+from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 if TYPE_CHECKING:
     from mcpctl.proxy.session import Session
@@ -95,7 +95,7 @@ class Gateway:
         return Catalog(view, None, self._lists)
 
     @property
-    def toolset_place(self) -> Source | None:
+    def toolset_place(self) -> ToolsetPlace | None:
         """Where the toolset is that the latest view has."""
         return self._in_force.place if self._in_force else None
 

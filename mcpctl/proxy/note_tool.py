@@ -13,14 +13,14 @@ from mcpctl.failure import Failed
 from mcpctl.policy.decide import ANNOTATE, Subject, decide
 from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets import edits
-from mcpctl.toolsets.edits import Subject as Noted
+from mcpctl.toolsets.edits import NotedTool
 from mcpctl.toolsets.toolset import Note, Reference, ref_id
-from mcpctl.toolsets.toolset_files import Source
+from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
 
 
-def asked(arguments: bytes, catalog: Catalog) -> tuple[Noted, list[Note]]:
+def asked(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[Note]]:
     """Which notes are to be added to which tool; raises `McpctlError` with what a model should fix, or `Failed`."""
     if catalog.toolset is None:
         raise NotFound(
@@ -39,7 +39,7 @@ def asked(arguments: bytes, catalog: Catalog) -> tuple[Noted, list[Note]]:
     return tool_notes.of_key(catalog, catalog.toolset, subject.key), notes
 
 
-def add(place: Source, subject: Noted, notes: list[Note], toolset: str) -> bytes:
+def add(place: ToolsetPlace, subject: NotedTool, notes: list[Note], toolset: str) -> bytes:
     """Add them; the result says which were added and which were there already. May wait for the file's lock."""
     done = tool_notes.add_to(place, subject, notes).notes
     content: dict[str, Any] = {

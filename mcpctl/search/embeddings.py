@@ -1,4 +1,4 @@
-"""Vectors of texts: made once by a model, kept in `state.db` by the hash of their text."""
+"""Vectors of texts: computed once by a model, and kept in `state.db` by the hash of the text."""
 
 import contextlib
 import sqlite3
@@ -19,27 +19,27 @@ from mcpctl.search.tokens import sendable
 from mcpctl.store import sqlite, state
 
 Matrix = NDArray[np.float32]
-"""A row for each text, of length 1, or 0 for an empty text."""
+"""One row for each text, a vector of length 1, or of length 0 for an empty text."""
 
-_AT_ONCE = 32
-"""Texts given to a model at once: what endpoints take at least."""
-_KEPT = 20_000
-"""Vectors kept, or twice those of a catalog that has more; the oldest go."""
-_KEPT_QUERIES = 256
+_BATCH = 32
+"""Texts given to a model at once: every endpoint takes so many."""
+_MAX_VECTORS = 20_000
+"""Vectors kept in state.db, or twice those of a larger catalog; the oldest are deleted."""
+_MAX_QUERIES = 256
 _STOP_S = 5.0
 _BATCH_S = 30.0
-"""Seconds for so many; an endpoint may run on a small machine."""
+"""Seconds for a batch; an endpoint may run on a small machine."""
 
 
 class Model(Protocol):
-    """What makes vectors."""
+    """A sentence-embedding model."""
 
     @property
     def name(self) -> str:
-        """What tells its vectors from those of other models."""
+        """A name that tells its vectors from those of other models."""
 
     def embed(self, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
-        """The vectors of texts, none of them empty; raises `Unavailable`."""
+        """The vectors of texts, of which none is empty; raises `Unavailable`."""
 
 
 class Embeddings:
@@ -57,12 +57,12 @@ class Embeddings:
         self._starting = Lock()
         self._making: _Making | None = None
         self._known: dict[bytes, NDArray[np.float32]] = {}
-        """The vectors of the last catalog, by the hash of their text: where state.db keeps none they are not lost."""
+        """The vectors of the last catalog, by the hash of their text, in case state.db cannot keep them."""
         self._remembering = Lock()
         self._queries: dict[str, NDArray[np.float32]] = {}
 
     def begin(self, texts: Sequence[str]) -> "_Making":
-        """See to it that the vectors of these tools are made, in a thread of its own."""
+        """Start a thread that computes the vectors of these tools, unless one is at work on them."""
         with self._starting:
             making = self._making
             if making is None or making.failure or making.texts != texts:
@@ -73,14 +73,14 @@ class Embeddings:
             return making
 
     def of_tools(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of tools; raises `Unavailable` where they cannot be made, or not soon."""
+        """The vectors of tools; raises `Unavailable` if they cannot be computed, or not soon enough."""
         with self._starting:
             latest = self._making
         if latest and latest.texts != texts:
-            raise Unavailable("the tools have changed")  # a search that began before does not call for what is gone
+            raise Unavailable("the tools have changed")  # a search that began before must not start the old work again
         making = self.begin(texts)
         if self._on_progress is None:
-            # Who has waited once in vain knows that it takes longer.
+            # After one search has waited in vain, the others need not wait too.
             making.ended.wait(0 if making.is_slow else self._seconds)
             making.is_slow = not making.ended.is_set()
         else:
@@ -88,7 +88,7 @@ class Embeddings:
                 while not making.ended.wait(0.1):
                     self._on_progress(making.done, len(texts))
             except KeyboardInterrupt:
-                # A process that ends while a model runs in a thread is aborted.
+                # A process that ends while a model runs in a thread crashes.
                 making.is_stale = True
                 making.join(_STOP_S)
                 raise
@@ -96,28 +96,28 @@ class Embeddings:
         if making.failure:
             raise Unavailable(making.failure)
         if making.vectors is None:
-            raise Unavailable(f"the tools are still being read, {making.done} of {len(texts)} so far")
+            raise Unavailable(f"the tools are still being indexed, {making.done} of {len(texts)} so far")
         return making.vectors
 
     def of_queries(self, texts: Sequence[str]) -> Matrix:
         """The vectors of queries; raises `Unavailable`."""
         texts = [sendable(text) for text in texts]
-        found = {text: vector for text in texts if (vector := self._queries.get(text)) is not None}
-        if missing := [text for text in dict.fromkeys(texts) if text not in found]:
+        vectors = {text: vector for text in texts if (vector := self._queries.get(text)) is not None}
+        if missing := [text for text in dict.fromkeys(texts) if text not in vectors]:
             until = time.monotonic() + self._seconds
-            for start in range(0, len(missing), _AT_ONCE):
+            for start in range(0, len(missing), _BATCH):
                 if (left := until - time.monotonic()) <= 0:
                     raise Unavailable(f"no answer within {self._seconds:.3g} s")
-                batch = missing[start : start + _AT_ONCE]
-                found.update(zip(batch, _made(self._model(), batch, are_queries=True, seconds=left), strict=True))
+                batch = missing[start : start + _BATCH]
+                vectors.update(zip(batch, _embed(self._model(), batch, are_queries=True, seconds=left), strict=True))
             with self._remembering:
-                self._queries |= found
-                while len(self._queries) > _KEPT_QUERIES:
+                self._queries |= vectors
+                while len(self._queries) > _MAX_QUERIES:
                     del self._queries[next(iter(self._queries))]
-        return np.stack([found[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
+        return np.stack([vectors[text] for text in texts]) if texts else np.zeros((0, 0), np.float32)
 
     def forget(self) -> None:
-        """Make all vectors of tools anew when they are next asked for: the model is not what it was."""
+        """Forget all vectors of tools, since the model has changed: the next search computes them again."""
         with self._starting:
             self._making = None
             self._known.clear()
@@ -132,7 +132,7 @@ class Embeddings:
 
 
 class _Making(Thread):
-    """The work of making the vectors of a catalog."""
+    """The thread that computes the vectors of a catalog."""
 
     def __init__(
         self,
@@ -142,18 +142,18 @@ class _Making(Thread):
         known: dict[bytes, NDArray[np.float32]],
         after: "_Making | None",
     ) -> None:
-        # A daemon, so that a process need not wait for a model to end.
+        # A daemon, so that a process can end while a model runs.
         super().__init__(name="embeddings", daemon=True)
         self.texts = texts
         self.done = 0
-        """Texts whose vectors there are."""
+        """How many texts have their vector."""
         self.ended = Event()
         self.vectors: Matrix | None = None
         self.failure = ""
         self.is_slow = False
-        """Somebody has waited for it as long as a search may."""
+        """A search has waited for it in vain."""
         self.is_stale = False
-        """The tools have changed: what is made so far is kept, the rest is not worth it."""
+        """The tools have changed: it keeps the vectors that it has, and stops."""
         self._model = model
         self._paths = paths
         self._known = known
@@ -161,7 +161,7 @@ class _Making(Thread):
 
     def run(self) -> None:
         if self._after:
-            self._after.ended.wait()  # it may make the same ones
+            self._after.ended.wait()  # it may compute the same vectors
             self._after = None
         try:
             self.vectors = self._all()
@@ -170,64 +170,64 @@ class _Making(Thread):
         except Exception as error:
             self.failure = f"{type(error).__name__}: {error}"
         finally:
-            del self._model  # which holds on to whoever holds on to this
+            del self._model  # breaks a reference cycle
             self.ended.set()
 
     def _all(self) -> Matrix:
         model = self._model()
         texts = [sendable(text) for text in self.texts]
         keys = [sha256(text.encode()).digest() for text in texts]
-        found = {key: self._known[key] for key in keys if key in self._known}
-        with contextlib.ExitStack() as opened:
+        vectors = {key: self._known[key] for key in keys if key in self._known}
+        with contextlib.ExitStack() as stack:
             try:
-                db = opened.enter_context(contextlib.closing(state.connect(self._paths)))
+                db = stack.enter_context(contextlib.closing(state.connect(self._paths)))
             except McpctlError:
-                db = None  # a cache: what cannot be kept is made again by the next process
-            found |= _kept(db, model.name, [key for key in keys if key not in found]) if db else {}
-            self.done = len(found)
-            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
-            # Those of a length together: what is short is not padded to what is long.
+                db = None  # a cache: the next process computes again what cannot be kept
+            vectors |= _load(db, model.name, [key for key in keys if key not in vectors]) if db else {}
+            self.done = len(vectors)
+            missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
+            # Sorted by length, so that short texts are not padded to the length of long ones.
             ordered = sorted(missing, key=lambda key: len(missing[key]))
-            for start in range(0, len(ordered), _AT_ONCE):
+            for start in range(0, len(ordered), _BATCH):
                 if self.is_stale:
                     break
-                batch = ordered[start : start + _AT_ONCE]
-                made = _made(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S)
-                new = dict(zip(batch, made, strict=True))
-                if db and not _keep(db, model.name, new, at_most=max(_KEPT, 2 * len(texts))):
+                batch = ordered[start : start + _BATCH]
+                rows = _embed(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S)
+                new = dict(zip(batch, rows, strict=True))
+                if db and not _save(db, model.name, new, at_most=max(_MAX_VECTORS, 2 * len(texts))):
                     db = None
-                found |= new
+                vectors |= new
                 self.done += len(batch)
-            if len({vector.size for vector in found.values()}) > 1:
+            if len({vector.size for vector in vectors.values()}) > 1:
                 self._known.clear()
                 _forget(db, model.name)
-                raise Unavailable("the model gave vectors of different lengths")
+                raise Unavailable("the model returned vectors of different lengths")
         self._known.clear()
-        self._known |= found
+        self._known |= vectors
         if self.is_stale:
             raise Unavailable("the tools have changed")
-        return np.stack([found[key] for key in keys])
+        return np.stack([vectors[key] for key in keys])
 
 
-def _made(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
-    """The vectors of texts, in their order; no model is asked about an empty one."""
-    told = [text for text in texts if text.strip()]
-    vectors = model.embed(told or ["nothing"], are_queries=are_queries, seconds=seconds)
+def _embed(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
+    """The vectors of texts, in their order; an empty text is not given to the model."""
+    filled = [text for text in texts if text.strip()]
+    vectors = model.embed(filled or ["nothing"], are_queries=are_queries, seconds=seconds)
     if not np.isfinite(vectors).all() or not vectors.any():
-        raise Unavailable("the model gave vectors that have no direction")
-    each = iter(vectors)
-    return np.stack([next(each) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
+        raise Unavailable("the model returned zero or non-finite vectors")
+    rows = iter(vectors)
+    return np.stack([next(rows) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
 
 
-def _kept(db: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-    found: dict[bytes, NDArray[np.float32]] = {}
-    # A cache: what cannot be read is made.
+def _load(db: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+    vectors: dict[bytes, NDArray[np.float32]] = {}
+    # A cache: what cannot be read is computed again.
     with contextlib.suppress(sqlite3.Error, ValueError):
         for key in dict.fromkeys(keys):
             row = db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, key)).fetchone()
             if row:
-                found[key] = np.frombuffer(row[0], np.float32)
-    return found
+                vectors[key] = np.frombuffer(row[0], np.float32)
+    return vectors
 
 
 def _forget(db: sqlite3.Connection | None, model: str) -> None:
@@ -236,8 +236,8 @@ def _forget(db: sqlite3.Connection | None, model: str) -> None:
             db.execute("DELETE FROM vectors WHERE model = ?", (model,))
 
 
-def _keep(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> bool:
-    """Whether they are kept; where they cannot be, the next ones could not be either."""
+def _save(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> bool:
+    """Save vectors; False if they cannot be saved, and then the next ones cannot be either."""
     rows = [(model, key, vector.tobytes()) for key, vector in vectors.items()]
     try:
         with sqlite.transaction(db):

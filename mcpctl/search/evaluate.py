@@ -1,4 +1,4 @@
-"""How good a ranking is: labelled queries, the usual measures, and how much of them is chance."""
+"""The quality of a ranking: labelled queries, the usual metrics, and their confidence intervals."""
 
 import math
 import time
@@ -18,28 +18,28 @@ FIELDS = (
     "labels", "asked", "ranks",
 )  # fmt: skip
 DEPTH = 50
-"""Results asked of a provider; a tool beyond them counts as not found."""
+"""How many results a provider is asked for; a tool beyond them counts as not found."""
 _RESAMPLES = 2_000
 
 Ranks = Sequence[int | None]
-"""For each wanted tool the place at which it, or one as good, was found; 1 is the first."""
+"""For each expected tool the rank of the first hit that is it or one as good, from 1 on; None if there is none."""
 
 
 @dataclass(frozen=True)
 class Label:
-    """A query and what it should find."""
+    """A query and the tools that it should find."""
 
     queries: tuple[str, ...]
     expect: tuple[tuple[str, ...], ...]
-    """For each tool that is wanted its key, and the keys of those as good."""
+    """For each expected tool its key, and the keys of tools that are as good."""
     any: bool = False
-    """One of the wanted tools is enough."""
+    """Whether one of the expected tools is enough."""
     context: str | None = None
 
 
 @dataclass(frozen=True)
 class Measured:
-    """How a provider did on every label."""
+    """The results of a provider for every label."""
 
     provider: str
     labels: Sequence[Label]
@@ -47,7 +47,7 @@ class Measured:
     seconds: Sequence[float]
 
     def row(self) -> dict[str, Any]:
-        """The measures, each with the interval in which 95 of 100 samples of so many queries have it."""
+        """The metrics as one row, each with its 95 % confidence interval (`_ci`)."""
         scores = self.scores()
         return {
             "provider": self.provider,
@@ -58,16 +58,16 @@ class Measured:
             "latency_p95_ms": round(1000 * _quantile(self.seconds, 0.95), 3),
             "labels": digest(self.labels),
             "asked": [list(label.queries) for label in self.labels],
-            "ranks": [list(found) for found in self.ranks],
+            "ranks": [list(ranks) for ranks in self.ranks],
         }
 
     def scores(self) -> dict[str, list[float]]:
-        """Each measure of each label."""
+        """Each metric by name, with a value for each label."""
         return scores(self.ranks, [label.any for label in self.labels])
 
 
 def measure(provider: Provider, labels: Sequence[Label], on_progress: Progress = unseen) -> Measured:
-    """Ask a provider every query; raises `UpstreamFailed` where another has to answer in its place."""
+    """Search for every query; raises `UpstreamFailed` if the provider falls back to another one."""
     ranks, seconds = [], []
     for done, label in enumerate(labels):
         on_progress(done, len(labels))
@@ -84,43 +84,43 @@ def measure(provider: Provider, labels: Sequence[Label], on_progress: Progress =
 
 
 def places(keys: Sequence[str], label: Label) -> Ranks:
-    """Where each wanted tool was found."""
+    """The rank of each expected tool among the keys: see `Ranks`."""
     place = {key: number for number, key in enumerate(keys, 1)}
     return [min((place[key] for key in group if key in place), default=None) for group in label.expect]
 
 
 def scores(ranks: Sequence[Ranks], any_is_enough: Sequence[bool]) -> dict[str, list[float]]:
-    """Each measure of each label."""
+    """Each metric by name, with a value for each label."""
     pairs = list(zip(ranks, any_is_enough, strict=True))
-    recalls = {f"recall@{cut}": [_recall(found, cut, enough) for found, enough in pairs] for cut in CUTS}
+    recalls = {f"recall@{cut}": [_recall(label_ranks, cut, enough) for label_ranks, enough in pairs] for cut in CUTS}
     return {
         **recalls,
-        "ndcg@10": [_ndcg(found, enough) for found, enough in pairs],
-        "mrr": [max((1 / place for place in found if place), default=0.0) for found, _ in pairs],
+        "ndcg@10": [_ndcg(label_ranks, enough) for label_ranks, enough in pairs],
+        "mrr": [max((1 / place for place in label_ranks if place), default=0.0) for label_ranks, _ in pairs],
     }
 
 
-def _recall(found: Ranks, cut: int, any_is_enough: bool) -> float:
-    hits = sum(1 for place in found if place and place <= cut)
-    return float(hits > 0) if any_is_enough else hits / len(found)
+def _recall(ranks: Ranks, cut: int, any_is_enough: bool) -> float:
+    hits = sum(1 for place in ranks if place and place <= cut)
+    return float(hits > 0) if any_is_enough else hits / len(ranks)
 
 
-def _ndcg(found: Ranks, any_is_enough: bool) -> float:
-    """nDCG at 10 with gains of 0 and 1 (Järvelin and Kekäläinen 2002); a tool that stands for two wanted ones gains
-    once at its place, and where any is enough only the first gains."""
-    hits = sorted({place for place in found if place and place <= 10})
-    wanted = 1 if any_is_enough else len(found)
-    best = sum(1 / math.log2(place + 1) for place in range(1, min(wanted, 10) + 1))
-    return sum(1 / math.log2(place + 1) for place in hits[:wanted]) / best
+def _ndcg(ranks: Ranks, any_is_enough: bool) -> float:
+    """nDCG at 10 with gains of 0 and 1 (Järvelin and Kekäläinen 2002). A tool that is as good as two expected ones
+    gains once, at its rank; if any is enough, only the first gains."""
+    hits = sorted({place for place in ranks if place and place <= 10})
+    expected = 1 if any_is_enough else len(ranks)
+    best = sum(1 / math.log2(place + 1) for place in range(1, min(expected, 10) + 1))
+    return sum(1 / math.log2(place + 1) for place in hits[:expected]) / best
 
 
 def mean(values: Sequence[float]) -> float:
-    """The mean, 0 of nothing."""
+    """The mean, or 0 if there are no values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def standard_error(values: Sequence[float]) -> float:
-    """By how much the mean of so many values is off by chance."""
+    """The standard error of the mean."""
     if len(values) < 2:
         return 0.0
     middle = mean(values)
@@ -128,26 +128,26 @@ def standard_error(values: Sequence[float]) -> float:
 
 
 def interval(values: Sequence[float], share: float = 0.95) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean (Efron 1979); the same at every run."""
+    """The percentile bootstrap interval of the mean (Efron 1979), the same in every run."""
     if not values:
         return 0.0, 0.0
     import numpy as np
 
-    chosen = np.random.default_rng(0).integers(0, len(values), (_RESAMPLES, len(values)))
-    low, high = np.quantile(np.array(values)[chosen].mean(1), [(1 - share) / 2, (1 + share) / 2])
+    samples = np.random.default_rng(0).integers(0, len(values), (_RESAMPLES, len(values)))
+    low, high = np.quantile(np.array(values)[samples].mean(1), [(1 - share) / 2, (1 + share) / 2])
     return float(low), float(high)
 
 
 def digest(labels: Sequence[Label]) -> str:
-    """Tells whether two rows measured the same labels."""
+    """A hash of the labels: two rows with the same one measured the same labels."""
     return sha256(repr([(label.queries, label.expect, label.any) for label in labels]).encode()).hexdigest()[:16]
 
 
 def worse(measured: Measured, baseline: Mapping[str, Any]) -> Iterator[str]:
-    """The measures in which it is worse than an earlier row by more than chance, each in words.
+    """A sentence for each metric that is worse than in an earlier row by more than chance.
 
-    Where both measured the same labels, their differences are resampled; else the earlier mean is compared with this
-    one's interval.
+    If both rows measured the same labels, their differences are resampled; else the earlier mean is compared with the
+    new interval.
     """
     paired = _scores_of(baseline, measured)
     for name, values in measured.scores().items():
@@ -167,12 +167,12 @@ def _scores_of(row: Mapping[str, Any], measured: Measured) -> dict[str, list[flo
 
 
 def below(measured: Measured, least: Mapping[str, float]) -> Iterator[tuple[str, bool]]:
-    """The measures that are below what was demanded, each in words, and whether by more than their standard error."""
-    found = measured.scores()
-    for name, demanded in least.items():
-        value, error = mean(found[name]), standard_error(found[name])
-        if value < demanded:
-            yield f"{measured.provider}: {name} is {value:.3f}, below {demanded:g}", value + error < demanded
+    """A sentence for each metric below its minimum, and whether it is below by more than its standard error."""
+    by_metric = measured.scores()
+    for name, minimum in least.items():
+        value, error = mean(by_metric[name]), standard_error(by_metric[name])
+        if value < minimum:
+            yield f"{measured.provider}: {name} is {value:.3f}, below {minimum:g}", value + error < minimum
 
 
 def _quantile(values: Sequence[float], share: float) -> float:

@@ -1,4 +1,4 @@
-"""The index on disk, for commands: at 500 tools it is read in a tenth of the time that building takes."""
+"""The index of words on disk, for commands: at 500 tools, reading it takes a tenth of the time of building it."""
 
 import contextlib
 import tempfile
@@ -21,20 +21,20 @@ Index = tuple[Okapi, Latent | None]
 
 
 def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
-    """What tells the index of these tools from that of any others, and from that of another version."""
-    found = sha256(__version__.encode())
+    """A hash that tells the index of these tools from that of others, or of another version of mcpctl."""
+    digest = sha256(__version__.encode())
     for tool in tools:
         for text in (tool.key, tool.text, notes.get(tool.key, "")):
             data = text.encode("utf-8", "surrogatepass")
-            found.update(b"%d:%b" % (len(data), data))
-    return found.hexdigest()
+            digest.update(b"%d:%b" % (len(data), data))
+    return digest.hexdigest()
 
 
-def load(path: Path, marked: str) -> Index | None:
-    """The index kept there; None if there is none, or one of other tools."""
+def load(path: Path, expected: str) -> Index | None:
+    """The index in that file; None if there is none, or if its mark is not the expected one."""
     try:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
-            if str(file["mark"]) != marked:
+            if str(file["mark"]) != expected:
                 return None
             words, stems = (_texts(file[name]) for name in ("words", "stems"))
             corpus = Corpus(words, stems, file["norms"], file["term"], file["document"], file["frequency"])
@@ -44,8 +44,8 @@ def load(path: Path, marked: str) -> Index | None:
         return None
 
 
-def save(path: Path, marked: str, index: Index) -> None:
-    """Keep an index there, in place of what was kept; where that cannot be, nothing is."""
+def save(path: Path, mark: str, index: Index) -> None:
+    """Write an index to that file; if it cannot be written, the file stays as it is."""
     engine, latent = index
     corpus = engine.corpus
     arrays: dict[str, Any] = {
@@ -61,7 +61,7 @@ def save(path: Path, marked: str, index: Index) -> None:
         private_dir(path.parent)
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
             try:
-                np.savez(file, mark=np.array(marked), **arrays)
+                np.savez(file, mark=np.array(mark), **arrays)
                 file.close()
                 Path(file.name).replace(path)
             except BaseException:

@@ -1,4 +1,4 @@
-"""A service at a URL that answers JSON with JSON, and is to do so soon."""
+"""A service at a URL that answers JSON requests with JSON within a time limit."""
 
 import asyncio
 import os
@@ -18,35 +18,35 @@ _FIRST_PAUSE_S, _LAST_PAUSE_S = 5.0, 60.0
 
 
 class Service:
-    """One address. May be asked from any thread, and keeps its connections."""
+    """The service at one address. It may be called from any thread, and keeps its connections open."""
 
     def __init__(self, url: str, variable: str, most: int) -> None:
-        """`variable` names what of the environment has the bearer token (RFC 6750), if one is needed. An answer may
-        have `most` bytes."""
+        """`variable` is the environment variable with the bearer token (RFC 6750), if the service needs one; `most` is
+        the size limit of an answer in bytes."""
         self._url = url
         self._most = most
         self._variable = variable
         self._slow = 0
-        """How often it did not answer in time, one after the other."""
+        """How many requests in a row were not answered in time."""
         self._late = self._not_before = 0.0
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._clients: list[httpx2.AsyncClient] = []
-        """The client, once there is one."""
+        """The client, once it exists."""
 
     def post(self, body: bytes, seconds: float) -> bytes:
-        """What it answers to JSON within so many seconds, sending and reading included; raises `Unavailable`."""
+        """The answer to a JSON body within so many seconds, sending and reading included; raises `Unavailable`."""
         if (wait := self._not_before - time.monotonic()) > 0:
-            raise Unavailable(f"no answer in time, {self._slow} times; it is asked again in {wait:.0f} s")
+            raise Unavailable(f"no answer in time, {self._slow} times in a row; the next try is in {wait:.0f} s")
         began = time.monotonic()
         try:
-            answer = asyncio.run_coroutine_threadsafe(self._posted(body, seconds), self._running()).result()
+            answer = asyncio.run_coroutine_threadsafe(self._post_async(body, seconds), self._running()).result()
             self._slow = 0
             return answer
         except TimeoutError:
-            if began >= self._late:  # those that were asked at once are late together
+            if began >= self._late:  # requests that were sent at once count as one
                 self._slow, self._late = self._slow + 1, time.monotonic()
-            if self._slow > 1:  # the next try is free; then searches do not each wait for it
+            if self._slow > 1:  # the second failure starts a pause, so that not each search waits
                 self._not_before = time.monotonic() + min(_FIRST_PAUSE_S * 2 ** (self._slow - 2), _LAST_PAUSE_S)
             raise Unavailable(f"no answer within {seconds:.3g} s") from None
         except Unavailable:
@@ -58,7 +58,7 @@ class Service:
             raise Unavailable(in_words(error)) from error
 
     def _running(self) -> asyncio.AbstractEventLoop:
-        # A loop of its own: a time limit on the whole of a request is there for asynchronous clients alone.
+        # A loop of its own, since only an asynchronous client can limit the time of a whole request.
         with self._starting:
             if self._loop is None:
                 loop = self._loop = asyncio.new_event_loop()
@@ -66,13 +66,13 @@ class Service:
                 weakref.finalize(self, loop.call_soon_threadsafe, loop.stop)
             return self._loop
 
-    async def _posted(self, body: bytes, seconds: float) -> bytes:
+    async def _post_async(self, body: bytes, seconds: float) -> bytes:
         from mcpctl import http_client
 
         token = os.environ.get(self._variable, "").strip()
         headers = {"content-type": "application/json", "accept": "application/json"}
         if not (token.isascii() and token.isprintable()):
-            raise Unavailable(f"{self._variable} has characters that no header may have")
+            raise Unavailable(f"{self._variable} has characters that a header cannot have")
         if token:
             headers["authorization"] = f"Bearer {token}"
         async with asyncio.timeout(seconds):
@@ -83,7 +83,7 @@ class Service:
             except Failed as error:
                 if error.failure.code != "server_died":
                     raise
-                # It may have closed a connection that was kept; a search may be sent twice.
+                # It may have closed an idle connection; sending a search twice does no harm.
                 return await self._answer(headers, body, token)
 
     async def _answer(self, headers: Mapping[str, str], body: bytes, token: str) -> bytes:
@@ -91,20 +91,20 @@ class Service:
 
         async with http_client.request(self._clients[0], "POST", self._url, headers, body) as response:
             if response.status_code >= 400:
-                said = http_client.refusal(response, await http_client.body(response))
+                words = http_client.refusal(response, await http_client.body(response))
                 unset = "" if token else f"; {self._variable} is not set"
-                told = said.replace(token, "***") if token else said
-                raise Unavailable(told + (unset if response.status_code in (401, 403) else ""))
-            found = bytearray()
+                masked = words.replace(token, "***") if token else words
+                raise Unavailable(masked + (unset if response.status_code in (401, 403) else ""))
+            content = bytearray()
             async for part in response.aiter_bytes():
-                found += part
-                if len(found) > self._most:
+                content += part
+                if len(content) > self._most:
                     raise Unavailable(f"its answer is longer than {self._most >> 20} MB")
-            return bytes(found)
+            return bytes(content)
 
 
 def _run(loop: asyncio.AbstractEventLoop, clients: "list[httpx2.AsyncClient]") -> None:
-    """Run the loop until its service is gone, then close what it has opened."""
+    """Run the loop until its service is gone, then close its clients."""
     loop.run_forever()
     for client in clients:
         loop.run_until_complete(client.aclose())

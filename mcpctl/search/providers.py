@@ -1,4 +1,4 @@
-"""Which provider ranks: the one that the configuration names, made from it."""
+"""The search providers by name, made from the configuration."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,17 +10,17 @@ from mcpctl.paths import Paths
 from mcpctl.search.ranking import Build, Provider, Ranking
 
 
-def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None, kept: Path | None = None) -> Provider:
+def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None, index_path: Path | None = None) -> Provider:
     """The default provider over these tools."""
     from mcpctl.search.bm25 import Bm25
 
-    return Bm25(tools, notes, kept)
+    return Bm25(tools, notes, index_path)
 
 
 def builder(config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None) -> Build:
-    """What makes the provider of that name, or else the one that is configured, again for each catalog.
+    """A function that makes the provider of that name, or the configured one, for each catalog.
 
-    With `on_progress` a search waits until everything that it needs is made; without, it is ranked by words meanwhile.
+    With `on_progress` a search waits until all embeddings are there; without it, words rank meanwhile.
     """
     name = provider or config.optimization
     if name == "semantic":
@@ -32,7 +32,7 @@ def builder(config: Config, paths: Paths, provider: str | None = None, on_progre
 
         return cloud_builder(config)
     if name == "off":
-        return lambda tools, notes, kept: Off(config.project)
+        return lambda tools, notes, index_path: Off(config.project)
     return build
 
 
@@ -45,7 +45,7 @@ class Off:
     waits = False
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
-        """No tool, and a notice that says why."""
+        """An empty ranking, and a notice that says why."""
         where = f" for project '{self.project}'" if self.project else ""
         notice = f'Search is turned off{where} by the user\'s configuration: optimization = "off".'
         return Ranking((), self.name, None, (), weak=False, notice=notice)

@@ -1,4 +1,4 @@
-"""What a search answers: hits with their relevance, why they have it, and what any provider of them looks like."""
+"""The answer to a search: hits with their relevance and its explanation; and the interface of every provider."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -11,20 +11,20 @@ from mcpctl.models import Tool
 
 @dataclass(frozen=True)
 class Hit:
-    """A tool that was found."""
+    """A tool that a search found."""
 
     key: str
     relevance: float
-    """0 to 1 in four digits, comparable between queries; 1.0 is a tool that the query names."""
+    """From 0 to 1 in four digits, comparable between queries; 1.0 means that the query names the tool."""
 
 
 MAX_QUERIES = 32
-"""Queries read of one search."""
-_MOST_RANKED = 0.99
-"""What ranking gives at most; 1 is for a tool that the query names."""
+"""The most queries that are read of one search."""
+_MAX_RANKED = 0.99
+"""The highest relevance by ranking; 1 is for a tool that the query names."""
 _DIGITS = 10_000
 MAX_RESULTS = 50
-"""Tools that a search service is asked for at most."""
+"""The most tools that a search service is asked for."""
 MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 PINNED_PART = "exact"
@@ -33,13 +33,13 @@ EMBEDDING_PART = "embedding"
 
 @dataclass(frozen=True)
 class Part:
-    """What one word in one field added to a relevance."""
+    """The share of one word in one field in a relevance."""
 
     word: str
-    """As the query has it; empty for what no single word adds."""
+    """The word as the query has it; empty for a share that belongs to no single word."""
     field: str
-    """A field's name, `meaning` (words that keep the same company), `embedding` (what a language model finds near),
-    `context`, or `exact` (the query names the tool)."""
+    """A field's name, `meaning` (words that occur together), `embedding` (similar for an embedding model), `context`,
+    or `exact` (the query names the tool)."""
     score: float
 
 
@@ -53,25 +53,25 @@ class Explanation:
     """The query that it answers best."""
     parts: tuple[Part, ...]
     pinned: str | None
-    """How the query names the tool, in words; its relevance is then 1.0, whatever the parts add up to."""
+    """The kind of name by which the query names the tool; then its relevance is 1.0, whatever the sum of the parts."""
     said: str = ""
-    """What a search service says of it, in place of parts."""
+    """The explanation of a search service, in place of parts."""
 
     @property
     def score(self) -> float:
-        """The sum of the parts, which shows as the relevance: in four digits, and bent from .9 on to stay below 1."""
+        """The sum of the parts. The relevance is the sum in four digits; above .9 it is compressed to stay below 1."""
         return sum(part.score for part in self.parts)
 
     def shares(self) -> tuple[Part, ...]:
-        """The parts in four digits, which add up to the relevance: from .9 on they are compressed as it is, and naming
-        the tool counts for what is left to 1."""
+        """The parts in four digits, scaled so that they add up to the relevance; if the query names the tool, the part
+        `exact` is the rest up to 1."""
         if not self.parts:
             return ()
-        ranked = min(self.score, _MOST_RANKED) if self.pinned else self.relevance
+        ranked = min(self.score, _MAX_RANKED) if self.pinned else self.relevance
         exact = [part.score * ranked / (self.score or 1.0) * _DIGITS for part in self.parts]
         named = [Part("", PINNED_PART, self.relevance)] if self.pinned else []
         units = [math.floor(value) for value in exact]
-        # What rounding down has left goes to those that lost most by it.
+        # The units lost by rounding down go to the parts that lost most.
         left = round(ranked * _DIGITS) - sum(units)
         for number in sorted(range(len(units)), key=lambda n: units[n] - exact[n])[:left]:
             units[number] += 1
@@ -79,7 +79,7 @@ class Explanation:
         return (*parts, *(replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in named))
 
     def by_word(self) -> dict[str, dict[str, float]]:
-        """What each word added, by field, the word that added most first; what is of no word comes last, as ''."""
+        """The shares of each word by field, the largest first; shares that belong to no word come last, as ''."""
         words: dict[str, dict[str, float]] = {}
         for part in self.parts:
             fields = words.setdefault(part.word, {})
@@ -88,15 +88,17 @@ class Explanation:
 
     @property
     def short(self) -> str:
-        """The explanation in one line: the words that counted, each with the fields that have it, and what else did."""
+        """The explanation on one line: the words that counted with their fields, then the other shares."""
         if self.said:
             return self.said
-        said = [f"the query is its {self.pinned}"] if self.pinned else []
+        reasons = [f"the query is its {self.pinned}"] if self.pinned else []
         words = self.by_word()
         rest = words.pop("", {})
-        said += [f"'{word}' in {', '.join(fields)}: {sum(fields.values()):.2f}" for word, fields in words.items()][:8]
-        said += [f"{field}: {score:.2f}" for field, score in rest.items()]
-        return "; ".join(said)
+        reasons += [f"'{word}' in {', '.join(fields)}: {sum(fields.values()):.2f}" for word, fields in words.items()][
+            :8
+        ]
+        reasons += [f"{field}: {score:.2f}" for field, score in rest.items()]
+        return "; ".join(reasons)
 
 
 def _unexplained(_: Sequence[Hit]) -> list[Explanation]:
@@ -105,25 +107,25 @@ def _unexplained(_: Sequence[Hit]) -> list[Explanation]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """The tools found, best first, and what to say about them."""
+    """The hits of a search, best first, and remarks on them."""
 
     hits: tuple[Hit, ...]
     provider: str
     """The provider that ranked them."""
     fallback: str | None
-    """Why another provider than the configured one ranked them."""
+    """The reason if another provider than the configured one ranked them."""
     unknown_words: tuple[str, ...]
-    """Query words that no tool has, nor any word like them."""
+    """The words of the queries that no tool has, nor any word like them."""
     weak: bool
-    """No hit is a good match."""
+    """Whether no hit is a good match."""
     notice: str = ""
-    """What else there is to say, in sentences."""
+    """Other remarks, in sentences."""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
-    """Why each of the hits has its relevance."""
+    """A function that explains the relevance of hits."""
 
     @property
     def lost_words(self) -> tuple[str, ...]:
-        """The unknown words that a caller should hear of: a model may know what is meant by those that no tool has."""
+        """The unknown words to report: an embedding model may understand words that no tool has."""
         return () if self.provider == "semantic" and not self.weak else self.unknown_words
 
 
@@ -132,26 +134,26 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """What records and answers call it."""
+        """The provider's name in records and answers."""
 
     @property
     def waits(self) -> bool:
-        """Whether a search asks others, which may take seconds; many may then be made at once."""
+        """Whether a search makes network or model calls, which may take seconds; then many may run at once."""
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""
 
 
 class Unavailable(Exception):
-    """A provider cannot rank now; why, in words that follow its name and a colon."""
+    """A provider cannot rank now; the message is the reason, to be shown after its name and a colon."""
 
 
 def fallen_back(provider: str, error: Exception, ranking: Ranking) -> Ranking:
-    """The ranking in place of one that a provider could not give, and why: whatever it is, a search is answered."""
+    """The ranking of another provider, with the reason why `provider` failed: every search gets an answer."""
     why = error if isinstance(error, Unavailable) else f"{type(error).__name__}: {str(error)[:200]}"
     return replace(ranking, fallback=f"{provider}: {why}")
 
 
 Build = Callable[[Sequence[Tool], Mapping[str, str] | None, Path | None], Provider]
-"""Makes a provider over these tools. Notes, by key, are searched with what they are about; a path is a file for the
-index of words, so that a process that searches once need not build it."""
+"""Makes a provider over these tools. The notes, by key, are searched with their tools. The path is a file for the index
+of words, so that a process that searches once need not build it."""

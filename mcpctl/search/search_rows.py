@@ -13,43 +13,43 @@ from mcpctl.search.ranking import MAX_RESULTS, Build, Explanation, Ranking
 from mcpctl.toolsets.toolset import searched
 
 
-def found(
+def search(
     catalog: Catalog,
     queries: Sequence[str],
-    wanted: rows.Wanted,
-    used: Usage | None,
+    filters: rows.Wanted,
+    usage: Usage | None,
     build: Build,
     *,
     explained: bool = False,
-    kept: Path | None = None,
+    index_path: Path | None = None,
 ) -> Found:
-    """The tools that match any of the queries, best first; filters leave out, and never change a relevance.
+    """The tools that match any of the queries, best first; filters leave tools out and never change a relevance.
 
-    `build` makes the provider, and `kept` is a file for its index. Without `used` their rows lack the fields of usage.
-    `explained`, each says why it has its relevance.
+    `build` makes the provider, and `index_path` is a file for its index. Without `usage` the rows lack the fields of
+    usage. With `explained` each row has the explanation of its relevance.
     """
-    if wanted.server is not None:
-        catalog.config.server(wanted.server)
+    if filters.server is not None:
+        catalog.config.server(filters.server)
     tools = {tool.key: tool for tool in catalog.visible()}
-    ranking = build(list(tools.values()), searched(tools.values()), kept).search(queries, limit=len(tools) or 1)
-    _say(queries, ranking, tools)
-    hits = [hit for hit in ranking.hits if wanted.met_by(tools[hit.key])]
+    ranking = build(list(tools.values()), searched(tools.values()), index_path).search(queries, limit=len(tools) or 1)
+    _warn(queries, ranking, tools)
+    hits = [hit for hit in ranking.hits if filters.met_by(tools[hit.key])]
     if ranking.provider == "cloud" and len(ranking.hits) >= MAX_RESULTS and len(hits) < len(ranking.hits):
-        warn(f"the search service names {MAX_RESULTS} tools at most, the filters are for those alone")
+        warn(f"the search service returns at most {MAX_RESULTS} tools, and the filters apply only to those")
     if ranking.hits and not hits:
-        warn(f"{len(ranking.hits)} tools match, none of them meets the filters")
+        warn(f"{len(ranking.hits)} tools match, but none of them passes the filters")
 
     def window(limit: int | None, offset: int) -> Iterator[Row]:
-        shown = hits[offset : None if limit is None else offset + limit]
-        reasons = {why.key: _as_row(why, ranking) for why in ranking.explain(shown)} if explained else {}
-        for hit in shown:
+        page = hits[offset : None if limit is None else offset + limit]
+        reasons = {why.key: _as_row(why, ranking) for why in ranking.explain(page)} if explained else {}
+        for hit in page:
             reason = {"explanation": reasons[hit.key]} if explained else {}
-            yield {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, used), **reason}
+            yield {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, usage), **reason}
 
     return Found(lambda: len(hits), window, filtered=catalog.toolset is not None)
 
 
-def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -> None:
+def _warn(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -> None:
     if ranking.notice:
         warn(ranking.notice.rstrip("."))
     if ranking.fallback:
@@ -62,7 +62,7 @@ def _say(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) ->
     near = sorted({key for query in queries[:4] for key in nearest(query[:100], tools)})
     names = f"; nearest names: {', '.join(near)}" if near else ""
     if ranking.hits:
-        warn(f"no good match, these are weak{names}")
+        warn(f"no tool is a good match, these are weak{names}")
     elif near:
         warn(f"no tool matches{names}")
 

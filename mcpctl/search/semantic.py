@@ -1,4 +1,4 @@
-"""Ranking by words and by sentence embeddings: what a language model finds near counts beside the words."""
+"""Ranking by words and by sentence embeddings: the similarity that a model finds counts beside the words."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,16 +17,16 @@ from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fall
 from mcpctl.search.tokens import sendable, words
 
 SERVER = 0.5
-"""What the mean of its server's tools counts beside a tool: it tells what a terse tool is for."""
-FAINTEST = 0.05
-"""What is less near is not near."""
-MOST_SENTENCES = 12
-"""Sentences of one search that are embedded; of several queries each has its share."""
+"""The weight of the mean of its server's tools beside a tool: it shows what a terse tool is for."""
+MIN_CLOSENESS = 0.05
+"""A lower closeness counts as 0."""
+MAX_SENTENCES = 12
+"""The most sentences of one search that are embedded; several queries share them."""
 _ALIKE = 0.95
-_SHORTEST = 2
-"""Words, stop words not counted, of a sentence that says something."""
+_MIN_WORDS = 2
+"""The fewest words of a sentence that is embedded, stop words not counted."""
 _SENTENCE = re.compile("(?<![.?!;])[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
-"""Where one ends, in European and in East Asian scripts. Each dot of many is looked at once."""
+"""The end of a sentence, in European and in East Asian scripts. A long row of dots is scanned only once."""
 STRANGERS = (
     "Send an e-mail to a person",
     "The weather of the next days in a city",
@@ -39,11 +39,11 @@ STRANGERS = (
     "Translate a text into another language",
     "Count the words of a document",
 )
-"""Tools that have nothing to do with each other. Models differ in what they give such (.1 to .8): it is what 0 is."""
+"""Unrelated sentences. Their mean cosine, 0.1 to 0.8 depending on the model, counts as closeness 0."""
 
 
 class Semantic:
-    """Ranks tools by BM25 and by the cosine of their embedding to the query's; by BM25 alone while there is none."""
+    """Ranks tools by BM25 and by the cosine of their embedding to the query's; without embeddings by BM25 only."""
 
     name = "semantic"
     waits = True
@@ -59,44 +59,43 @@ class Semantic:
         """The best `limit` tools for any of the queries; the context only reorders them."""
         queries = queries[:MAX_QUERIES]
         texts = [*queries, context] if context else queries
-        most = max(MOST_SENTENCES // len(texts), 1) if texts else 0
-        asked = {text: _sentences(text, most) for text in texts}
+        most = max(MAX_SENTENCES // len(texts), 1) if texts else 0
         try:
-            near = self._near(asked)
+            near = self._near({text: _sentences(text, most) for text in texts})
         except Exception as error:
             return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
-        found = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
-        return replace(found, provider=self.name)
+        ranking = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
+        return replace(ranking, provider=self.name)
 
-    def _near(self, asked: Mapping[str, Sequence[str]]) -> dict[str, Scores]:
-        """How near each tool is to each text, by the sentence it is nearest to: 0 is what strangers are, 1 the same."""
+    def _near(self, sentences_of: Mapping[str, Sequence[str]]) -> dict[str, Scores]:
+        """The closeness of each tool to each text, by its nearest sentence: 0 is unrelated, 1 is the same."""
         space = self._space
         if space is None:
             space = self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
         tools, strange = space
         vectors = iter(
-            self._embeddings.of_queries([sentence for sentences in asked.values() for sentence in sentences])
+            self._embeddings.of_queries([sentence for sentences in sentences_of.values() for sentence in sentences])
         )
         near: dict[str, Scores] = {}
-        for text, sentences in asked.items():
+        for text, sentences in sentences_of.items():
             nearest = np.zeros(len(tools))
             for vector in islice(vectors, len(sentences)):
                 if vector.size != tools.shape[1]:
                     self._space = None
                     self._embeddings.forget()
-                    told = f"the model gave {tools.shape[1]} numbers for a tool, and {vector.size} for a query"
-                    raise Unavailable(told)
-                # Not by matmul: BLAS would start threads for it, and wait for them where the processors are busy.
+                    sizes = f"{tools.shape[1]} numbers for a tool, and {vector.size} for a query"
+                    raise Unavailable(f"the model returned {sizes}")
+                # Not by matmul: BLAS would start threads for it, and wait for them on a busy machine.
                 np.maximum(nearest, np.einsum("ij,j->i", tools, vector), out=nearest)
             closeness = np.minimum((nearest - strange) / (1 - strange), 1)
-            near[text] = np.where(closeness < FAINTEST, 0, closeness)
+            near[text] = np.where(closeness < MIN_CLOSENESS, 0, closeness)
         return near
 
 
 def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:
-    """What makes the provider for each catalog, all with one model, loaded when it is first needed."""
+    """A function that makes the provider for each catalog, all with one model, which is loaded when first needed."""
     embeddings = Embeddings(lambda: _model(config), paths, config.search.semantic_timeout_s, on_progress)
-    return lambda tools, notes, kept: Semantic(Bm25(tools, notes, kept), embeddings)
+    return lambda tools, notes, index_path: Semantic(Bm25(tools, notes, index_path), embeddings)
 
 
 def _model(config: Config) -> Model:
@@ -114,21 +113,21 @@ def _model(config: Config) -> Model:
 
 
 def _sentences(text: str, most: int) -> list[str]:
-    """A text and, where it has several, its sentences: one that tells much is near to no tool as a whole. Nothing of
-    one without a word."""
+    """A text and, if it has several, its sentences, since a long text as a whole is near to no tool; empty for a text
+    without words."""
     if next(words(text), None) is None:
         return []
-    found = [part for part in _SENTENCE.split(sendable(text)) if len(list(words(part))) >= _SHORTEST]
-    return [text, *(found[:most] if len(found) > 1 else ())]
+    sentences = [part for part in _SENTENCE.split(sendable(text)) if len(list(words(part))) >= _MIN_WORDS]
+    return [text, *(sentences[:most] if len(sentences) > 1 else ())]
 
 
 def _text(tool: Tool) -> str:
-    """What of a tool is embedded; its parameters were found to blur it, and notes have words enough."""
+    """The text of a tool that is embedded: without parameters, which made results worse, and without notes."""
     return f"{tool.server} {tool.name}: {tool.description.removesuffix(tool.notes)}"
 
 
 def _space(tools: Sequence[Tool], vectors: Matrix) -> tuple[Matrix, float]:
-    """A row for each tool, drawn towards its server; and the mean cosine of those that are strangers."""
+    """One vector for each tool, shifted towards its server's mean, and the mean cosine of `STRANGERS`."""
     own, strangers = vectors[: len(tools)], vectors[len(tools) :]
     numbers: dict[str, int] = {}
     server = [numbers.setdefault(tool.server, len(numbers)) for tool in tools]
@@ -139,5 +138,5 @@ def _space(tools: Sequence[Tool], vectors: Matrix) -> tuple[Matrix, float]:
     count = len(strangers)
     strange = float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
     if strange > _ALIKE:
-        raise Unavailable("the model finds all texts alike")
+        raise Unavailable("the model returns nearly the same vector for every text")
     return ((own + SERVER * sums[server]) / (1 + SERVER)).astype(np.float32), strange

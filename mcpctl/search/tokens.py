@@ -1,4 +1,4 @@
-"""The words of names and of prose, cut the same way for tools and for queries."""
+"""Words of names and of prose, split in the same way for tools and for queries."""
 
 import re
 import unicodedata
@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 MAX_TEXT = 10_000
-"""Characters read of one text; real descriptions stay below, generated ones need not."""
+"""The most characters of a text that are read; real descriptions are shorter, generated ones may not be."""
 MAX_RUN = 64
-"""Characters kept of one run, which may be a base64 image."""
+"""The most characters of one run of letters and digits, which may be a base64 image."""
 
-_KEPT = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
+_NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
 """Stop words that tell sibling tools apart, such as `turn_on` and `turn_off`."""
 
-# Snowball's English list; contractions are there as the pieces that the tokenizer makes of them.
+# Snowball's English list, with contractions in the pieces into which the tokenizer splits them.
 _SNOWBALL = """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it
     its itself they them their theirs themselves what which who whom this that these those am is are was were be been
@@ -23,7 +23,7 @@ _SNOWBALL = """
     nor not only own same so than too very ll re ve don isn aren wasn weren hasn haven hadn doesn didn won wouldn shan
     shouldn couldn mustn let cannot
 """
-STOP_WORDS = frozenset(_SNOWBALL.split()) - _KEPT
+STOP_WORDS = frozenset(_SNOWBALL.split()) - _NOT_STOPPED
 
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
@@ -31,13 +31,13 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 # Sorting long runs of combining marks is what makes NFKC quadratic; 30 is the limit of UAX #15's stream-safe format.
 _LONG_MARKS = re.compile(r"([^\w\s]{30})[^\w\s]+")
 
-# Over the shape of a run (A upper case, s or a other letters, 0 digits): short names with a number (S3, mp3) stay
-# whole, then plural acronyms (URLs), acronyms, words, numbers.
+# Matches the shape of a run (A upper case, s or a other letters, 0 digits): short names with a number (S3, mp3), which
+# stay whole, then plural acronyms (URLs), acronyms, words, numbers.
 _PARTS = re.compile(r"[Aas]{1,2}0+(?![as])|AA+s(?![as])|A+(?![as])|A?[as]+|0+")
 
 
 def tokens(text: str) -> list[str]:
-    """The stems of a text's words, in order and with repetitions: what the index and the queries are made of."""
+    """The stems of a text's words, in order and with repetitions."""
     return [stem(word) for forms in words(text) for word in forms]
 
 
@@ -52,8 +52,8 @@ def words(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def folded(name: str) -> str:
-    """A name without case and separators, so that `Create-Issue` is `create_issue`; the name itself if nothing else is
-    in it."""
+    """A name without case and separators, so that `Create-Issue` and `create_issue` are equal; the name itself if it
+    has only separators."""
     return re.sub(r"[\W_]+", "", _normal(name).casefold()) or name
 
 
@@ -92,17 +92,17 @@ def stem(word: str) -> str:
         word = word[:-2] if word.endswith("xes") else word[:-1]
     base = word.removesuffix("ing") if word.endswith("ing") else word.removesuffix("ed")
     if base != word and len(base) > 2 and re.search("[aeiouy]", base) and not word.endswith("eed"):
-        word = _mended(base)
+        word = _restored(base)
     return word[:-1] if len(word) > 4 and word.endswith("e") else word
 
 
-def _mended(base: str) -> str:
-    """What stood before -ing or -ed: `mapp` was map, `cod` was code (Porter 1980, step 1b)."""
+def _restored(base: str) -> str:
+    """The word before -ing or -ed was added: `mapp` was map, `cod` was code (Porter 1980, step 1b)."""
     if len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz":
         return base[:-1]
     return base + "e" if re.fullmatch("[^aeiou][aeiouy][^aeiouwxy]", base) else base
 
 
 def sendable(text: str) -> str:
-    """The beginning of a text, as much as is searched of one, with `?` for halves of characters."""
+    """The beginning of a text, as much as a search reads, with `?` for halves of characters."""
     return text[:MAX_TEXT].encode("utf-8", "replace").decode()

@@ -1,1 +1,1 @@
-"""Toolset files: read, changed without a loss, and what they say of a tool."""
+"""Toolset files: how they are read, checked and changed without loss, and what they add to a tool."""

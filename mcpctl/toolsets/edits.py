@@ -1,4 +1,4 @@
-"""Toolset files changed: tools put in and taken out, notes added, hints overridden; all else stays to the byte."""
+"""Changes of toolset files: tools, notes and overrides are added and removed; every other byte stays as it is."""
 
 import difflib
 import json
@@ -13,7 +13,7 @@ from mcpctl.store import clock
 from mcpctl.toolsets import json_edit
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import (
-    Source,
+    ToolsetPlace,
     check_name,
     items,
     located,
@@ -27,9 +27,9 @@ _ELSEWHERE = "make it writable, or name another toolset"
 
 
 class Draft:
-    """A toolset in the text of its file, while it is changed."""
+    """A toolset and the text of its file, while it is changed."""
 
-    def __init__(self, text: str, place: Source) -> None:
+    def __init__(self, text: str, place: ToolsetPlace) -> None:
         self._mark = files.BOM if text.startswith(files.BOM) else ""
         self._json = text.removeprefix(files.BOM)
         self._place = place
@@ -41,31 +41,33 @@ class Draft:
         return self._mark + self._json
 
     def items(self, member: str) -> Sequence[Any]:
-        """The items of a list; raises `Unusable` when it is none, since to change it would lose what it is."""
+        """The items of a list; raises `Unusable` for another value, which a change would lose."""
         if not isinstance(self.content.get(member), list | None):
-            raise Unusable(f"{self._place.path}: {member} is no list", "mend it there", "toolset_unusable")
+            raise Unusable(
+                f"{self._place.path}: {member} is not a list", f"make {member} a list there", "toolset_unusable"
+            )
         return items(self.content, member)
 
     def append(self, member: str, *values: Any) -> None:
-        """Put items at the end of a list, which is made where there is none."""
+        """Put items at the end of a list, which is created if it does not exist."""
         if isinstance(self.content.get(member), list):
             self.append_at((member,), *values)
         else:
             self.put((member,), list(values))
 
     def append_at(self, place: Place, *values: Any) -> None:
-        """Put items at the end of a list that there is."""
-        self._changed(json_edit.append(self._json, (*self._at, *place), *values))
+        """Put items at the end of an existing list."""
+        self._update(json_edit.append(self._json, (*self._at, *place), *values))
 
     def put(self, place: Place, value: Any) -> None:
         """Set a member."""
-        self._changed(json_edit.put(self._json, (*self._at, *place), value))
+        self._update(json_edit.put(self._json, (*self._at, *place), value))
 
     def drop(self, *places: Place) -> None:
-        """Take out members and items."""
-        self._changed(json_edit.drop(self._json, *((*self._at, *place) for place in places)))
+        """Remove members and items."""
+        self._update(json_edit.drop(self._json, *((*self._at, *place) for place in places)))
 
-    def _changed(self, text: str) -> None:
+    def _update(self, text: str) -> None:
         self._json = text
         self.content = located(text, self._place)[1]
 
@@ -73,119 +75,119 @@ class Draft:
 Change = Callable[[Draft], None]
 
 
-def change(place: Source, make: Change, *, dry_run: bool = False) -> list[str]:
-    """Change a toolset's file, under its lock; raises `NotFound` when there is none.
+def change(place: ToolsetPlace, make: Change, *, dry_run: bool = False) -> list[str]:
+    """Change a toolset's file under its lock, and return the change as the lines of a diff.
 
-    A dry run writes nothing. What is returned are the lines of the change as a diff, none where nothing changes.
+    A dry run writes nothing. Raises `NotFound` if there is no file.
     """
     diff: list[str] = []
 
-    def changed(before: bytes | None) -> bytes:
+    def apply(before: bytes | None) -> bytes:
         if before is None:
             raise not_found(place)
-        after = _with(make, before, place)
+        after = _applied(make, before, place)
         diff[:] = _diff(place, before, after)
         return after
 
     if dry_run:
-        changed(read_text(place).encode())
+        apply(read_text(place).encode())
     else:
-        files.edit(place.path, changed, _ELSEWHERE, within=place.within)
+        files.edit(place.path, apply, _ELSEWHERE, within=place.within)
     return diff
 
 
-def _with(make: Change, before: bytes, place: Source) -> bytes:
+def _applied(make: Change, before: bytes, place: ToolsetPlace) -> bytes:
     try:
         draft = Draft(before.decode(), place)
     except UnicodeDecodeError:
         raise Unusable(f"{place.path} is not UTF-8", "make it UTF-8", "toolset_unusable") from None
     make(draft)
-    # In a repository git knows, and a line that each change touches is one that any two branches conflict in.
+    # In a repository git has the time, and any two branches would conflict in a line that every change touches.
     if place.own and "lastModified" in draft.content and draft.text.encode() != before:
         draft.put(("lastModified",), clock.now())
     return draft.text.encode()
 
 
-def _diff(place: Source, before: bytes, after: bytes) -> list[str]:
+def _diff(place: ToolsetPlace, before: bytes, after: bytes) -> list[str]:
     if before == after:
         return []
     old, new, path = before.decode().splitlines(), after.decode().splitlines(), str(place.path)
     return list(difflib.unified_diff(old, new, path, path, lineterm=""))
 
 
-def create(place: Source, tools: Iterable[Tool], description: str | None) -> None:
-    """Make a toolset's file; raises when there is one."""
+def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) -> None:
+    """Create a toolset's file; raises if it exists."""
     name = place.path.stem
     check_name(name, "toolset")
     now = clock.now()
-    said = {"description": description} if description else {}
+    about = {"description": description} if description else {}
     modified = {"lastModified": now} if place.own else {}
-    content = {"name": name, **said, "version": "1.0.0", "createdAt": now, **modified,
+    content = {"name": name, **about, "version": "1.0.0", "createdAt": now, **modified,
                "tools": [_reference(tool) for tool in tools]}  # fmt: skip
 
-    def created(before: bytes | None) -> bytes:
+    def create_file(before: bytes | None) -> bytes:
         if before is None:
             return f"{json.dumps(content, ensure_ascii=False, indent=2)}\n".encode()
         hint = f"add tools to it with: mcpctl toolsets add {place.reference} KEY"
         raise McpctlError(f"there is a toolset '{place.reference}' already", hint, "toolset_exists")
 
-    # What is in a repository is for others to read.
-    files.edit(place.path, created, _ELSEWHERE, private=place.own, within=place.within)
+    # Others must be able to read a file in a repository.
+    files.edit(place.path, create_file, _ELSEWHERE, private=place.own, within=place.within)
 
 
 def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
-    """Put tools at the end of the list; those that were not in it yet."""
-    known = {reference_of(item).index for item in draft.items("tools")}
-    added = [tool for tool in tools if dotted(tool) not in known and ref_id(tool) not in known]
-    if added:
-        draft.append("tools", *map(_reference, added))
-    return added
+    """Put tools at the end of the list; returns those that were not in it before."""
+    present = {reference_of(item).index for item in draft.items("tools")}
+    new = [tool for tool in tools if dotted(tool) not in present and ref_id(tool) not in present]
+    if new:
+        draft.append("tools", *map(_reference, new))
+    return new
 
 
-def remove_tools(draft: Draft, named: Collection[str]) -> set[str]:
-    """Take the tools of these names and hashes out of the list, and return those that were in it.
+def remove_tools(draft: Draft, indexes: Collection[str]) -> set[str]:
+    """Remove the tools with these names and hashes from the list, and return those that were in it.
 
-    Their notes and overrides stay, and count again once the tools are back.
+    Their notes and overrides stay, and count again if the tools come back.
     """
-    there = [(number, reference_of(item).index) for number, item in enumerate(draft.items("tools"))]
-    gone = [(number, index) for number, index in there if index in named]
-    if gone:
-        draft.drop(*(("tools", number) for number, _ in gone))
-    return {index for _, index in gone}
+    references = [(number, reference_of(item).index) for number, item in enumerate(draft.items("tools"))]
+    removed = [(number, index) for number, index in references if index in indexes]
+    if removed:
+        draft.drop(*(("tools", number) for number, _ in removed))
+    return {index for _, index in removed}
 
 
 @dataclass(frozen=True)
-class Subject:
-    """The tool that a change is about: as it is listed, or, where it is not, as the toolset names it."""
+class NotedTool:
+    """The tool that a change is about: the listed tool, or only the toolset's reference to it if it is not listed."""
 
     reference: Reference
     tool: Tool | None
 
     def is_meant_by(self, item: Any) -> bool:
-        """Whether a decoded reference is one to this tool."""
+        """Whether a decoded reference names this tool."""
         index = reference_of(item).index
-        mine = (self.reference.name, self.reference.ref_id) if self.tool else (self.reference.index,)
-        return bool(index) and index in mine
+        indexes = (self.reference.name, self.reference.ref_id) if self.tool else (self.reference.index,)
+        return bool(index) and index in indexes
 
     @property
     def written(self) -> dict[str, str]:
-        """How a file refers to it."""
+        """The reference as a file has it."""
         if self.tool:
             return _reference(self.tool)
-        named = {"namespacedName": self.reference.name, "refId": self.reference.ref_id}
-        return {name: value for name, value in named.items() if value}
+        members = {"namespacedName": self.reference.name, "refId": self.reference.ref_id}
+        return {name: value for name, value in members.items() if value}
 
 
 @dataclass(frozen=True)
 class Added:
-    """Which notes were added, and which were there already and stay as they were."""
+    """The notes that were added, and those that the tool had already, which stay as they were."""
 
     added: list[Note]
     skipped: list[Note]
 
 
 def check_notes(notes: Sequence[Note]) -> None:
-    """Raises `WrongUsage` for notes that none may have written."""
+    """Raises `WrongUsage` for notes that a toolset cannot have."""
     if not 1 <= len(notes) <= MAX_NOTES:
         raise WrongUsage(f"{len(notes)} notes at once", f"give 1 to {MAX_NOTES}", "bad_note")
     for note in notes:
@@ -193,39 +195,39 @@ def check_notes(notes: Sequence[Note]) -> None:
         if not note.text.strip():
             raise WrongUsage(f"note '{note.name}' is empty", f"write 1 to {MAX_NOTE} characters", "bad_note")
         if len(note.text) > MAX_NOTE:
-            told = f"note '{note.name}' is too long: {len(note.text)} characters"
-            raise WrongUsage(told, f"a note has at most {MAX_NOTE}; write several", "note_too_long")
+            message = f"note '{note.name}' is too long: {len(note.text)} characters"
+            raise WrongUsage(message, f"a note has at most {MAX_NOTE}; write several", "note_too_long")
         check_visible(note.text, f"note '{note.name}'", "bad_note")
 
 
 def check_visible(text: str, what: str, code: str) -> None:
-    """Raises `WrongUsage` for a text with a character that a person does not see, and a model reads."""
+    """Raises `WrongUsage` for a text with a character that a model reads and no person sees."""
     if hidden := HIDDEN.search(text):
-        told = f"{what} has a hidden character, U+{ord(hidden[0]):04X}, at {hidden.start() + 1}"
-        raise WrongUsage(told, "leave it out; line breaks and tabs are fine", code)
+        message = f"{what} has a hidden character, U+{ord(hidden[0]):04X}, at {hidden.start() + 1}"
+        raise WrongUsage(message, "leave it out; line breaks and tabs are fine", code)
 
 
-def add_notes(draft: Draft, subject: Subject, notes: Sequence[Note]) -> Added:
-    """Add notes to a tool; a name that it has already is skipped, whatever the text, and nothing is ever replaced."""
-    mine = [number for number, entry in enumerate(draft.items("toolNotes")) if _is_about(entry, subject)]
-    known = {name for number in mine for name in note_names(draft.items("toolNotes")[number])}
-    done = Added([], [])
+def add_notes(draft: Draft, subject: NotedTool, notes: Sequence[Note]) -> Added:
+    """Add notes to a tool. A note whose name the tool has already is skipped; nothing is replaced."""
+    entries = [number for number, entry in enumerate(draft.items("toolNotes")) if _is_about(entry, subject)]
+    names = {name for number in entries for name in note_names(draft.items("toolNotes")[number])}
+    outcome = Added([], [])
     for note in notes:
-        (done.skipped if note.name in known else done.added).append(note)
-        known.add(note.name)
-    written = [{"name": note.name, "note": note.text} for note in done.added]
-    home = next((n for n in mine if isinstance(draft.items("toolNotes")[n].get("notes"), list)), None)
-    if home is not None and written:
-        draft.append_at(("toolNotes", home, "notes"), *written)
-    elif written:
-        draft.append("toolNotes", {"toolRef": subject.written, "notes": written})
-    return done
+        (outcome.skipped if note.name in names else outcome.added).append(note)
+        names.add(note.name)
+    items = [{"name": note.name, "note": note.text} for note in outcome.added]
+    home = next((n for n in entries if isinstance(draft.items("toolNotes")[n].get("notes"), list)), None)
+    if home is not None and items:
+        draft.append_at(("toolNotes", home, "notes"), *items)
+    elif items:
+        draft.append("toolNotes", {"toolRef": subject.written, "notes": items})
+    return outcome
 
 
 def override(
-    draft: Draft, subject: Subject, hints: Mapping[str, bool], title: str | None, inherit: Iterable[str]
+    draft: Draft, subject: NotedTool, hints: Mapping[str, bool], title: str | None, inherit: Iterable[str]
 ) -> None:
-    """Set hints and the title of a tool, and let it inherit others from its server again (`title` among them)."""
+    """Set hints and the title of a tool; `inherit` names hints (or `title`) that its server decides again."""
     for name in inherit:
         _inherit(draft, subject, name)
     for name, value in hints.items():
@@ -235,7 +237,7 @@ def override(
         _set(draft, subject, ("title",), title)
 
 
-def _set(draft: Draft, subject: Subject, place: tuple[str, ...], value: bool | str) -> None:
+def _set(draft: Draft, subject: NotedTool, place: tuple[str, ...], value: bool | str) -> None:
     """Set one member in the tool's first entry, which is the one that counts."""
     entries = draft.items("toolOverrides")
     home = next((number for number, entry in enumerate(entries) if _is_about(entry, subject)), None)
@@ -251,26 +253,26 @@ def _set(draft: Draft, subject: Subject, place: tuple[str, ...], value: bool | s
         draft.put(("toolOverrides", home, *place), value)
 
 
-def _inherit(draft: Draft, subject: Subject, name: str) -> None:
-    """Take one member out of all of the tool's entries; an entry that says nothing more goes too."""
+def _inherit(draft: Draft, subject: NotedTool, name: str) -> None:
+    """Remove one member from all of the tool's entries, and each entry that is then empty."""
     place = (name,) if name == "title" else ("annotations", name)
-    gone: list[Place] = []
+    removed: list[Place] = []
     for number, entry in enumerate(draft.items("toolOverrides")):
-        within = entry if name == "title" or not isinstance(entry, dict) else entry.get("annotations")
-        if _is_about(entry, subject) and isinstance(within, dict) and name in within:
+        container = entry if name == "title" or not isinstance(entry, dict) else entry.get("annotations")
+        if _is_about(entry, subject) and isinstance(container, dict) and name in container:
             rest = {key: value for key, value in entry.items() if key not in ("toolRef", place[0])}
-            left = {} if name == "title" else {key: value for key, value in within.items() if key != name}
-            says_more = bool(rest and rest != {"annotations": {}}) or bool(left)
-            gone.append(("toolOverrides", number, *place) if says_more else ("toolOverrides", number))
-    if gone:
-        draft.drop(*gone)
+            left = {} if name == "title" else {key: value for key, value in container.items() if key != name}
+            has_more = bool(rest and rest != {"annotations": {}}) or bool(left)
+            removed.append(("toolOverrides", number, *place) if has_more else ("toolOverrides", number))
+    if removed:
+        draft.drop(*removed)
 
 
 def _nested(place: tuple[str, ...], value: bool | str) -> dict[str, Any]:
     return {place[0]: value if len(place) == 1 else {place[1]: value}}
 
 
-def _is_about(entry: Any, subject: Subject) -> bool:
+def _is_about(entry: Any, subject: NotedTool) -> bool:
     return isinstance(entry, dict) and subject.is_meant_by(entry.get("toolRef"))
 
 

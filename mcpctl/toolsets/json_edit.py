@@ -1,6 +1,6 @@
-"""JSON text changed in one place: every byte besides is left as it is, and what is new is indented as its surroundings.
+"""Changes of JSON text in one place: every other byte stays, and new text is indented like its surroundings.
 
-A place is the path to it: member names and numbers of items. The text must be JSON that has been read already.
+A place is a path of member names and item numbers. The text must be JSON that was decoded before.
 """
 
 import json
@@ -15,50 +15,51 @@ _UNIT = re.compile(r"[{\[]\r?\n([ \t]+)")
 
 
 def append(text: str, place: Place, *values: Any) -> str:
-    """The text with more items at the end of the array there."""
+    """The text with more items at the end of the array at `place`."""
     return _inserted(text, _start(text, place), "", values)
 
 
 def put(text: str, place: Place, value: Any) -> str:
-    """The text with this value for the member there: in place of what it was, or at the end of its object."""
+    """The text with this value for the member at `place`, which is replaced, or added at the end of its object."""
     at = _start(text, place[:-1])
-    named = [member for member in members(text, at) if member.name == place[-1]]
-    if not named:
+    same = [member for member in members(text, at) if member.name == place[-1]]
+    if not same:
         return _inserted(text, at, f"{_dumped(place[-1], text, None)}{_colon(text)}", [value])
-    old = named[-1]
+    old = same[-1]
     inner = _indent(text, old.value) if _unit(text) else None
     return text[: old.value] + _dumped(value, text, inner) + text[old.end :]
 
 
 def drop(text: str, *places: Place) -> str:
-    """The text without the members or items there, each of which is there; of one name the last goes."""
-    kept, at = [], 0
+    """The text without the members or items at `places`, which must exist; of members with one name the last goes."""
+    parts, at = [], 0
     for start, end in _cuts(text, space(text, 0), places):
-        kept.append(text[at:start])
+        parts.append(text[at:start])
         at = end
-    return "".join((*kept, text[at:]))
+    return "".join((*parts, text[at:]))
 
 
 def _cuts(text: str, at: int, places: Iterable[Place]) -> Iterator[tuple[int, int]]:
-    """What of the text goes with the places in the value at `at`: from where to where, in order."""
+    """The parts of the text to remove for the places in the value at `at`: start and end of each, in order."""
     inner: dict[str | int, list[Place]] = {}
     for name, *rest in places:
         inner.setdefault(name, []).append(rest)
-    found = members(text, at)
-    last = {member.name: number for number, member in enumerate(found)}
-    gone = {last[name] for name, rests in inner.items() if [] in rests}
-    stay = max((number for number in range(len(found)) if number not in gone), default=-1)
-    for number, member in enumerate(found[: stay + 1]):
-        if number in gone:
-            yield member.start, found[number + 1].start
+    siblings = members(text, at)
+    last = {member.name: number for number, member in enumerate(siblings)}
+    removed = {last[name] for name, rests in inner.items() if [] in rests}
+    last_kept = max((number for number in range(len(siblings)) if number not in removed), default=-1)
+    for number, member in enumerate(siblings[: last_kept + 1]):
+        if number in removed:
+            yield member.start, siblings[number + 1].start
         elif number == last[member.name] and member.name in inner:
             yield from _cuts(text, member.value, inner[member.name])
-    if stay + 1 < len(found):
-        yield (found[stay].end, found[-1].end) if stay >= 0 else (at + 1, space(text, found[-1].end))
+    if last_kept + 1 < len(siblings):
+        start, end = siblings[last_kept].end, siblings[-1].end
+        yield (start, end) if last_kept >= 0 else (at + 1, space(text, end))
 
 
 def _start(text: str, place: Place) -> int:
-    """Where the value there begins; of members with one name the last counts, as everywhere."""
+    """The start of the value at `place`; of members with one name the last counts, as in any JSON reader."""
     at = space(text, 0)
     for name in place:
         at = [member.value for member in members(text, at) if member.name == name][-1]
@@ -66,21 +67,21 @@ def _start(text: str, place: Place) -> int:
 
 
 def _inserted(text: str, at: int, label: str, values: Sequence[Any]) -> str:
-    there = members(text, at)
-    if not there:
+    siblings = members(text, at)
+    if not siblings:
         unit, outer = _unit(text), _indent(text, at)
         end = space(text, at + 1)
         inner = outer + unit if unit else None
         around = (f"{_newline(text)}{inner}", f"{_newline(text)}{outer}") if unit else ("", "")
         between = f",{around[0]}" if unit else _comma(text)
         return text[: at + 1] + around[0] + label + _joined(values, text, inner, between) + around[1] + text[end:]
-    last = there[-1]
+    last = siblings[-1]
     before = text[at + 1 : last.start]
     lead = before[len(before.rstrip(" \t\r\n")) :]
     if "\n" in lead:
         inner = lead.rpartition("\n")[2]
     else:
-        inner, lead = None, lead if len(there) > 1 else _comma(text)[1:]
+        inner, lead = None, lead if len(siblings) > 1 else _comma(text)[1:]
     return text[: last.end] + "," + lead + label + _joined(values, text, inner, f",{lead}") + text[last.end :]
 
 
@@ -89,7 +90,7 @@ def _joined(values: Sequence[Any], text: str, inner: str | None, between: str) -
 
 
 def _dumped(value: Any, text: str, inner: str | None) -> str:
-    """The value's JSON: over several lines, those after the first indented by `inner` and more; or on one line."""
+    """The value's JSON: on one line, or over several lines indented by `inner` from the second on."""
     if inner is None:
         return json.dumps(value, ensure_ascii=False, separators=(_comma(text), _colon(text)))
     lines = json.dumps(value, ensure_ascii=False, indent=_unit(text) or "  ")
@@ -97,13 +98,13 @@ def _dumped(value: Any, text: str, inner: str | None) -> str:
 
 
 def _unit(text: str) -> str:
-    """One step of the text's indentation; empty where it is not indented."""
-    found = _UNIT.search(text)
-    return found[1] if found else ""
+    """One step of the text's indentation; empty if the text is not indented."""
+    match = _UNIT.search(text)
+    return match[1] if match else ""
 
 
 def _indent(text: str, at: int) -> str:
-    """The white space that begins the line of a position."""
+    """The white space at the beginning of a position's line."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 

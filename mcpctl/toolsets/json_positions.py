@@ -1,4 +1,4 @@
-"""Where in a file's text the values of its JSON are. The text must be JSON that has been read already."""
+"""The positions of JSON values in a file's text. The text must be JSON that was decoded before."""
 
 import json
 import re
@@ -11,12 +11,12 @@ from mcpctl.toolsets.toolset import Place
 _decoder = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DEEPEST = 16
-"""Levels that are looked into: what a toolset has is less deep, and each level is read again."""
+"""How many levels are searched: a toolset has fewer, and each level is decoded again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of an object or an item of an array: where it, its value and what follows begin."""
+    """A member of an object or an item of an array, with the positions of its start, its value and its end."""
 
     name: str | int
     start: int
@@ -25,30 +25,30 @@ class Member:
 
 
 def members(text: str, at: int) -> list[Member]:
-    """The members of the object, or the items of the array, that begins at `at`; none of another value."""
+    """The members of the object, or the items of the array, that begins at `at`; empty for another value."""
     if text[at] not in "{[":
         return []
     is_object = text[at] == "{"
-    found: list[Member] = []
+    result: list[Member] = []
     at = space(text, at + 1)
     while text[at] not in "}]":
-        start, name = at, len(found)
+        start, name = at, len(result)
         key: str | int = name
         if is_object:
             key, at = _decoder.raw_decode(text, at)
             at = space(text, space(text, at) + 1)
         _, end = _decoder.raw_decode(text, at)
-        found.append(Member(key, start, at, end))
+        result.append(Member(key, start, at, end))
         at = space(text, end)
         if text[at] == ",":
             at = space(text, at + 1)
-    return found
+    return result
 
 
 def space(text: str, at: int) -> int:
-    """Where the white space at `at` ends."""
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+    """The end of the white space that begins at `at`."""
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
 
 
 class Positions:
@@ -56,12 +56,12 @@ class Positions:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._lines = [0, *(found.end() for found in re.finditer("\n", text))]
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         self._within: dict[int, dict[str | int, int]] = {}
-        """Where the values in an object or array are, by where it begins; of one name the last counts."""
+        """By the start of an object or array, the start of each of its values; of equal names the last counts."""
 
     def of(self, place: Place) -> tuple[int, int]:
-        """Where the value there begins; what cannot be found is where that is which it is in."""
+        """The start of the value at `place`; of the innermost value around it if it does not exist."""
         at = space(self._text, 0)
         for name in islice(place, _DEEPEST):
             value = self._values(at).get(name)
@@ -72,11 +72,11 @@ class Positions:
         return line, at - self._lines[line - 1] + 1
 
     def _values(self, at: int) -> dict[str | int, int]:
-        found = self._within.get(at)
-        if found is None:
+        values = self._within.get(at)
+        if values is None:
             try:
-                found = {member.name: member.value for member in members(self._text, at)}
+                values = {member.name: member.value for member in members(self._text, at)}
             except RecursionError:  # deeper than any toolset is
-                found = {}
-            self._within[at] = found
-        return found
+                values = {}
+            self._within[at] = values
+        return values

@@ -1,4 +1,4 @@
-"""What is wrong with a toolset by itself, whatever servers list."""
+"""Checks of a toolset that need no list of tools."""
 
 import json
 from collections import Counter
@@ -12,14 +12,14 @@ from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Referen
 from mcpctl.toolsets.toolset_files import NONE, items, notes_of, reference_of
 
 Who = Callable[[Reference], str]
-"""Which tool a reference names: two that name the same tool give the same text."""
+"""The tool that a reference names: references to the same tool give the same text."""
 
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """What a rule found, and where in the file's JSON."""
+    """A violation of a rule, and its place in the file's JSON."""
 
     rule: str
     place: Place
@@ -28,17 +28,17 @@ class Problem:
 
 @dataclass(frozen=True)
 class Item:
-    """One entry of a toolset: where it is, what it says, and the tool it is about."""
+    """One entry of a toolset: its place, its content, and the tool it is about."""
 
     place: tuple[str | int, ...]
     said: Mapping[str, Any]
     reference: Reference
     at: tuple[str | int, ...]
-    """Where the reference is."""
+    """The place of the reference."""
 
 
 def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]:
-    """The toolsets in a file's decoded JSON, and where each is."""
+    """The toolsets in a file's decoded JSON, each with its place."""
     if not isinstance(root, dict):
         return []
     several = root.get("toolsets")
@@ -50,19 +50,19 @@ def toolsets(root: Any) -> list[tuple[tuple[str | int, ...], Mapping[str, Any]]]
 
 def entries(content: Mapping[str, Any], at: Place, member: str) -> Iterator[Item]:
     """The entries of a list that name a tool."""
-    for number, said in enumerate(items(content, member)):
+    for number, item in enumerate(items(content, member)):
         place = (*at, member, number)
-        if isinstance(said, dict):
+        if isinstance(item, dict):
             within = () if member == "tools" else ("toolRef",)
-            reference = reference_of(said.get("toolRef") if within else said)
+            reference = reference_of(item.get("toolRef") if within else item)
             if reference.index:
-                yield Item(place, said, reference, (*place, *within))
+                yield Item(place, item, reference, (*place, *within))
 
 
 def shape(root: Any) -> Iterator[Problem]:
-    """Wrong types and missing members, as the JSON Schema has them.
+    """Wrong types and missing members, as the JSON Schema defines them.
 
-    A walk of its own: jsonschema takes a minute for a file of the size that a toolset may have.
+    It does not use jsonschema, which takes a minute for the largest file that a toolset may be.
     """
     several = isinstance(root, dict) and "toolsets" in root and "tools" not in root
     left: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
@@ -71,14 +71,14 @@ def shape(root: Any) -> Iterator[Problem]:
     while left:
         place, value, schema = left.pop()
         schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-        wanted = schema.get("type", "object")
-        kinds = [wanted] if isinstance(wanted, str) else wanted
+        type_ = schema.get("type", "object")
+        kinds = [type_] if isinstance(type_, str) else type_
         if not any(isinstance(value, _TYPES[kind]) for kind in kinds):
-            yield Problem("E102", place, f"{_label(place)} is no {' or '.join(kinds)}")
+            yield Problem("E102", place, f"{_label(place)} is not {' or '.join(map(_with_article, kinds))}")
         elif isinstance(value, dict):
             yield from _missing(value, schema, place)
-            known, others = schema.get("properties", {}), schema.get("additionalProperties")
-            members = ((name, known.get(name, others)) for name in value)
+            properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+            members = ((name, properties.get(name, others)) for name in value)
             left += (((*place, name), value[name], inner) for name, inner in members if inner)
         elif isinstance(value, list):
             left += (((*place, number), item, schema["items"]) for number, item in enumerate(value))
@@ -93,30 +93,34 @@ def _missing(value: Mapping[str, Any], schema: Mapping[str, Any], place: Place) 
         yield Problem("E103", place, f"{_label(place)} has neither {' nor '.join(alternatives)}")
 
 
+def _with_article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "ao" else f"a {kind}"
+
+
 class _Object(dict[str, Any]):
-    """A JSON object that knows which of its members it has more than once."""
+    """A JSON object that knows which member names it had more than once."""
 
-    twice: tuple[str, ...] = ()
-
-
-def _counted(members: list[tuple[str, Any]]) -> _Object:
-    found = _Object(members)
-    if len(found) < len(members):
-        found.twice = tuple(name for name, count in Counter(name for name, _ in members).items() if count > 1)
-    return found
+    repeated: tuple[str, ...] = ()
 
 
-def twice(text: str) -> Iterator[Problem]:
-    """Members that an object of a file's JSON, which has been read already, has more than once."""
+def _object(members: list[tuple[str, Any]]) -> _Object:
+    result = _Object(members)
+    if len(result) < len(members):
+        result.repeated = tuple(name for name, count in Counter(name for name, _ in members).items() if count > 1)
+    return result
+
+
+def repeated_members(text: str) -> Iterator[Problem]:
+    """Members that an object has more than once, in JSON text that was decoded before."""
     try:
-        left: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_counted))]
+        left: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_object))]
     except (ValueError, RecursionError):
         return  # deeper than any toolset is
     while left:
         place, value = left.pop()
         if isinstance(value, _Object):
-            for name in value.twice:
-                yield Problem("E114", (*place, name), f"{_label((*place, name))} is there more than once")
+            for name in value.repeated:
+                yield Problem("E114", (*place, name), f"{_label((*place, name))} appears more than once")
             left += (((*place, name), member) for name, member in value.items())
         elif isinstance(value, list):
             left += (((*place, number), item) for number, item in enumerate(value))
@@ -127,17 +131,19 @@ def _label(place: Place) -> str:
     return label.removeprefix(".") or "the file"
 
 
-def alone(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, max_note_chars: int) -> Iterator[Problem]:
-    """What is wrong whatever tools there are."""
-    yield from _named(content, at)
+def content_problems(
+    content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, max_note_chars: int
+) -> Iterator[Problem]:
+    """The problems of one toolset that need no list of tools."""
+    yield from _name(content, at)
     yield from _references(content, at)
     yield from _tools(content, at, who)
     yield from _notes(content, at, who, max_note_chars)
     yield from _overrides(content, at, who)
-    yield from _strays(content, at, who)
+    yield from _outside(content, at, who)
 
 
-def _named(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
+def _name(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
     name, place = content.get("name"), (*at, "name")
     if name is None and at and isinstance(at[-1], str):
         name, place = at[-1], at
@@ -147,13 +153,13 @@ def _named(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Pr
 
 def _references(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:
     for member in ("tools", "toolNotes", "toolOverrides"):
-        for number, said in enumerate(items(content, member)):
+        for number, item in enumerate(items(content, member)):
             within = () if member == "tools" else ("toolRef",)
-            found = said.get("toolRef") if within and isinstance(said, dict) else said
-            name = found.get("namespacedName") if isinstance(found, dict) else None
+            reference = item.get("toolRef") if within and isinstance(item, dict) else item
+            name = reference.get("namespacedName") if isinstance(reference, dict) else None
             if isinstance(name, str) and not all(name.partition(".")):
                 place = (*at, member, number, *within, "namespacedName")
-                yield Problem("E105", place, f"'{name[:80]}' is no server.tool")
+                yield Problem("E105", place, f"'{name[:80]}' is not server.tool")
 
 
 def _tools(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
@@ -182,8 +188,8 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
                 yield from _note_text(name, text, (*place, "note"))
                 spent[tool] = spent.get(tool, 0) + len(text)
         if before <= budget < spent.get(tool, 0):
-            told = f"the notes of {entry.reference.label} have {spent[tool]} characters; the budget is {budget}"
-            yield Problem("W201", entry.place, told)
+            message = f"the notes of {entry.reference.label} have {spent[tool]} characters; the budget is {budget}"
+            yield Problem("W201", entry.place, message)
         counted = shown.setdefault(tool, {})
         was_whole = len(first(counted.values())) == len(counted)
         counted |= {note.name: note for note in notes_of(entry.said) if note.name not in counted}
@@ -209,15 +215,15 @@ def _note_text(name: Any, text: str, place: Place) -> Iterator[Problem]:
 
 def _hidden(text: str, place: Place, label: str) -> Iterator[Problem]:
     if hidden := HIDDEN.search(text):
-        told = f"{label} has the hidden character U+{ord(hidden[0]):04X} at {hidden.start() + 1}"
-        yield Problem("E115", place, told)
+        message = f"{label} has the hidden character U+{ord(hidden[0]):04X} at {hidden.start() + 1}"
+        yield Problem("E115", place, message)
 
 
-def hints_of(said: Mapping[str, Any]) -> dict[str, bool]:
+def hints_of(entry: Mapping[str, Any]) -> dict[str, bool]:
     """The hints that an entry of `toolOverrides` sets."""
-    found = said.get("annotations")
-    known = found if isinstance(found, dict) else {}
-    return {name: known[name] for name in HINTS if isinstance(known.get(name), bool)}
+    annotations = entry.get("annotations")
+    values = annotations if isinstance(annotations, dict) else {}
+    return {name: values[name] for name in HINTS if isinstance(values.get(name), bool)}
 
 
 def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
@@ -231,34 +237,35 @@ def _overrides(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) 
         for name, value in values.items():
             if before.setdefault(name, value) != value:
                 place = (*entry.place, *(("title",) if name == "title" else ("annotations", name)))
-                yield Problem("E112", place, f"{name} of {entry.reference.label} is {before[name]!r} before")
-        yield from _both(entry, before, values)
+                earlier = json.dumps(before[name], ensure_ascii=False)
+                yield Problem("E112", place, f"{name} of {entry.reference.label} is {earlier} in an earlier entry")
+        yield from _contradiction(entry, before, values)
 
 
-def _both(entry: Item, merged: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
-    """The contradiction within one entry, or with those before it."""
-    wanted = ("readOnlyHint", "destructiveHint")
-    if all(merged.get(name) is True for name in wanted) and any(name in values for name in wanted):
-        told = f"{entry.reference.label} is called read-only and destructive"
-        yield Problem("E111", (*entry.place, "annotations"), told)
+def _contradiction(entry: Item, merged: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Problem]:
+    """A contradiction within one entry, or with the entries before it."""
+    pair = ("readOnlyHint", "destructiveHint")
+    if all(merged.get(name) is True for name in pair) and any(name in values for name in pair):
+        message = f"{entry.reference.label} is called read-only and destructive"
+        yield Problem("E111", (*entry.place, "annotations"), message)
 
 
 def _override(entry: Item) -> Iterator[Problem]:
-    said = entry.said.get("annotations")
+    annotations = entry.said.get("annotations")
     title = entry.said.get("title")
-    for name in said if isinstance(said, dict) else ():
+    for name in annotations if isinstance(annotations, dict) else ():
         if name not in HINTS:
-            yield Problem("W207", (*entry.place, "annotations", name), f"'{name[:80]}' is no hint")
+            yield Problem("W207", (*entry.place, "annotations", name), f"'{name[:80]}' is not a hint")
     if isinstance(title, str):
         yield from _hidden(title, (*entry.place, "title"), f"the title of {entry.reference.label}")
     if not hints_of(entry.said) and not (isinstance(title, str) and title.strip()):
-        yield Problem("W206", entry.place, f"the override of {entry.reference.label} says nothing")
+        yield Problem("W206", entry.place, f"the override of {entry.reference.label} is empty")
 
 
-def _strays(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
+def _outside(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
     inside = {who(entry.reference) for entry in entries(content, at, "tools")}
     for member, kind in (("toolNotes", "notes"), ("toolOverrides", "an override")):
         for entry in entries(content, at, member):
             if who(entry.reference) not in inside:
-                told = f"{entry.reference.label} has {kind} but is not in the toolset"
-                yield Problem("W209", entry.at, told)
+                message = f"{entry.reference.label} has {kind} but is not in the toolset"
+                yield Problem("W209", entry.at, message)

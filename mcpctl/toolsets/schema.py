@@ -8,13 +8,13 @@ from mcpctl.toolsets.toolset import MAX_NOTE, MAX_TITLE
 _NAME = "^[a-z0-9-]{2,50}$"
 _REFERENCE = {
     "type": "object",
-    "description": "How a tool is named. The name, where there is one, decides alone.",
+    "description": "How a tool is named. If there is a namespacedName, it alone decides.",
     "properties": {
         "namespacedName": {
             "type": "string", "pattern": "^[^.]+\\..+$", "description": "server.tool",
             "examples": ["linear.create_issue"],
         },
-        "refId": {"type": "string", "description": "A hash of what the tool takes and promises."},
+        "refId": {"type": "string", "description": "A hash of the tool's name, parameters, output and hints."},
     },
     "anyOf": [{"required": ["namespacedName"]}, {"required": ["refId"]}],
 }  # fmt: skip
@@ -60,7 +60,7 @@ _TOOLSET: dict[str, Any] = {
     },
 }
 MEMBERS = frozenset(_TOOLSET["properties"])
-"""What a toolset says."""
+"""The members that a toolset may have."""
 _SEVERAL = {
     "properties": {
         "toolsets": {

@@ -1,4 +1,4 @@
-"""One toolset: which tools are in it, and how it has them shown."""
+"""One toolset: the tools in it, and how their definitions are shown with its notes and overrides."""
 
 import hashlib
 import re
@@ -14,30 +14,30 @@ import msgspec
 from mcpctl.models import HINTS, Overrides, Tool
 
 Place = Sequence[str | int]
-"""Where in a file's JSON something is: names of members and numbers of items."""
+"""A path in a file's JSON: names of members and numbers of items."""
 NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
-"""How toolsets and notes may be named."""
+"""The names that toolsets and notes may have."""
 MAX_NOTE = 500
 MAX_NOTES = 20
-"""How many notes may be added at once, and how many of one tool are shown."""
+"""The most notes that may be added at once, and that are shown of one tool."""
 MAX_NOTES_CHARS = 4000
-"""How many characters all notes of one tool may have together to be shown."""
+"""The most characters of one tool's notes that are shown, all together."""
 MAX_TITLE = 200
 HIDDEN = re.compile(
-    # controls, line separators, marks and overrides of direction, invisible operators, tags and what selects variants
+    # controls, line separators, marks and overrides of direction, invisible operators, tags and variation selectors
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e0fff]"
 )
-"""What nobody sees in a text and a model reads all the same; line breaks and tabs are none of it."""
+"""A character that a model reads and no person sees; line breaks and tabs are not among them."""
 _HEADING = "### Additional Tool Notes"
 _IDENTITY = ("inputSchema", "outputSchema", "annotations")
 _EXACT = 1 << 53
 
 
 def ref_id(tool: Tool) -> str:
-    """The hash by which toolsets know a tool besides its name: it changes when what the tool takes or promises does.
+    """The hash of a tool that toolsets keep beside its name: it changes with the tool's parameters, output or hints.
 
-    As hypertool-mcp computes it, as far as another program can: 64 hexadecimal digits.
+    It is 64 hexadecimal digits, computed as hypertool-mcp does, as far as another program can.
     """
     described = {name: tool.definition[name] for name in _IDENTITY if name in tool.definition}
     identity = {"name": tool.name, "serverName": tool.server, **described}
@@ -45,7 +45,7 @@ def ref_id(tool: Tool) -> str:
 
 
 def _as_javascript(value: Any) -> Any:
-    """The value with its numbers as JavaScript writes them: it knows no 1.0."""
+    """The value with its numbers as JavaScript writes them: 1.0 is 1."""
     if isinstance(value, dict):
         return {name: _as_javascript(member) for name, member in value.items()}
     if isinstance(value, list):
@@ -54,33 +54,33 @@ def _as_javascript(value: Any) -> Any:
 
 
 def dotted(tool: Tool) -> str:
-    """A tool's name as toolset files have it."""
+    """A tool's name in toolset files, `server.tool`."""
     return f"{tool.server}.{tool.name}"
 
 
 class Reference(msgspec.Struct, frozen=True):
-    """How a file names a tool. The name, where there is one, decides alone: a hash that differs is information."""
+    """How a file names a tool. If there is a name, it alone decides: a hash that differs is only information."""
 
     name: str | None
     ref_id: str | None
 
     @property
     def label(self) -> str:
-        """What stands for it in messages."""
+        """The reference as messages show it."""
         return self.name or f"refId {(self.ref_id or '')[:12]}"
 
     @property
     def index(self) -> str:
-        """What is looked up: the name, else the hash; a name has a dot and a hash has none."""
+        """The text to look up: the name, else the hash. A name has a dot and a hash has none."""
         return self.name or self.ref_id or ""
 
     def is_of(self, tool: Tool) -> bool:
-        """Whether it names this tool."""
+        """Whether the reference names this tool."""
         return self.index == (dotted(tool) if self.name else ref_id(tool))
 
     @property
     def key(self) -> str | None:
-        """The key of the tool that the name names."""
+        """The tool key, `server:tool`, if the reference has a name."""
         return self.name.replace(".", ":", 1) if self.name else None
 
 
@@ -92,12 +92,12 @@ class Note(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """How a model reads it: its further lines are indented, so that none can pass for another note."""
+        """The note as a model reads it. Its further lines are indented, so that no line can pass for another note."""
         return f"• **{self.name}**: {self.text}".replace("\n", "\n    ")
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """What a file says of one tool in one place; several places may be about the same tool."""
+class ToolsetEntry(msgspec.Struct, frozen=True):
+    """The notes, hints and title for one tool in one place of a file; several places may be about the same tool."""
 
     reference: Reference
     notes: tuple[Note, ...] = ()
@@ -106,79 +106,79 @@ class Entry(msgspec.Struct, frozen=True):
 
 
 def rendered(notes: Iterable[Note]) -> str:
-    """What is added to a description for its notes to be read, whatever its server wrote there; empty without any."""
+    """The text that notes add to a description; empty if there are none."""
     lines = [note.line for note in notes]
     return "\n".join((_HEADING, "", *lines)) if lines else ""
 
 
 def searched(tools: Iterable[Tool]) -> dict[str, str]:
-    """What searches read besides the descriptions of tools with notes, by key: the notes without their heading."""
+    """The notes of tools, without their heading, by tool key: searches read them beside the descriptions."""
     return {tool.key: tool.notes[len(_HEADING) :] for tool in tools if tool.notes}
 
 
 @dataclass(frozen=True, eq=False)
 class Toolset:
-    """A named list of tools with notes and overrides, as a file has it. It never changes: a changed file is another."""
+    """A named list of tools with notes and overrides, as a file has it. Immutable: a changed file gives another."""
 
     name: str
     path: Path
     own: bool
     """Whether the file is in the user's own data directory."""
     tools: Sequence[Reference] = ()
-    entries: Sequence[Entry] = ()
+    entries: Sequence[ToolsetEntry] = ()
     content: Mapping[str, Any] = field(default_factory=dict)
-    """All that the file says, what mcpctl does not know included."""
+    """All members of the toolset in the file, those that mcpctl does not know included."""
     problem: str = ""
-    """Why this is not what the file says now."""
+    """Why this is not what the file says now; empty if it is."""
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
-    _said: dict[tuple[str, str], Entry] = field(default_factory=dict, repr=False)
-    """What it says of tools that were asked for, by name and hash: a file may have many entries of one tool."""
+    _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict, repr=False)
+    """The merged entries of tools that were looked up, by name and hash: a file may have many entries for one tool."""
 
     @property
     def description(self) -> str | None:
-        """What it is for."""
-        said = self.content.get("description")
-        return said if isinstance(said, str) and said else None
+        """The purpose of the toolset, in its author's words."""
+        text = self.content.get("description")
+        return text if isinstance(text, str) and text else None
 
     def holds(self, tool: Tool) -> bool:
-        """Whether the tool is in it."""
+        """Whether the tool is in the toolset."""
         return dotted(tool) in self._names or bool(self._hashes and ref_id(tool) in self._hashes)
 
     def may_hold(self, server: str, name: str) -> bool:
-        """Whether a tool of that name, of which no more is known, could be in it."""
+        """Whether a tool of which only the name is known could be in the toolset."""
         return bool(self._hashes) or f"{server}.{name}" in self._names
 
     def shown(self, tool: Tool) -> Tool:
         """The tool with its notes, its title and its hints as the toolset has them: a copy, the same one each time."""
-        found = self._shown.get(tool)
-        if found is None:
-            found = self._shown[tool] = self._made(tool)
-        return found
+        copy = self._shown.get(tool)
+        if copy is None:
+            copy = self._shown[tool] = self._copy(tool)
+        return copy
 
-    def about(self, tool: Tool) -> Entry:
-        """All that it says of a tool, in one: of what is said twice, the first counts."""
+    def about(self, tool: Tool) -> ToolsetEntry:
+        """All entries for a tool merged into one; of values that are set twice the first counts."""
         return self._entry(Reference(dotted(tool), None), ref_id(tool) if self._has_hashes else "")
 
-    def said_of(self, reference: Reference) -> Entry:
-        """All that it says of a tool of which no more is known than this reference."""
+    def said_of(self, reference: Reference) -> ToolsetEntry:
+        """All entries merged for a tool of which only this reference is known."""
         return self._entry(reference, "")
 
-    def _entry(self, reference: Reference, hash_: str) -> Entry:
-        found = self._said.get((reference.index, hash_))
-        if found is None:
+    def _entry(self, reference: Reference, hash_: str) -> ToolsetEntry:
+        entry = self._merged_entries.get((reference.index, hash_))
+        if entry is None:
             numbers = {*self._by_index.get(reference.index, ()), *(self._by_index.get(hash_, ()) if hash_ else ())}
-            found = _merged(reference, [self.entries[number] for number in sorted(numbers)])
-            self._said[reference.index, hash_] = found
-        return found
+            entry = _merged(reference, [self.entries[number] for number in sorted(numbers)])
+            self._merged_entries[reference.index, hash_] = entry
+        return entry
 
-    def _made(self, tool: Tool) -> Tool:
+    def _copy(self, tool: Tool) -> Tool:
         entry = self.about(tool)
         notes = rendered(entry.notes)
-        changed: dict[str, Any] = {"title": entry.title} if entry.title else {}
+        changes: dict[str, Any] = {"title": entry.title} if entry.title else {}
         if notes and notes != tool.notes:
-            changed["description"] = f"{tool.description}\n\n{notes}" if tool.description else notes
+            changes["description"] = f"{tool.description}\n\n{notes}" if tool.description else notes
         overrides = Overrides(entry.hints, str(self.path), self.own) if entry.hints else None
-        return replace(tool, definition={**tool.definition, **changed}, notes=notes, overrides=overrides)
+        return replace(tool, definition={**tool.definition, **changes}, notes=notes, overrides=overrides)
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -194,13 +194,13 @@ class Toolset:
 
     @cached_property
     def _by_index(self) -> Mapping[str, list[int]]:
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         for number, entry in enumerate(self.entries):
-            found.setdefault(entry.reference.index, []).append(number)
-        return found
+            numbers.setdefault(entry.reference.index, []).append(number)
+        return numbers
 
 
-def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
+def _merged(reference: Reference, entries: Sequence[ToolsetEntry]) -> ToolsetEntry:
     notes: dict[str, Note] = {}
     hints: dict[str, bool] = {}
     title = None
@@ -209,16 +209,16 @@ def _merged(reference: Reference, entries: Sequence[Entry]) -> Entry:
             notes.setdefault(note.name, note)
         hints = {**entry.hints, **hints}
         title = title or entry.title
-    return Entry(reference, first(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
+    return ToolsetEntry(reference, first(notes.values()), {name: hints[name] for name in HINTS if name in hints}, title)
 
 
 def first(notes: Iterable[Note]) -> tuple[Note, ...]:
-    """The notes of a tool that models read: those at the beginning, as long as they are few and short enough."""
-    found: list[Note] = []
+    """The notes of a tool that models read: the first ones, within MAX_NOTES and MAX_NOTES_CHARS."""
+    shown: list[Note] = []
     left = MAX_NOTES_CHARS
     for note in notes:
         left -= len(note.text)
-        if left < 0 or len(found) == MAX_NOTES:
+        if left < 0 or len(shown) == MAX_NOTES:
             break
-        found.append(note)
-    return tuple(found)
+        shown.append(note)
+    return tuple(shown)

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from mcpctl import output
 from mcpctl.models import Found, RawJson
-from mcpctl.output import Columns, Listing
+from mcpctl.output import Columns, ListOptions
 from mcpctl.output.text import block_of, content, line_of, pairs
 from mcpctl.paths import Paths
 from tests.configured import configure, listed, stub
@@ -99,7 +99,7 @@ cells = st.none() | st.booleans() | st.integers() | words | st.dictionaries(word
 tables = st.integers(1, 4).flatmap(lambda width: st.lists(st.lists(cells, min_size=width, max_size=width), max_size=5))
 
 
-def printed(capsys: pytest.CaptureFixture[str], rows: list[list[Any]], asked: Listing) -> tuple[list[str], str]:
+def printed(capsys: pytest.CaptureFixture[str], rows: list[list[Any]], asked: ListOptions) -> tuple[list[str], str]:
     names = [f"f{number}" for number in range(len(rows[0]) if rows else 1)]
     found = Found.of([dict(zip(names, row, strict=True)) for row in rows])
     capsys.readouterr()
@@ -112,7 +112,7 @@ def printed(capsys: pytest.CaptureFixture[str], rows: list[list[Any]], asked: Li
 def test_tsv_has_one_line_a_row_and_one_tab_less_than_columns(
     capsys: pytest.CaptureFixture[str], rows: list[list[Any]]
 ) -> None:
-    names, out = printed(capsys, rows, Listing("tsv"))
+    names, out = printed(capsys, rows, ListOptions("tsv"))
     lines = out.split("\n")[:-1]
     assert len(lines) == len(rows)
     assert [line.count("\t") for line in lines] == [len(names) - 1] * len(rows)
@@ -124,16 +124,16 @@ def test_tsv_has_one_line_a_row_and_one_tab_less_than_columns(
 def test_json_and_jsonl_say_the_same_rows_and_fields_are_a_projection(
     capsys: pytest.CaptureFixture[str], rows: list[list[Any]]
 ) -> None:
-    names, array = printed(capsys, rows, Listing("json"))
-    _, lines = printed(capsys, rows, Listing("jsonl"))
+    names, array = printed(capsys, rows, ListOptions("json"))
+    _, lines = printed(capsys, rows, ListOptions("jsonl"))
     expected = [dict(zip(names, row, strict=True)) for row in rows]
     assert json.loads(array) == [json.loads(line) for line in lines.split("\n")[:-1]] == expected
-    _, last = printed(capsys, rows, Listing("json", fields=names[-1]))
+    _, last = printed(capsys, rows, ListOptions("json", fields=names[-1]))
     assert json.loads(last) == [{names[-1]: row[names[-1]]} for row in expected]
 
 
 def test_json_text_inside_a_row_is_passed_on_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out = printed(capsys, [[RawJson('{"a": 1.0,  "b":1e5}')]], Listing("json"))
+    _, out = printed(capsys, [[RawJson('{"a": 1.0,  "b":1e5}')]], ListOptions("json"))
     assert out == '[{"f0":{"a": 1.0,  "b":1e5}}\n]\n'
 
 

@@ -314,7 +314,7 @@ def test_a_token_that_is_right_lets_us_in(
             "{address}/nowhere",
             "HTTP 404 Not Found; is the path right? If it speaks the other transport, write transport =",
         ),
-        ("{https}/http/mcp", "TLS: no encrypted connection comes about"),
+        ("{https}/http/mcp", "TLS: the encrypted connection failed"),
     ],
 )
 def test_a_server_that_cannot_be_reached_is_told_in_words(

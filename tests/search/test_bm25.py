@@ -101,7 +101,7 @@ def test_tools_of_one_name_on_several_servers_are_all_first() -> None:
 
 
 @pytest.mark.parametrize("query", ["creat isue", "createissues", "create isssue", "newissue", "create isuse"])
-def test_a_short_query_is_mended_where_no_tool_has_the_word(query: str) -> None:
+def test_a_short_query_is_corrected_if_no_tool_has_the_word(query: str) -> None:
     ranking = build(CATALOG).search([query])
     assert ranking.hits[0].key == "github:create_issue"
     assert ranking.unknown_words == ()
@@ -129,11 +129,11 @@ def test_what_no_tool_has_of_an_identifier_is_unknown() -> None:
 
 def test_what_is_not_read_of_a_long_query_is_told() -> None:
     words = " ".join(f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(300))
-    assert "Of a long query only the beginning was read" in build(CATALOG).search([words]).notice
+    assert "A long query was cut: only its first 256 words were read." in build(CATALOG).search([words]).notice
     assert build(CATALOG).search([words[:1000]]).notice == ""
 
 
-def test_a_long_query_is_not_mended() -> None:
+def test_a_long_query_is_not_corrected() -> None:
     ranking = build(CATALOG).search(["isue repository channel region warnings"])
     assert ranking.unknown_words == ("isue",)
 

@@ -74,7 +74,7 @@ def test_without_a_token_or_a_context_none_is_sent(search: Callable[..., Any], c
 def test_results_are_put_in_order_once_each_and_no_more_than_asked(search: Callable[..., Any], cloud: Service) -> None:
     cloud.answer = lambda asked: results((SEND, 0.5), (ISSUES, 0.9), (SEND, 0.8), (ALERTS, 1), (ISSUES, 0.1))
     assert search("storm", limit=2).hits == (Hit(ALERTS, 0.99), Hit(ISSUES, 0.9))
-    assert search("storm").notice == "Left out, since they cannot be used: 2 of the search service's 5 results."
+    assert search("storm").notice == "2 of the search service's 5 results cannot be used and are left out."
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_was_not_offered_or_has_no_relevance_is_left_out_and_said(
     cloud.answer = lambda asked: results(odd, (ALERTS, 0.7))
     found = search("storm")
     assert (found.hits, found.provider) == ((Hit(ALERTS, 0.7),), "cloud")
-    assert found.notice == "Left out, since they cannot be used: 1 of the search service's 2 results."
+    assert found.notice == "1 of the search service's 2 results cannot be used and are left out."
 
 
 def test_what_the_query_names_is_first_whatever_the_service_says(search: Callable[..., Any], cloud: Service) -> None:
@@ -120,11 +120,11 @@ def test_what_it_says_of_a_result_is_its_explanation(search: Callable[..., Any],
 FAILURES: dict[str, Any] = {
     "HTTP 500 Internal Server Error: no more": (500, {}, b'{"error": {"message": "no more"}}'),
     "HTTP 401 Unauthorized; MCPCTL_CLOUD_TOKEN is not set": (401, {}, b""),
-    "its answer is no JSON object with results": (200, {}, b"<html>"),
-    "its answer is no JSON object with results ": (200, {}, b"[]"),
-    "its answer is no JSON object with results  ": (200, {}, b'"results"'),
-    "its answer is no JSON object with results   ": (200, {}, b'{"results": [{"toolKey": "\xff"}]}'),
-    "its answer has results that are no list": (200, {}, b'{"results": {}}'),
+    "its answer is not a JSON object with results": (200, {}, b"<html>"),
+    "its answer is not a JSON object with results ": (200, {}, b"[]"),
+    "its answer is not a JSON object with results  ": (200, {}, b'"results"'),
+    "its answer is not a JSON object with results   ": (200, {}, b'{"results": [{"toolKey": "\xff"}]}'),
+    "the results in its answer are not a list": (200, {}, b'{"results": {}}'),
     "none of its results is a tool that it was sent, with a relevance from 0 to 1": results(("other:tool", 1)),
     "it redirects to another place: http://192.0.2.1/; write that as its url if it is right": (
         307,
@@ -172,7 +172,7 @@ def test_a_service_that_is_slow_twice_is_left_alone_for_a_while(
         ended.set()
     cloud.answer = quick
     asked = len(cloud.asked)
-    assert provider.search(["storm"]).fallback == "cloud: no answer in time, 2 times; it is asked again in 5 s"
+    assert provider.search(["storm"]).fallback == "cloud: no answer in time, 2 times in a row; the next try is in 5 s"
     assert len(cloud.asked) == asked
     later = time.monotonic() + 6
     monkeypatch.setattr("mcpctl.search.json_service.time.monotonic", lambda: later)
@@ -184,7 +184,7 @@ def test_a_token_that_no_header_may_have_is_told(
     search: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, token: str
 ) -> None:
     monkeypatch.setenv("MCPCTL_CLOUD_TOKEN", token)
-    assert search("storm").fallback == "cloud: MCPCTL_CLOUD_TOKEN has characters that no header may have"
+    assert search("storm").fallback == "cloud: MCPCTL_CLOUD_TOKEN has characters that a header cannot have"
 
 
 def test_what_a_stranger_says_is_words_on_one_line(search: Callable[..., Any], cloud: Service) -> None:

@@ -27,52 +27,52 @@ def test_a_kept_index_gives_the_same_answers_and_is_not_built_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = tmp_path / "data" / "index.npz"
-    first = answers(build(TOOLS, kept=kept))
+    first = answers(build(TOOLS, index_path=kept))
     assert first == answers(build(TOOLS))
-    monkeypatch.setattr(Bm25, "_built", lambda _: pytest.fail("it is built again"))
-    assert answers(build(TOOLS, kept=kept)) == first
+    monkeypatch.setattr(Bm25, "_build", lambda _: pytest.fail("it is built again"))
+    assert answers(build(TOOLS, index_path=kept)) == first
 
 
 def test_other_tools_or_notes_have_an_index_of_their_own(tmp_path: Path) -> None:
     kept = tmp_path / "index.npz"
-    build(TOOLS, kept=kept)
+    build(TOOLS, index_path=kept)
     changed = [*TOOLS[1:], Tool("zoo", "feed_lion", {}, "")]
-    assert [hit.key for hit in build(changed, kept=kept).search(["lion"]).hits] == ["zoo:feed_lion"]
-    noted = build(changed, {"s1:close_file1": "Ask the caretaker."}, kept=kept)
+    assert [hit.key for hit in build(changed, index_path=kept).search(["lion"]).hits] == ["zoo:feed_lion"]
+    noted = build(changed, {"s1:close_file1": "Ask the caretaker."}, index_path=kept)
     assert [hit.key for hit in noted.search(["caretaker"]).hits] == ["s1:close_file1"]
-    assert build(changed, kept=kept).search(["caretaker"]).hits == ()
+    assert build(changed, index_path=kept).search(["caretaker"]).hits == ()
 
 
 @pytest.mark.parametrize("left", [b"", b"PK\x03\x04 torn", b"no archive"])
 def test_a_file_that_cannot_be_read_is_made_anew(tmp_path: Path, left: bytes) -> None:
     kept = tmp_path / "index.npz"
     kept.write_bytes(left)
-    assert answers(build(TOOLS, kept=kept)) == answers(build(TOOLS))
+    assert answers(build(TOOLS, index_path=kept)) == answers(build(TOOLS))
     assert kept.stat().st_size > 1000
 
 
 def test_a_torn_index_is_made_anew(tmp_path: Path) -> None:
     kept = tmp_path / "index.npz"
-    build(TOOLS, kept=kept)
+    build(TOOLS, index_path=kept)
     whole = kept.read_bytes()
     middle = len(whole) // 2
     kept.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :])
-    assert answers(build(TOOLS, kept=kept)) == answers(build(TOOLS))
+    assert answers(build(TOOLS, index_path=kept)) == answers(build(TOOLS))
 
 
 def test_only_its_owner_can_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
-    build(TOOLS, kept=tmp_path / "index.npz")
+    build(TOOLS, index_path=tmp_path / "index.npz")
     (file,) = tmp_path.iterdir()
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_where_it_cannot_be_kept_the_answer_is_the_same(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    assert answers(build(TOOLS, kept=tmp_path / "file" / "index.npz")) == answers(build(TOOLS))
+    assert answers(build(TOOLS, index_path=tmp_path / "file" / "index.npz")) == answers(build(TOOLS))
 
 
 def test_an_index_of_a_few_tools_is_not_kept(tmp_path: Path) -> None:
-    build(TOOLS[:-1], kept=tmp_path / "index.npz")
+    build(TOOLS[:-1], index_path=tmp_path / "index.npz")
     assert not list(tmp_path.iterdir())
 
 

@@ -143,7 +143,7 @@ def test_its_folder_may_be_named_beside_the_configuration(made: Made, folder: Fo
     home.mkdir()
     folder().rename(home / "mini")
     found = made([tool("a:wash", "drive")], "semantic", semantic_model="mini").search(["automobile"])
-    assert found.fallback == "semantic: the model finds all texts alike"  # so it was read
+    assert found.fallback == "semantic: the model returns nearly the same vector for every text"  # so it was read
 
 
 def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
@@ -179,4 +179,4 @@ def test_a_model_that_answers_no_numbers_leaves_the_words(made: Made, folder: Fo
     path = folder(table=np.full((len(WORDS), SIZE), np.nan, np.float32))
     found = made([tool("a:wash", "drive")], "semantic", semantic_model=str(path)).search(["drive"])
     assert ([hit.key for hit in found.hits], found.provider) == (["a:wash"], "bm25")
-    assert found.fallback == "semantic: the model gave vectors that have no direction"
+    assert found.fallback == "semantic: the model returned zero or non-finite vectors"

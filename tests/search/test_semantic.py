@@ -156,7 +156,7 @@ def test_vectors_of_another_model_are_others(semantic: Callable[..., Any], endpo
 
 
 def test_the_oldest_vectors_go(semantic: Callable[..., Any], paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_KEPT", 5)
+    monkeypatch.setattr(module, "_MAX_VECTORS", 5)
     semantic().search(["automobile"])
     for name in "abcdef":
         semantic([tool(f"a:{name}")]).search(["automobile"])
@@ -215,7 +215,7 @@ def test_a_model_that_finds_everything_alike_leaves_the_words(semantic: Callable
     endpoint.answer = lambda asked: {
         "data": [{"index": n, "embedding": [1.0, 0.01 * n]} for n, _ in enumerate(asked.body["input"])]
     }
-    assert semantic().search(["storm"]).fallback == "semantic: the model finds all texts alike"
+    assert semantic().search(["storm"]).fallback == "semantic: the model returns nearly the same vector for every text"
 
 
 @pytest.mark.parametrize("query", ["", "the of", "?!", "\U0001f642"])
@@ -274,7 +274,7 @@ def test_while_tools_are_read_words_rank_and_then_no_more(semantic: Callable[...
     provider = semantic(on_progress=None, semantic_timeout_s=0.05)
     first = provider.search(["storm"])
     assert (first.provider, keys(first)) == ("bm25", keys(build(TOOLS).search(["storm"])))
-    assert first.fallback == f"semantic: the tools are still being read, 0 of {len(TOOLS) + len(STRANGERS)} so far"
+    assert first.fallback == f"semantic: the tools are still being indexed, 0 of {len(TOOLS) + len(STRANGERS)} so far"
     whys = first.explain(first.hits)
     assert all(why.score == pytest.approx(why.relevance, abs=1e-4) for why in whys)
     assert provider.search(["storm"]).fallback == first.fallback  # and nobody waits for it again
@@ -293,15 +293,15 @@ FAILURES = {
     "HTTP 401 Unauthorized; MCPCTL_SEMANTIC_TOKEN is not set": lambda asked: (401, {}, b""),
     "its answer is not that of an embeddings endpoint": json_of(b"hello"),
     "(Object missing required field `data`)": json_of(b"{}"),
-    "an embedding of none or more than 16,384 numbers": json_of(
+    "an embedding with no numbers, or with more than 16,384": json_of(
         b'{"data": [{"index": 0, "embedding": [' + b"0," * (6 << 20) + b"0]}]}"
     ),
     "all of one length": lambda asked: {
         "data": [{"index": n, "embedding": [1.0] * (n + 1)} for n, _ in enumerate(asked.body["input"])]
     },
     "(Expected `float`, got `null`": json_of(b'{"data": [{"index": 0, "embedding": [null]}]}'),
-    "not one embedding for each text": json_of(b'{"data": []}'),
-    "the model gave vectors that have no direction": lambda asked: {
+    "does not have one embedding for each text": json_of(b'{"data": []}'),
+    "the model returned zero or non-finite vectors": lambda asked: {
         "data": [{"index": n, "embedding": [0.0, 0.0]} for n, _ in enumerate(asked.body["input"])]
     },
     "it redirects to another place: http://192.0.2.1/": lambda asked: (307, {"location": "http://192.0.2.1/"}, b""),
@@ -334,7 +334,7 @@ def test_a_model_that_changes_the_length_of_its_vectors_is_asked_about_all_tools
     provider = semantic()
     provider.search(["storm"])
     endpoint.answer = lambda asked: {"data": [{"index": 0, "embedding": [1.0, 2.0]}]}
-    told = "the model gave 262 numbers for a tool, and 2 for a query"
+    told = "the model returned 262 numbers for a tool, and 2 for a query"
     assert provider.search(["telegram"]).fallback == f"semantic: {told}"
     endpoint.answer = lambda asked: {
         "data": [{"index": n, "embedding": vector(text)[:-1]} for n, text in enumerate(asked.body["input"])]

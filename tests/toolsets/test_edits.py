@@ -13,15 +13,15 @@ from mcpctl.errors import McpctlError
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.toolsets import edits
-from mcpctl.toolsets.edits import Draft, Subject
+from mcpctl.toolsets.edits import Draft, NotedTool
 from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
-from mcpctl.toolsets.toolset_files import Source, source
+from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of
 
 few = settings(max_examples=50)
 
 TOOL = Tool("linear", "create_issue", {"name": "create_issue", "inputSchema": {"type": "object"}}, "{}")
-SUBJECT = Subject(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)
-PLACE = Source(Path("/t.json"), None, own=True, is_named=False)
+SUBJECT = NotedTool(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)
+PLACE = ToolsetPlace(Path("/t.json"), None, own=True, is_named=False)
 
 NAMES = st.text("abc-", min_size=2, max_size=3)
 NOTES = st.lists(st.builds(Note, NAMES, st.text("xyzé\n", min_size=1, max_size=9)), max_size=4)
@@ -133,7 +133,7 @@ def test_a_round_trip_through_a_file_of_hypertool_loses_nothing(
     text = json.dumps(before, indent=indent, ensure_ascii=False)
     path = tmp_path / "config.json"
     path.write_text(text, encoding="utf-8")
-    place = source(paths, str(path))
+    place = place_of(paths, str(path))
     edits.change(place, lambda draft: _all(draft))
     after = json.loads(path.read_text(encoding="utf-8"))
     mine = after["toolsets"]["triage"] if whole else after
@@ -154,7 +154,7 @@ def _all(draft: Draft) -> None:
 def test_the_time_of_the_last_change_is_kept_where_the_file_has_one(paths: Paths, tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
-    place = source(paths, str(path))
+    place = place_of(paths, str(path))
     edits.change(place, lambda draft: None)
     assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
     edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
@@ -163,7 +163,7 @@ def test_the_time_of_the_last_change_is_kept_where_the_file_has_one(paths: Paths
     own = paths.toolsets / "t1.json"
     own.parent.mkdir(parents=True)
     own.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
-    edits.change(source(paths, "t1"), lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
+    edits.change(place_of(paths, "t1"), lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
     assert json.loads(own.read_text(encoding="utf-8"))["lastModified"] > "2026"
 
 
@@ -179,7 +179,7 @@ def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:
 
 
 def test_a_list_that_is_none_is_not_overwritten() -> None:
-    with pytest.raises(McpctlError, match="toolNotes is no list"):
+    with pytest.raises(McpctlError, match="toolNotes is not a list"):
         added('{"name": "t1", "toolNotes": {"linear": 1}}', [Note("new", "n")])
 
 
@@ -187,5 +187,5 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(paths: Paths, 
     path = tmp_path / "t.json"
     path.write_text("{", encoding="utf-8")
     with pytest.raises(McpctlError):
-        edits.change(source(paths, str(path)), lambda draft: None)
+        edits.change(place_of(paths, str(path)), lambda draft: None)
     assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["t.json"]

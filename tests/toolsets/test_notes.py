@@ -8,7 +8,7 @@ import pytest
 
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.toolsets.toolset_files import read, source
+from mcpctl.toolsets.toolset_files import place_of, read
 from tests.configured import demo_tools, listed, noted, overridden, stub, toolset
 from tests.conftest import Mcpctl
 
@@ -21,7 +21,7 @@ def shown(paths: Paths, description: str = "Adds.", **members: Any) -> Tool:
     """The tool as a model reads it, with these members of a toolset in force."""
     toolset(paths, "t1", KEY, **members)
     definition = {"name": NAME, "description": description, "inputSchema": {}}
-    return read(source(paths, "t1")).shown(Tool(SERVER, NAME, definition, json.dumps(definition)))
+    return read(place_of(paths, "t1")).shown(Tool(SERVER, NAME, definition, json.dumps(definition)))
 
 
 def test_a_server_cannot_silence_a_note_by_having_its_line(paths: Paths) -> None:

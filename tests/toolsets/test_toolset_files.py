@@ -11,7 +11,7 @@ from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.toolsets.toolset import Note, Reference, Toolset, ref_id, rendered
-from mcpctl.toolsets.toolset_files import Source, read, source
+from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of, read
 from tests.configured import noted, overridden, reference
 from tests.effort import calls
 
@@ -20,7 +20,7 @@ BARE = {"name": "triage", "tools": [reference("a:b")], "toolNotes": [noted("a:b"
 
 def read_from(paths: Paths, path: Path, content: Any, inner: str = "") -> Toolset:
     path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
-    return read(source(paths, f"{path}#{inner}" if inner else str(path)))
+    return read(place_of(paths, f"{path}#{inner}" if inner else str(path)))
 
 
 def tool(key: str, **definition: Any) -> Tool:
@@ -55,7 +55,7 @@ def test_one_of_several_must_be_named(paths: Paths, tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("{\n  nope", "line 2, column 3"),
-        ("[]", "it is no JSON object"),
+        ("[]", "it is not a JSON object"),
         ("{}", "neither tools nor toolsets"),
         ('{"name": "\\ud800"}', "not strict"),
         ("[" * 100_000, "too deep"),
@@ -71,16 +71,16 @@ def test_what_is_no_toolset_is_refused_with_the_place(paths: Paths, tmp_path: Pa
 @pytest.mark.parametrize("name", ["..", "../x", "A", "x", "a b", "a" * 51, "none", "", "é1"])
 def test_no_name_leads_out_of_the_folder(paths: Paths, name: str) -> None:
     if "/" in name:
-        assert not source(paths, name).is_named
+        assert not place_of(paths, name).is_named
     else:
         with pytest.raises(WrongUsage):
-            source(paths, name)
+            place_of(paths, name)
 
 
 def test_a_folder_or_a_pipe_is_no_toolset(paths: Paths, tmp_path: Path) -> None:
     for path in (tmp_path, Path("/dev/zero")):
         with pytest.raises(McpctlError):
-            read(source(paths, f"{path}/." if path == tmp_path else str(path)))
+            read(place_of(paths, f"{path}/." if path == tmp_path else str(path)))
 
 
 def test_only_what_lies_in_the_data_directory_is_ones_own(paths: Paths, tmp_path: Path) -> None:
@@ -89,10 +89,10 @@ def test_only_what_lies_in_the_data_directory_is_ones_own(paths: Paths, tmp_path
     paths.toolsets.mkdir(parents=True)
     (paths.toolsets / "linked.json").symlink_to(elsewhere)
     (paths.toolsets / "mine.json").write_text(json.dumps(BARE), encoding="utf-8")
-    assert read(source(paths, "mine")).own
-    assert read(source(paths, str(paths.toolsets / "mine.json"))).own
-    assert not read(source(paths, "linked")).own
-    assert not read(source(paths, str(elsewhere))).own
+    assert read(place_of(paths, "mine")).own
+    assert read(place_of(paths, str(paths.toolsets / "mine.json"))).own
+    assert not read(place_of(paths, "linked")).own
+    assert not read(place_of(paths, str(elsewhere))).own
 
 
 ODD: list[Any] = [None, 7, "x", [], {}, [7], {"namespacedName": 7}, {"namespacedName": "nodot"}, {"toolRef": []}]
@@ -165,7 +165,7 @@ def test_a_file_of_four_times_the_entries_is_four_times_the_work(paths: Paths, t
     assert calls(lambda: read(many)) < 5 * calls(lambda: read(few))
 
 
-def _large(paths: Paths, path: Path, entries: int) -> Source:
+def _large(paths: Paths, path: Path, entries: int) -> ToolsetPlace:
     """A file with so many entries of each kind, which was read once."""
     keys = [f"s{n % 8}:tool_{n}" for n in range(entries)]
     content = {
@@ -175,4 +175,4 @@ def _large(paths: Paths, path: Path, entries: int) -> Source:
         "toolOverrides": [overridden(key, destructiveHint=False) for key in keys],
     }
     read_from(paths, path, content)
-    return source(paths, str(path))
+    return place_of(paths, str(path))

@@ -9,7 +9,7 @@ from mcpctl.catalog import checked_files, toolset_check
 from mcpctl.catalog.toolset_check import Asked, Known
 from mcpctl.errors import Problems, WrongUsage
 from mcpctl.models import FINDING_FIELDS, Found, Row
-from mcpctl.output import Columns, Listing
+from mcpctl.output import Columns, ListOptions
 from mcpctl.output import findings as formats
 from mcpctl.paths import Paths
 from mcpctl.toolsets.check_rules import FIELDS
@@ -37,7 +37,7 @@ def kind(json: bool, jsonl: bool, format: str) -> str:
 
 def write_rules(kind: str) -> None:
     """Print every rule: what it finds, why, and what mends it."""
-    output.write_list(toolset_check.rules(), _RULES, Listing(kind if kind in ("json", "jsonl") else "auto"))
+    output.write_list(toolset_check.rules(), _RULES, ListOptions(kind if kind in ("json", "jsonl") else "auto"))
 
 
 def known(paths: Paths, catalog: Path | None, live: bool) -> Known:
@@ -63,7 +63,7 @@ def check(paths: Paths, places: Sequence[str], known: Callable[[], Known], asked
         raise WrongUsage("nothing to check: you have no toolsets", "name a file: mcpctl annotate check PATH")
     found = toolset_check.check(paths, chosen.candidates, known(), asked)
     if kind in ("json", "jsonl"):
-        output.write_list(Found.of(found), _FOUND, Listing(kind))
+        output.write_list(Found.of(found), _FOUND, ListOptions(kind))
     else:
         rules = list(toolset_check.rules().rows(None, 0))
         output.write_lines(formats.lines(kind, found, list(chosen.candidates), rules, __version__))

@@ -9,7 +9,7 @@ from mcpctl import config, output, server_entries
 from mcpctl.clients import window_path
 from mcpctl.errors import UpstreamFailed, warn
 from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
-from mcpctl.output import Columns, Listing
+from mcpctl.output import Columns, ListOptions
 from mcpctl.paths import Paths
 
 
@@ -54,7 +54,7 @@ CHECKED = Columns(
 )
 
 
-def write_checked(rows: Sequence[Row], asked: Listing) -> None:
+def write_checked(rows: Sequence[Row], asked: ListOptions) -> None:
     """Print what a check found, each problem once: in full among the rows, or for a table on stderr.
 
     Raises `UpstreamFailed` when a server has failed.

@@ -43,12 +43,12 @@ def import_(
     """Take over the servers that other MCP clients have.
 
     Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. Without
-    --from, your own files of every one; those of the project in the current folder only when the client or the file is
-    named. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
+    --from, your own files of all of them are read; files of the project in the current folder are read only if you name
+    the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
-    Nothing is overwritten without --replace, and what mcpctl cannot do as the client did is said. If something could
-    not be imported, the rest is, and the exit status is 5; nothing is printed then but what failed. With --json and
-    the like, --dry-run prints what would be done instead of a diff.
+    Nothing is overwritten without --replace, and stderr names what mcpctl cannot do as the client did. If some servers
+    cannot be imported, the others are, and the exit status is 5; then only the failures are printed. With --json and
+    the like, --dry-run prints what would be done to each server instead of a diff.
 
     \b
     Examples:
@@ -62,24 +62,24 @@ def import_(
     from mcpctl.models import Found
     from mcpctl.output.text import block_of
 
-    asked = output.listing(json, jsonl, format, fields)
-    wanted = importing.found(source, prefix, replace)
-    _say_read(wanted, importing.looked_at(source))
+    options = output.listing(json, jsonl, format, fields)
+    batch = importing.read(source, prefix, replace)
+    _say_read(batch, importing.places(source))
     path = opt.paths(config, data_dir, creates=True).config
-    changes = importing.run(path, wanted, dry_run=dry_run)
-    if dry_run and asked == output.Listing():
-        output.write_lines(map(block_of, changes))
+    diff = importing.run(path, batch, dry_run=dry_run)
+    if dry_run and options == output.ListOptions():
+        output.write_lines(map(block_of, diff))
     else:
-        output.write_list(Found.of(wanted.rows), IMPORTED, asked)
-    if not dry_run and any(row["action"] in ("added", "replaced") for row in wanted.rows):
+        output.write_list(Found.of(batch.rows), IMPORTED, options)
+    if not dry_run and any(row["action"] in ("added", "replaced") for row in batch.rows):
         opt.say_changed(f"written to {path}")
 
 
-def _say_read(wanted: "Import", looked_at: "Sequence[Path]") -> None:
-    """Say what was read, or, in a pipe too, that there was nothing and where it might have been."""
+def _say_read(batch: "Import", places: "Sequence[Path]") -> None:
+    """Say which files were read; if there were none, say (in a pipe too) where mcpctl looked."""
     from mcpctl import errors, output
 
-    if wanted.files:
-        output.say(f"read {', '.join(str(file.path) for file in wanted.files)}")
-    elif not wanted.broken:
-        errors.warn(f"found no servers of other clients; looked at {', '.join(map(str, looked_at))}")
+    if batch.files:
+        output.say(f"read {', '.join(str(file.path) for file in batch.files)}")
+    elif not batch.broken:
+        errors.warn(f"found no servers of other clients; looked at {', '.join(map(str, places))}")

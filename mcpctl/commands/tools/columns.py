@@ -7,7 +7,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
 from mcpctl.models import REFRESH_FIELDS, Found, Usage
-from mcpctl.output import Columns, Listing, text
+from mcpctl.output import Columns, ListOptions, text
 from mcpctl.paths import Paths
 
 BEST = 10
@@ -37,7 +37,7 @@ REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
 EXPLAINED = dataclasses.replace(FOUND, fields=(*FOUND.fields, "explanation"))
 
 
-def write_found(found: Found, asked: Listing, *, explained: bool) -> None:
+def write_found(found: Found, asked: ListOptions, *, explained: bool) -> None:
     """Print what a search found; explained, as text, each with lines of its own, unless fields are chosen."""
     as_text = asked.effective not in ("json", "jsonl") and asked.fields is None and not asked.count
     if not explained or not as_text:
@@ -49,7 +49,7 @@ def write_found(found: Found, asked: Listing, *, explained: bool) -> None:
         output.say(FOUND.empty)
 
 
-def ordered(order: rows.Order, asked: Listing) -> Columns:
+def ordered(order: rows.Order, asked: ListOptions) -> Columns:
     """The columns of `tools ls`, with what it is sorted by, and grouped by; in a table groups have headings instead."""
     named = [order.sort] if order.sort in rows.USAGE_FIELDS else []
     named += [order.by] if order.by and asked.effective != "table" else []
@@ -64,7 +64,7 @@ def footnote(catalog: Catalog) -> None:
         output.say(f"only the tools of toolset '{toolset.name}'{marked}; --toolset none shows all")
 
 
-def usage(paths: Paths, columns: Columns, asked: Listing, sort: str | None = None) -> Usage | None:
+def usage(paths: Paths, columns: Columns, asked: ListOptions, sort: str | None = None) -> Usage | None:
     """How much tools were used, if what is asked tells it; else None, since finding out takes a look at the records."""
     fields = {sort} if asked.count else {sort, *output.chosen(columns, asked)}
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None

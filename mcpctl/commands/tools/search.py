@@ -14,9 +14,7 @@ def search(
     destructive: opt.Destructive = None,
     idempotent: opt.Idempotent = None,
     open_world: opt.OpenWorld = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Say of each what made it relevant, and how much.")
-    ] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the relevance of each tool.")] = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -29,16 +27,16 @@ def search(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Rank the tools against a few words, in the order that tool_discovery gives.
+    """Rank the tools against a few words, in the order of tool_discovery.
 
-    What ranks them is what the configuration says: see optimization in mcpctl-config(5).
+    The configuration chooses the provider that ranks: see optimization in mcpctl-config(5).
 
-    With a toolset in force, only its tools are found, by its notes too. A hint with * is its override. A terminal gets
-    the 10 best, a pipe all.
+    With a toolset in force, only its tools are found, and its notes are searched too. A hint with * is an override of
+    the toolset. A terminal gets the 10 best tools, a pipe all of them.
 
     --explain shows what each word of the query adds in each field; their sum is the relevance (values above 0.9 are
-    compressed: only an exact name scores 1, with what it adds under "exact"). "meaning" is what latent semantic
-    analysis adds: words that occur together. "embedding" is what a language model finds near.
+    compressed: only an exact name scores 1, with the rest under "exact"). "meaning" is the share of latent
+    semantic analysis: words that occur together. "embedding" is the similarity that an embedding model finds.
 
     \b
     Examples:
@@ -52,15 +50,15 @@ def search(
     from mcpctl.search import search_rows
     from mcpctl.search.providers import builder
 
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
-    used = columns.usage(paths, columns.FOUND, asked)
+    usage = columns.usage(paths, columns.FOUND, options)
     with rows.catalog(paths, toolset, project, server=server) as catalog:
         with output.progress("embedding", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
-            found = search_rows.found(
-                catalog, [" ".join(query)], wanted, used, build, explained=explain, kept=paths.search_index
+            results = search_rows.search(
+                catalog, [" ".join(query)], filters, usage, build, explained=explain, index_path=paths.search_index
             )
-        columns.write_found(found, asked, explained=explain)
+        columns.write_found(results, options, explained=explain)
         columns.footnote(catalog)

@@ -202,8 +202,8 @@ def test_a_remote_server_is_written_as_given_and_shown_without_its_secrets(mcpct
         (("--url", "a.example"), "url: must be an http:// or https:// address"),
         (("--url", "https://a", "--transport", "ws"), "transport: must be http or sse"),
         (("--header", "A=b", "--", "run"), "headers: is for servers with a url"),
-        (("--url", "https://a", "--header", "A"), "--header wants NAME=VALUE"),
-        (("--url", "https://a", "--header", "A: b=c"), "--header wants NAME=VALUE"),
+        (("--url", "https://a", "--header", "A"), "--header needs NAME=VALUE"),
+        (("--url", "https://a", "--header", "A: b=c"), "--header needs NAME=VALUE"),
         ((), "command: is missing, and so is a url"),
     ],
 )

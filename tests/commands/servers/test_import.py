@@ -70,7 +70,9 @@ def test_claude_desktops_servers_are_taken_over(mcpctl: Mcpctl, user: Path, path
     }
     assert "'GitHub (work)': named GitHub-work" in ran.err
     assert "'mcpctl' is left out: it starts mcpctl itself" in ran.err
-    assert "${BRAVE_API_KEY} is passed on as it stands by Claude Desktop; mcpctl fills it in" in ran.err
+    assert (
+        "Claude Desktop passes ${BRAVE_API_KEY} on unchanged; mcpctl replaces it with the variable's value" in ran.err
+    )
 
 
 def test_claude_codes_servers_are_those_of_the_user_of_each_project_and_of_this_one(
@@ -112,7 +114,7 @@ def test_cursors_variables_are_written_as_ours(mcpctl: Mcpctl, user: Path, paths
         },
     }
     assert "split into words" in ran.err
-    assert f"${{workspaceFolder}} is written as this project's, {project}" in ran.err
+    assert f"${{workspaceFolder}} is replaced by this project's folder, {project}" in ran.err
 
 
 def test_what_vscode_asks_for_becomes_a_variable_and_is_said(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
@@ -132,10 +134,10 @@ def test_what_vscode_asks_for_becomes_a_variable_and_is_said(mcpctl: Mcpctl, use
             "cwd": project,
         },
     }
-    assert "'github-token' is asked for by the client; set GITHUB_TOKEN for mcpctl instead" in ran.err
-    assert "'github-token' is asked for by the client; set TOKEN for mcpctl instead" in ran.err
-    assert "left out, having no equal here: gallery, version" in ran.err
-    assert "left out, having no equal here: dev" in ran.err
+    assert "the client asks for 'github-token'; set GITHUB_TOKEN for mcpctl instead" in ran.err
+    assert "the client asks for 'github-token'; set TOKEN for mcpctl instead" in ran.err
+    assert "left out, since mcpctl has no equivalent: gallery, version" in ran.err
+    assert "left out, since mcpctl has no equivalent: dev" in ran.err
     assert "env.NODE_OPTIONS is null" in ran.err
 
 
@@ -152,7 +154,7 @@ def test_windsurfs_servers_keep_what_is_switched_off(mcpctl: Mcpctl, user: Path,
     put("mcp_config.json", user / ".codeium/windsurf/mcp_config.json")
     ran = mcpctl("servers", "import", "--from", "windsurf")
     assert ran.code == 5
-    assert "'slack' could not be imported: ${file:~/.slack-token} is known to the client alone" in ran.err
+    assert "'slack' could not be imported: only the client knows ${file:~/.slack-token}" in ran.err
     assert f"1 of 3 could not be imported; figma, off went into {paths.config}" in ran.err
     assert imported(paths) == {
         "figma": {
@@ -188,9 +190,9 @@ def test_codexs_keys_are_written_as_ours(mcpctl: Mcpctl, user: Path, paths: Path
             },
         },
     }
-    assert "enabled_tools allowed search, rebuild alone; here ALL of its tools are allowed" in ran.err
-    assert "env_vars let DOCS_TOKEN through to it; here it gets the whole environment" in ran.err
-    assert "'docs': left out, having no equal here: tools" in ran.err
+    assert "enabled_tools allowed only search, rebuild; here ALL of its tools are allowed" in ran.err
+    assert "env_vars passed it DOCS_TOKEN only; here it gets the whole environment" in ran.err
+    assert "'docs': left out, since mcpctl has no equivalent: tools" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -264,7 +266,7 @@ def test_without_a_name_every_client_that_is_here_is_read_and_said(mcpctl: Mcpct
 def test_a_projects_file_is_taken_only_when_it_is_named(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     file = put("project.mcp.json", user / "project/.mcp.json")
     ran = mcpctl("servers", "import")
-    assert f"{file} is a project's and is left out; import it with: --from {file}" in ran.err
+    assert f"{file} belongs to a project and is left out; import it with: --from {file}" in ran.err
     assert not paths.config.exists()
     assert mcpctl("servers", "import", "--from", str(file)).code == 0
     assert "api" in imported(paths)
@@ -380,7 +382,7 @@ def test_a_broken_server_of_the_same_name_is_another(mcpctl: Mcpctl, user: Path,
     assert took(mcpctl("servers", "import", "--from", file, "--replace", "--json")) == {"a": "replaced"}
 
 
-def test_two_names_that_mend_to_one_are_two_servers(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+def test_two_names_that_become_one_are_two_servers(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     servers = {"my server": {"command": "a"}, "my-server": {"command": "b"}, "my.server": {"command": "c"}}
     servers |= {"Ünï": {"command": "d"}, "会议": {"command": "e"}, "a/b": {"command": "f"}}
     file = str(write(user / "f.json", servers))
@@ -609,7 +611,7 @@ def test_the_fields_are_a_contract(mcpctl: Mcpctl, user: Path) -> None:
         "source_name": "a",
         "path": str(file),
         "why": None,
-        "notes": ["left out, having no equal here: trust"],
+        "notes": ["left out, since mcpctl has no equivalent: trust"],
     }
 
 
@@ -641,7 +643,7 @@ def test_what_gemini_included_alone_is_said_by_name(mcpctl: Mcpctl, user: Path) 
     many = [f"tool_{number}" for number in range(12)]
     write(user / ".gemini/settings.json", {"a": {"command": "a", "includeTools": many}})
     err = mcpctl("servers", "import").err
-    assert f"includeTools allowed {', '.join(many[:10])} and 2 more alone; here ALL of its tools are allowed" in err
+    assert f"includeTools allowed only {', '.join(many[:10])} and 2 more; here ALL of its tools are allowed" in err
 
 
 @pytest.mark.parametrize(
@@ -659,7 +661,7 @@ def test_what_claude_code_was_told_of_a_projects_servers_is_heeded(
     assert ran.code == 0
     disabled = {name for name, table in imported(paths).items() if table.get("enabled") is False}
     assert disabled == {"nope"}
-    assert "'nope': Claude Code has it switched off in its project, so it is here too" in ran.err
+    assert "'nope': Claude Code has it switched off for its project, so it is disabled here" in ran.err
     assert "'unasked': nobody has approved it in Claude Code" in ran.err
     # What a repository brings along approves nothing.
     assert ("'yes': nobody has approved it" in ran.err) is (place == "project/.claude/settings.json")
@@ -693,4 +695,6 @@ def test_a_server_of_one_project_says_who_sees_it_now(mcpctl: Mcpctl, user: Path
     content = {"projects": {"/projects/acme": {"mcpServers": {"tracker": {"command": "t"}}}}}
     (user / ".claude.json").write_text(json.dumps(content), encoding="utf-8")
     err = mcpctl("servers", "import").err
-    assert "it was for the project /projects/acme alone; here all see it, unless its entry says projects" in err
+    assert (
+        "it was for the project /projects/acme only; here every project sees it, unless its entry has projects" in err
+    )

@@ -130,7 +130,7 @@ def test_a_search_service_ranks_where_it_is_configured_and_words_where_it_fails(
         row = mcpctl(*search, "--json").json[0]
         cloud.answer = lambda asked: (500, {}, b"")
         failed = mcpctl(*search, "--json")
-    assert ran.out == "notes:add_note  0.5000\n  said of it: it [31mwrites\n"
+    assert ran.out == "notes:add_note  0.5000\n  explanation: it [31mwrites\n"
     assert (row["explanation"]["said"], row["explanation"]["parts"]) == ("it [31mwrites", [])
     assert failed.json[0]["key"] == "notes:delete_note"
     assert "ranked by bm25; cloud: HTTP 500 Internal Server Error" in failed.err
@@ -161,7 +161,7 @@ def test_a_query_without_a_word_finds_nothing_and_says_so(mcpctl: Mcpctl, paths:
 
 def test_why_nothing_is_found_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
-    assert "none of them meets the filters" in mcpctl("tools", "search", "weather", "--server", "notes").err
+    assert "none of them passes the filters" in mcpctl("tools", "search", "weather", "--server", "notes").err
     many = " ".join(f"zz{chr(97 + n)}y" for n in range(12))
     assert mcpctl("tools", "search", many).err.splitlines()[0].endswith("zzjy and 2 more")
 

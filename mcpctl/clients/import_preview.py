@@ -1,4 +1,4 @@
-"""What an import would change in config.toml, as people may see it."""
+"""The change that an import would make to config.toml, with secrets masked."""
 
 import difflib
 import os
@@ -13,40 +13,40 @@ from mcpctl.store.redact import mask, mask_shapes
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 
 
-def changes(path: Path, chosen: server_entries.Merge) -> list[str]:
-    """What `servers.merge` would change, as a unified diff with secrets masked; nothing is written."""
+def diff(path: Path, chosen: server_entries.Merge) -> list[str]:
+    """The change that `server_entries.merge` would make, as a unified diff with secrets masked; writes nothing."""
     before, after = server_entries.merged(path, chosen)
     old, new = (_masked(text).splitlines() for text in (before, after))
     return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
 
 
 def _masked(text: str) -> str:
-    """The text of a config.toml with its comments and its order, but no secret."""
+    """The text of a config.toml, comments and order included, with its secrets masked."""
     import tomlkit
 
     document = tomlkit.parse(text)
     for server in document.get("servers", {}).values():
         for holder, key, shown in _shown(server) if isinstance(server, MutableMapping) else ():
-            # What shows as it is stays as it is written.
+            # A value without a secret keeps the way it is written.
             if holder[key] != shown:
                 holder[key] = shown
-    # What a value shows is decided; a token in a comment, or under a key that is none of ours, is no less a secret.
-    shown = mask_shapes(tomlkit.dumps(document))
-    return "".join(map(_without_token, shown.splitlines(keepends=True)))
+    # The values are masked; a token in a comment, or under a key that mcpctl does not know, is a secret too.
+    masked = mask_shapes(tomlkit.dumps(document))
+    return "".join(map(_without_token, masked.splitlines(keepends=True)))
 
 
 def _without_token(line: str) -> str:
-    """A line with its comment masked; where a string goes on in other lines, what may be one behind the last quote."""
-    before = _BEFORE_COMMENT.match(line)
-    after = before.end() if before else 0
-    if line[after : after + 1] in ('"', "'"):
-        after = max(line.rfind('"'), line.rfind("'")) + 1
-    begins = line.find("#", after)
-    return line if begins < 0 else line[:begins] + mask(line[begins:])
+    """A line with its comment masked. In a string of several lines, the comment may be after the last quote."""
+    code = _BEFORE_COMMENT.match(line)
+    end = code.end() if code else 0
+    if line[end : end + 1] in ('"', "'"):
+        end = max(line.rfind('"'), line.rfind("'")) + 1
+    start = line.find("#", end)
+    return line if start < 0 else line[:start] + mask(line[start:])
 
 
 def _shown(server: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Each text of an entry that may hold a secret: what holds it, where, and how it is shown."""
+    """Each text of an entry that may hold a secret: its container, its key there, and the masked text."""
     for key, text in (("command", mask), ("url", server_entries.masked_url)):
         if isinstance(server.get(key), str):
             yield server, key, text(server[key])
