@@ -33,3 +33,10 @@ def test_ci_installs_the_list_before_it_runs_the_line_of_the_readme() -> None:
     assert line in (ROOT / "README.md").read_text(encoding="utf-8")
     assert script.index("--require-hashes -r .ci/requirements.txt") < script.index(line)
     assert "|| true" not in script
+
+
+def test_the_versions_of_python_that_are_promised_are_those_that_ci_runs() -> None:
+    script = (ROOT / ".ci" / "other-pythons").read_text(encoding="utf-8")
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    assert f"versions=({' '.join(promised)})" in script
+    assert ".ci/other-pythons" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
