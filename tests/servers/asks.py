@@ -3,8 +3,8 @@
 With `asks REVISION FILE` the reason that a call was taken back for is put into FILE.
 
 `ask {methods}` asks for one after the other, `ask {methods, at_once: true}` for all together; each returns the answers,
-and the capabilities that it was told, or with `{hangs: true}` in an older revision nothing. `log` logs at every level, `die` ends in the middle of a question, `hang` is
-never answered.
+and the capabilities that it was told, or with `{hangs: true}` in an older revision nothing. `log` logs at every level,
+`die` ends in the middle of a question, `hang` is never answered.
 """
 
 import json
