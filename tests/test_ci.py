@@ -27,9 +27,17 @@ def test_what_the_project_needs_is_in_the_list() -> None:
     assert "editables" in PINNED  # what hatchling needs for -e
 
 
-def test_ci_installs_the_list_before_it_runs_the_line_of_the_readme() -> None:
+def test_ci_installs_the_list_before_it_runs_the_line_that_sets_up() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     line = "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/pytest -n 2"
-    assert line in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
+    assert line in script.splitlines()
     assert script.index("--require-hashes -r .ci/requirements.txt") < script.index(line)
     assert "|| true" not in script
+
+
+def test_the_versions_of_python_that_are_promised_are_those_that_ci_runs() -> None:
+    script = (ROOT / ".ci" / "other-pythons").read_text(encoding="utf-8")
+    promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
+    assert f"versions=({' '.join(promised)})" in script
+    assert ".ci/other-pythons" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()

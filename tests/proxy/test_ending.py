@@ -479,6 +479,7 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve:
             last = max([*asked.values(), *answered[number]])
             asked[client.start_call("counter:echo", {"round": number, "call": last + 1})] = last + 1
         client.process.kill()
+        client.process.wait()
         # What had left before the kill has arrived.
         for line in client.rest(5) if moments.random() < 0.5 else []:
             answered[number].add(asked[json.loads(line)["id"]])

@@ -269,9 +269,14 @@ def test_a_server_that_takes_the_probe_badly_is_probed_once_and_used(
     script = TAPPED.replace("{'error': {'code': -32601, 'message': 'Method not found'}}", "None")
     script = script.replace("        print(", f"        if not answer: {to_the_unknown}\n        print(")
     argv = [sys.executable, "-S", "-c", script, str(tmp_path / "received")]
-    client = serve({"old": argv}, revision=MODERN)
+    (tmp_path / "sitecustomize.py").write_text(
+        "from mcpctl.proxy import upstreams\nassert upstreams._PROBE_S == 2\nupstreams._PROBE_S = 0.2\n",
+        encoding="utf-8",
+    )
+    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    client = serve({"old": argv}, revision=MODERN, env=env)
     assert not client.call("old:nothing").is_error
-    assert not serve(revision=MODERN).call("old:nothing").is_error
+    assert not serve(revision=MODERN, env=env).call("old:nothing").is_error
     assert (tmp_path / "received").read_bytes().count(b'"server/discover"') == 1
 
 

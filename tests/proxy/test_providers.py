@@ -89,7 +89,7 @@ def test_the_end_of_the_session_does_not_wait_for_it(serve: Serve) -> None:
             client.start_tool("tool_discovery", {"query": ["one"]})
             until("the service is asked", lambda: found.asked)
             client.end_input()
-            assert client.wait(2) == 0
+            assert client.wait() == 0
         finally:
             ended.set()
 

@@ -79,7 +79,7 @@ def test_lists_that_never_come_hold_no_connection_open(serve: Serve) -> None:
         exchange.rfile.read()  # until the other side goes
 
     with scripted(tools__list=never) as server:
-        entry = {"url": server.url, "start_timeout_s": 3}
+        entry = {"url": server.url, "start_timeout_s": 1.5}
         client = serve({"web": entry, "counter": command("counter")})
         client.discover("anything")
         until("a list to be asked for", lambda: "tools/list" in server.asked)

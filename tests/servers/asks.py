@@ -3,8 +3,8 @@
 With `asks REVISION FILE` the reason that a call was taken back for is put into FILE.
 
 `ask {methods}` asks for one after the other, `ask {methods, at_once: true}` for all together; each returns the answers,
-and the capabilities that it was told. `log` logs at every level, `die` ends in the middle of a question, `hang` is
-never answered.
+and the capabilities that it was told, or with `{hangs: true}` in an older revision nothing. `log` logs at every level,
+`die` ends in the middle of a question, `hang` is never answered.
 """
 
 import json
@@ -45,7 +45,8 @@ def ask_next(call: dict[str, Any]) -> None:
     global last
     waiting = len(call["methods"]) - len(call["answers"])
     if not waiting:
-        done(call["id"], call["answers"])
+        if not call["hangs"]:
+            done(call["id"], call["answers"])
         return
     start = len(call["answers"])
     for method in call["methods"][start:] if call["at_once"] else call["methods"][start : start + 1]:
@@ -96,6 +97,7 @@ def called(id_: Any, params: dict[str, Any]) -> None:
                 "methods": arguments["methods"],
                 "at_once": arguments.get("at_once", False),
                 "die": arguments.get("die", False),
+                "hangs": arguments.get("hangs", False),
                 "answers": [],
             }
         )

@@ -78,7 +78,7 @@ def call(id_: Any, name: str, arguments: dict[str, Any]) -> None:
 
 
 def main(lists: str = "plainly", seen: str = os.devnull) -> None:
-    """Answer what is asked; the methods that were asked for go to `seen`."""
+    """Answer what is asked; the methods that were asked for go to `seen`, and that a call was answered."""
     with open(seen, "a", encoding="utf-8") as asked:  # noqa: PTH123 - it may be no file
         for line in sys.stdin:
             message = json.loads(line)
@@ -88,12 +88,16 @@ def main(lists: str = "plainly", seen: str = os.devnull) -> None:
                 answer(
                     id_, b'{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"logging":{}},"serverInfo":{}}'
                 )
+            elif method == "server/discover":
+                error = b'{"code":-32601,"message":"Method not found"}'
+                say(b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (json.dumps(id_).encode(), error))
             elif method == "tools/list" and lists != "never":
                 cursor = params.get("cursor", "0")
                 following = {"nextCursor": f"{cursor}0"} if lists == "endlessly" else {}
                 answer(id_, json.dumps({"tools": list(listed(lists, cursor)), **following}).encode())
             elif method == "tools/call":
                 call(id_, params["name"], params.get("arguments") or {})
+                print("answered", file=asked, flush=True)
             elif method == "logging/setLevel":
                 answer(id_, b"{}")
 

@@ -11,6 +11,7 @@ from mcpctl.paths import Paths
 from mcpctl.toolsets.toolset_files import place_of, read
 from tests.configured import demo_tools, listed, noted, overridden, stub, toolset
 from tests.conftest import Mcpctl
+from tests.effort import calls
 
 KEY = "notes:add_note"
 SERVER, NAME = KEY.split(":")
@@ -87,21 +88,25 @@ def test_a_name_that_a_note_of_no_use_has_is_taken_all_the_same(mcpctl: Mcpctl, 
     assert (ran.out, "already" in ran.err) == ("", True)
 
 
-def test_many_entries_of_one_tool_take_time_by_their_number(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
-    """Hours, were all entries looked at for each, or the file read again for each change."""
-    count = 20_000
-    members = {
-        "toolNotes": [noted(KEY, tip="Ask.")] * count,
-        "toolOverrides": [overridden(KEY, destructiveHint=True, title="T")] * count,
-    }
-    path = toolset(paths, "many", *[KEY] * count, path=tmp_path / "many.json", **members)
+def test_many_entries_of_one_tool_are_work_by_their_number(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    """Were all entries looked at for each, or the file read again for each change, it would be by their square."""
     paths.config.parent.mkdir(parents=True, exist_ok=True)
     demo_tools(paths, {"notes": stub(), "weather": stub()})
     listed(paths, "notes", [{"name": NAME, "inputSchema": {}}])
-    assert mcpctl("annotate", "ls", "--toolset", str(path), "--count").out == "3\n"
-    assert len(mcpctl("toolsets", "show", str(path), "--json").json["tools"]) == count
-    assert mcpctl("annotate", "set", KEY, "--inherit", "destructive", "--toolset", str(path)).code == 0
-    assert mcpctl("toolsets", "rm", str(path), KEY).out == f"{KEY}\n"
-    said = json.loads(path.read_text(encoding="utf-8"))
-    assert (said["tools"], len(said["toolNotes"])) == ([], count)
-    assert said["toolOverrides"][0] == overridden(KEY, title="T")
+
+    def changed(count: int) -> None:
+        members = {
+            "toolNotes": [noted(KEY, tip="Ask.")] * count,
+            "toolOverrides": [overridden(KEY, destructiveHint=True, title="T")] * count,
+        }
+        path = toolset(paths, "many", *[KEY] * count, path=tmp_path / "many.json", **members)
+        assert mcpctl("annotate", "ls", "--toolset", str(path), "--count").out == "3\n"
+        assert len(mcpctl("toolsets", "show", str(path), "--json").json["tools"]) == count
+        assert mcpctl("annotate", "set", KEY, "--inherit", "destructive", "--toolset", str(path)).code == 0
+        assert mcpctl("toolsets", "rm", str(path), KEY).out == f"{KEY}\n"
+        said = json.loads(path.read_text(encoding="utf-8"))
+        assert (said["tools"], len(said["toolNotes"])) == ([], count)
+        assert said["toolOverrides"][0] == overridden(KEY, title="T")
+
+    changed(1)  # what is imported and looked up but once
+    assert calls(lambda: changed(1000)) < 5 * calls(lambda: changed(250))
