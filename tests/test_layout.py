@@ -163,3 +163,43 @@ def test_one_command_of_the_tree_is_that_command_of_the_whole() -> None:
 def test_every_module_says_what_it_is() -> None:
     for file in MODULES:
         assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file
+
+
+def calls_of(name: str) -> Iterator[tuple[Path, str, ast.Call]]:
+    """Every call of a method of that name in proxy/: its file, and what it is called on."""
+    for file in sorted((PACKAGE / "proxy").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+                yield file, ast.unparse(node.func.value), node
+
+
+def test_tools_are_called_in_one_place_behind_the_decision() -> None:
+    made = [
+        file.name
+        for file in (PACKAGE / "proxy").rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "Exchange" and "CALL" in ast.unparse(node)
+    ]
+    assert made == ["call.py"]
+    # An upstream is given a call by one line, which one line of a call's reaches, which two of the decision reach.
+    assert [file.name for file, on, _ in calls_of("send") if "upstreams" in on] == ["execute.py"]
+    assert [file.name for file, on, _ in calls_of("send") if on == "self._execute"] == ["call.py"]
+    assert {(file.name, on) for file, on, _ in calls_of("go")} == {("execute.py", "call")}
+    source = (PACKAGE / "proxy" / "execute.py").read_text(encoding="utf-8")
+    going = [
+        function
+        for function in ast.walk(ast.parse(source))
+        if isinstance(function, ast.FunctionDef) and ".go()" in ast.unparse(function)
+    ]
+    assert {function.name for function in going} == {"_follow", "listed"}
+    assert all("ALLOW" in ast.unparse(function) or "allows(call)" in ast.unparse(function) for function in going)
+
+
+def test_only_the_policy_decides() -> None:
+    for file in MODULES:
+        room = room_of(file)
+        if room in ("policy", "toolsets", "config"):
+            continue
+        nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        assert not names & {"permits", "may_hold"}, file

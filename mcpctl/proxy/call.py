@@ -121,7 +121,7 @@ class Call(Reply):
         """Call the tool again, with these members of its params: a call of its own, decided on anew."""
         self.parent_id, self.record_id = self.record_id, ""
         self.extra = extra
-        self._execute.proceed(self)
+        self._execute.again(self)
 
     def not_taken(self, exchange: Exchange) -> bool:
         """A server that had gone, or has forgotten us, is connected anew; twice would be a circle."""
@@ -131,7 +131,7 @@ class Call(Reply):
         if exchange.timer:
             exchange.timer.cancel()
         self._exchange = None
-        self._execute.proceed(self)
+        self._execute.again(self)
         return True
 
     def may_be_sent(self) -> bool:

@@ -113,6 +113,10 @@ class Execute:
         call.listing = KEPT
         self._follow(call, self._decided(call))
 
+    def again(self, call: Call) -> None:
+        """Decide anew on a call that is to be sent once more, on the configuration of now."""
+        self._gateway.when_current(lambda: None if call.done else self.proceed(call))
+
     def allows(self, call: Call) -> bool:
         """Whether a call may be sent as things are now."""
         if call.listing == ANEW:

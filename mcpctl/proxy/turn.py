@@ -2,13 +2,19 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from mcpctl.errors import warn
 
 if TYPE_CHECKING:
     from mcpctl.proxy.line_reader import Line, LineReader
-    from mcpctl.proxy.writer import Writer
+
+
+class Flushed(Protocol):
+    """What sends when it is told to."""
+
+    def flush(self) -> None:
+        """Send what is queued, as far as the other side takes it."""
 
 
 class Turn:
@@ -19,7 +25,7 @@ class Turn:
 
     def __init__(self) -> None:
         self._records: list[Callable[[], None]] = []
-        self._writers: dict[Writer, None] = {}
+        self._writers: dict[Flushed, None] = {}
         self._taking = False
         self._readers: set[LineReader] = set()
         self._taken = asyncio.Event()
@@ -54,7 +60,7 @@ class Turn:
         for writer in writers:
             writer.flush()
 
-    def written(self, writer: "Writer") -> None:
+    def written(self, writer: Flushed) -> None:
         """Let a writer send now, or at the end of the turn."""
         if self._taking:
             self._writers[writer] = None

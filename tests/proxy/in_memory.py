@@ -1,0 +1,281 @@
+"""The core on one event loop, with clients and servers in memory: for what is decided, not for how it travels."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from mcpctl.callers import MODERN_REVISION
+from mcpctl.config import Server
+from mcpctl.failure import Failure
+from mcpctl.paths import Paths
+from mcpctl.proxy.client_protocol import ClientProtocol
+from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.connection import Connection, Exchange
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.jsonrpc import Message, decode
+from mcpctl.proxy.metatools import Offer
+from mcpctl.proxy.session import Session
+from mcpctl.proxy.transports import OnGone, OnMessage
+from tests.proxy.client import ENVELOPE, INFO, LATEST, META, write_config
+
+TIMEOUT_S = 20.0
+Answering = Callable[["MemoryConnection", dict[str, Any]], Awaitable[dict[str, Any]]]
+
+
+def tool(name: str, **annotations: bool) -> dict[str, Any]:
+    """A tool's definition."""
+    return {"name": name, "inputSchema": {"type": "object"}, **({"annotations": annotations} if annotations else {})}
+
+
+async def echo(_: "MemoryConnection", params: dict[str, Any]) -> dict[str, Any]:
+    """Answer a call with its arguments."""
+    return {"content": [{"type": "text", "text": json.dumps(params.get("arguments", {}))}]}
+
+
+class MemoryServer:
+    """A server whose tools are data and whose answers are coroutines; each start of it is a connection."""
+
+    def __init__(self, *tools: Mapping[str, Any], answer: Answering = echo) -> None:
+        self.tools = list(tools)
+        self.answer = answer
+        self.calls: list[dict[str, Any]] = []
+        """The params of the calls that have reached it."""
+        self.cancelled: list[dict[str, Any]] = []
+        self.connections: list[MemoryConnection] = []
+        self.may_start = asyncio.Event()
+        self.may_start.set()
+        self.may_list = asyncio.Event()
+        self.may_list.set()
+        self.was_called = asyncio.Event()
+
+    async def take(self, connection: "MemoryConnection", message: dict[str, Any]) -> None:
+        """Answer one message."""
+        method, params = message.get("method"), message.get("params", {})
+        if method == "initialize":
+            await self.may_start.wait()
+            result = {"protocolVersion": params["protocolVersion"], "capabilities": {}, "serverInfo": INFO}
+            connection.say(id=message["id"], result=result)
+        elif method == "tools/list":
+            await self.may_list.wait()
+            connection.say(id=message["id"], result={"tools": self.tools})
+        elif method == "tools/call":
+            self.calls.append(params)
+            self.was_called.set()
+            connection.say(id=message["id"], result=await self.answer(connection, params))
+        elif method == "notifications/cancelled":
+            self.cancelled.append(params)
+        elif method is None:
+            connection.answers[message["id"]].set_result(message)
+        elif "id" in message:
+            connection.say(id=message["id"], error={"code": -32601, "message": "Method not found"})
+
+
+class MemoryConnection(Connection):
+    """A connection to a server in memory."""
+
+    def __init__(self, server: MemoryServer, on_message: OnMessage, on_gone: OnGone) -> None:
+        super().__init__(on_message, on_gone)
+        self.answers: dict[str, asyncio.Future[dict[str, Any]]] = {}
+        self._server = server
+        self._tasks: set[asyncio.Task[None]] = set()
+        server.connections.append(self)
+
+    is_over = property(lambda self: self.gone.is_set())
+    last_words = property(lambda self: "")
+
+    def how_it_ended(self) -> str:
+        """Why it is gone."""
+        return "exit status 0"
+
+    def write(self, line: bytes, exchange: Exchange | None = None) -> None:
+        """Give the server a line."""
+        task = self._loop.create_task(self._server.take(self, json.loads(line)))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def say(self, **message: Any) -> None:
+        """Have the server say something."""
+        if not self.hung_up:
+            decoded = decode(json.dumps({"jsonrpc": "2.0", **message}).encode())
+            assert isinstance(decoded, Message)
+            self._received(decoded)
+
+    async def ask_client(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """A question of the server's, and the client's answer to it."""
+        id_ = f"q{len(self.answers) + 1}"
+        self.answers[id_] = self._loop.create_future()
+        self.say(id=id_, method=method, params=params)
+        return await self.answers[id_]
+
+    async def stop(self) -> None:
+        """End it."""
+        for task in list(self._tasks):
+            task.cancel()
+        if not self.gone.is_set():
+            self._is_gone(Failure("server_died", {"reason": "it ended (exit status 0)"}))
+
+
+class MemoryTransports:
+    """Opens connections to servers in memory, by the command of their entry."""
+
+    def __init__(self, servers: Mapping[str, MemoryServer]) -> None:
+        self.servers = servers
+
+    async def open(
+        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: Callable[[bytes], None]
+    ) -> Connection:
+        """A new connection."""
+        return MemoryConnection(self.servers[server.command], on_message, on_gone)
+
+    def close(self) -> None:
+        """Nothing is left."""
+
+
+class MemoryClient:
+    """A client in memory: its session, and what it was told."""
+
+    def __init__(
+        self, gateway: Gateway, offer: Offer, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None
+    ) -> None:
+        self.revision = revision
+        self.capabilities = dict(capabilities or {})
+        self.questions: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
+        """The requests and notifications that it was sent."""
+        self.pending = 0
+        self._turn = gateway.turn
+        self._queue: list[bytes] = []
+        self._answers: dict[Any, asyncio.Future[dict[str, Any]]] = {}
+        self.session = Session(gateway, self)
+        self._protocol = ClientProtocol(self.session, self, offer)
+        self._last_id = 0
+
+    # ---- as a transport
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Take what is sent, once the record has it."""
+        self._queue.append(b"".join(map(bytes, pieces)))
+        self._turn.written(self)
+
+    def flush(self) -> None:
+        """Read what was sent."""
+        queue, self._queue = self._queue, []
+        for line in b"".join(queue).splitlines():
+            message = json.loads(line)
+            if "method" in message:
+                self.questions.put_nowait(message)
+            else:
+                answer = self._answers[message["id"]]
+                if not answer.done():  # else a scene that has failed waits for it no more
+                    answer.set_result(message)
+
+    # ---- as a client
+
+    def send(self, **message: Any) -> None:
+        """Say something."""
+        decoded = decode(json.dumps({"jsonrpc": "2.0", **message}).encode())
+        assert isinstance(decoded, Message)
+        self._protocol.message(decoded)
+
+    def request(self, method: str, params: Mapping[str, Any], id: Any = None) -> "asyncio.Future[dict[str, Any]]":
+        """Send a request; what it is answered."""
+        if id is None:
+            self._last_id += 1
+            id = self._last_id
+        if self.revision == MODERN_REVISION:
+            envelope = {**ENVELOPE, META + "clientCapabilities": self.capabilities}
+            params = {**params, "_meta": {**envelope, **params.get("_meta", {})}}
+        answer = self._answers[id] = asyncio.get_running_loop().create_future()
+        self.send(id=id, method=method, params=params)
+        return answer
+
+    async def open(self) -> None:
+        """Begin as a client of its revision does."""
+        if self.revision != MODERN_REVISION:
+            members = {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": INFO}
+            await self.request("initialize", members)
+
+    def start_call(
+        self, key: str, arguments: Mapping[str, Any] | None = None, *, meta_tool: str = "tool_execute", id: Any = None,
+        **extra: Any,
+    ) -> "asyncio.Future[dict[str, Any]]":  # fmt: skip
+        """Begin a call; what it is answered."""
+        passed = {"toolKey": key, "arguments": dict(arguments or {})}
+        return self.request("tools/call", {"name": meta_tool, "arguments": passed, **extra}, id=id)
+
+    async def call(self, key: str, *given: Any, **more: Any) -> str:
+        """The text of a call's answer."""
+        return text_of(await self.start_call(key, *given, **more))
+
+    async def discover(self, *queries: str) -> dict[str, Any]:
+        """The structured content of a search."""
+        params = {"name": "tool_discovery", "arguments": {"query": queries}}
+        content: dict[str, Any] = (await self.request("tools/call", params))["result"]["structuredContent"]
+        return content
+
+
+def text_of(answer: dict[str, Any]) -> str:
+    """The text of a result, or the message of an error."""
+    if "error" in answer:
+        return str(answer["error"]["message"])
+    return "\n".join(block["text"] for block in answer["result"]["content"])
+
+
+class World:
+    """A gateway on a home, with servers in memory, and its clients."""
+
+    def __init__(self, home: Path, paths: Paths, servers: Mapping[str, MemoryServer]) -> None:
+        self.home = home
+        self.paths = paths
+        self.servers = servers
+        self.offer = Offer()
+        self.gateway: Gateway
+        self.clients: list[MemoryClient] = []
+
+    def configure(self, servers: Mapping[str, Mapping[str, Any]] | None = None, **sections: Any) -> None:
+        """Write config.toml: every server by its name, with these members more; those that are None are left out."""
+        changes = servers or {}
+        names = [name for name in {**self.servers, **changes} if changes.get(name, {}) is not None]
+        entries = {name: {"command": name, **changes.get(name, {})} for name in names}
+        write_config(self.home, entries, **sections)
+
+    def begin(self, *, split: bool = False, toolset: str | None = None, project: str | None = None) -> None:
+        """Start the gateway on what is configured."""
+        file = ConfigFile(self.paths, project)
+        self.offer = Offer(split)
+        self.gateway = Gateway(
+            file.read(), self.paths, toolset=toolset, split=split, followed=file,
+            transports=MemoryTransports(self.servers),
+        )  # fmt: skip
+
+    async def client(self, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None) -> MemoryClient:
+        """A client that has shaken hands."""
+        client = MemoryClient(self.gateway, self.offer, revision, capabilities)
+        self.clients.append(client)
+        await client.open()
+        return client
+
+    async def end(self) -> None:
+        """End all of it."""
+        for client in self.clients:
+            await client.session.settle(0)
+            await client.session.close(0)
+        await self.gateway.stop()
+
+
+Scene = Callable[[World], Awaitable[None]]
+
+
+def play(home: Path, paths: Paths, scene: Scene, **servers: Callable[[], MemoryServer]) -> None:
+    """Play a scene with these servers, which it begins itself."""
+
+    async def played() -> None:
+        world = World(home, paths, {name: make() for name, make in servers.items()})
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                await scene(world)
+        finally:
+            await world.end()
+
+    asyncio.run(played())

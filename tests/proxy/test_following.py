@@ -1,0 +1,208 @@
+"""A running `serve` follows config.toml: what is taken away is gone at once, what is added is there."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.paths import Paths
+from tests.conftest import Mcpctl
+from tests.proxy.client import Client
+from tests.proxy.conftest import Serve
+from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+from tests.servers import command
+
+Play = Callable[..., None]
+
+
+@pytest.fixture
+def scene(home: Path, paths: Paths) -> Play:
+    """Plays a scene with servers in memory."""
+
+    def begin(played: Scene, **servers: Callable[[], MemoryServer]) -> None:
+        play(home, paths, played, **servers)
+
+    return begin
+
+
+def one() -> MemoryServer:
+    return MemoryServer(tool("first", readOnlyHint=True))
+
+
+def two() -> MemoryServer:
+    return MemoryServer(tool("second"))
+
+
+def keys(found: dict[str, Any]) -> list[str]:
+    return sorted(hit["toolKey"] for hit in found["results"])
+
+
+@pytest.mark.parametrize(
+    "taken, words",
+    [
+        (None, "there is no tool 'two:second'"),
+        ({"enabled": False}, "server 'two' is disabled"),
+        ({"tools": {"second": False}}, "is not permitted"),
+        ({"projects": ["other"]}, "is not in the project in force"),
+        ({"cwd": 7}, "server 'two' cannot be used"),
+    ],
+)
+def test_what_is_taken_away_is_neither_found_nor_called(taken: dict[str, Any] | None, words: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(projects={"acme": {}})
+        world.begin(project="acme")
+        client = await world.client()
+        assert await client.call("two:second") == "{}"
+        assert keys(await client.discover("first second")) == ["one:first", "two:second"]
+        world.configure({"two": taken}, projects={"acme": {}})  # type: ignore[dict-item]
+        assert words in await client.call("two:second")
+        assert keys(await client.discover("first second")) == ["one:first"]
+        assert len(world.servers["two"].calls) == 1
+        assert "two" not in world.gateway.upstreams or (taken and "tools" in taken)
+
+    scene(played, one=one, two=two)
+
+
+def test_a_server_that_is_taken_away_ends_and_its_calls_are_told(scene: Play) -> None:
+    async def never(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        answer = client.start_call("two:second")
+        await world.servers["two"].was_called.wait()
+        world.configure({"two": {"enabled": False}})
+        assert await client.call("one:first") == "{}"
+        told = text_of(await answer)
+        assert told.startswith("mcpctl: server 'two' is not in the configuration any more. The call was sent and may")
+        await world.servers["two"].connections[0].gone.wait()
+
+    scene(played, one=one, two=lambda: MemoryServer(tool("second"), answer=never))
+
+
+def test_what_is_added_is_there_for_the_next_search(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure({"two": None})  # type: ignore[dict-item]
+        world.begin()
+        client = await world.client()
+        assert keys(await client.discover("first second")) == ["one:first"]
+        world.configure()
+        assert keys(await client.discover("first second")) == ["one:first", "two:second"]
+        assert await client.call("two:second") == "{}"
+
+    scene(played, one=one, two=two)
+
+
+def test_a_server_that_is_changed_finishes_its_calls_before_the_new_one_starts(scene: Play) -> None:
+    hold = asyncio.Event()
+
+    async def held(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        await hold.wait()
+        return {"content": [{"type": "text", "text": "old"}]}
+
+    async def played(world: World) -> None:
+        world.configure({"two": None})  # type: ignore[dict-item]
+        world.begin()
+        client = await world.client()
+        old = client.start_call("one:first")
+        server = world.servers["one"]
+        await server.was_called.wait()
+        world.configure({"one": {"env": {"A": "1"}}, "two": None})  # type: ignore[dict-item]
+        new = client.start_call("one:first", {"new": 1})
+        # A call of another kind has its answer meanwhile; nothing of the changed server has been started.
+        assert "there is no tool" in await client.call("two:second")
+        assert len(server.connections) == 1
+        hold.set()
+        assert text_of(await old) == "old"
+        assert text_of(await new) == "old"
+        assert len(server.connections) == 2
+        assert server.connections[0].gone.is_set()
+
+    scene(played, one=lambda: MemoryServer(tool("first"), answer=held), two=two)
+
+
+def test_a_change_that_needs_no_new_process_keeps_the_one_that_runs(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        await client.call("one:first")
+        world.configure({"one": {"call_timeout_s": 5, "tools": {"other": False}}})
+        await client.call("one:first")
+        assert len(world.servers["one"].connections) == 1
+        assert world.gateway.upstreams["one"].server.call_timeout_s == 5
+
+    scene(played, one=one)
+
+
+@pytest.mark.parametrize("broken", ["[servers.one\n", "[serverz.one]\n", None])
+def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(
+    broken: str | None, home: Path, scene: Play, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        assert await client.call("one:first") == "{}"
+        if broken is None:
+            (home / "config.toml").unlink()
+        else:
+            (home / "config.toml").write_text(broken, encoding="utf-8")
+        for _ in range(2):
+            assert await client.call("one:first") == "{}"
+        assert keys(await client.discover("first")) == ["one:first"]
+        world.configure({"one": {"enabled": False}})
+        assert "is disabled" in await client.call("one:first")
+
+    scene(played, one=one)
+    assert capsys.readouterr().err.count("what it last said still counts") == 1
+
+
+def test_the_toolset_of_a_project_is_followed_with_it(home: Path, scene: Play) -> None:
+    (home / "data" / "toolsets").mkdir(parents=True)
+    named = '{"name": "mine", "tools": [{"namespacedName": "two.second"}]}'
+    (home / "data" / "toolsets" / "mine.json").write_text(named, encoding="utf-8")
+
+    async def played(world: World) -> None:
+        world.configure(projects={"acme": {}})
+        world.begin(project="acme")
+        client = await world.client()
+        assert await client.call("one:first") == "{}"
+        world.configure(projects={"acme": {"toolset": "mine"}})
+        assert "is not in the toolset 'mine'" in await client.call("one:first")
+        assert keys(await client.discover("first second")) == ["two:second"]
+
+    scene(played, one=one, two=two)
+
+
+def test_new_rules_of_redaction_count_for_what_is_recorded_next(home: Path, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        await client.call("one:first", {"pin": "1234-before"})
+        world.configure(records={"redact_keys": ["pin"]})
+        await client.call("one:first", {"pin": "5678-after"})
+
+    scene(played, one=one)
+    (journal,) = (home / "data" / "sessions").glob("*.jsonl")
+    assert b"1234-before" in journal.read_bytes()
+    assert b"5678-after" not in journal.read_bytes()
+
+
+@pytest.mark.process
+def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
+    client: Client = serve({"counter": command("counter")})
+    assert not client.call("counter:count").is_error
+    assert mcpctl("servers", "disable", "counter").code == 0
+    assert "server 'counter' is disabled" in client.call("counter:count").text
+    assert mcpctl("servers", "enable", "counter").code == 0
+    assert not client.call("counter:count").is_error
+    words = command("pages", "5")
+    assert mcpctl("servers", "add", "pages", "--", *words).code == 0
+    assert any(hit["serverName"] == "pages" for hit in client.discover("tool")["results"])
