@@ -152,7 +152,7 @@ class Config:
         if name in self.elsewhere:
             raise self.not_in_project(name)
         if name in self.problems:
-            raise Unusable(self.problems[name], f"mend [servers.{name}] in {self.path}", code="server_unusable")
+            raise Unusable(self.problems[name], f"fix [servers.{name}] in {self.path}", code="server_unusable")
         if name not in self.servers:
             raise no_server(name, self.servers.keys() - self.elsewhere)
         return self.servers[name]
@@ -193,7 +193,8 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         what = "it is nested too deep" if isinstance(error, RecursionError) else error
-        raise Unusable(f"{path}: {what}", "mend the TOML there", code="config_syntax") from error
+        hint = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
+        raise Unusable(f"{path}: {what}", hint, code="config_syntax") from error
     return _checked(path, document, project)
 
 
@@ -226,7 +227,7 @@ def _checked(path: Path, document: dict[str, Any], project: str | None) -> Confi
 def _tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
     tables = document.get(section, {})
     if not isinstance(tables, dict):
-        raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "mend it there", code="config_key")
+        raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "fix it there", code="config_key")
     return tables
 
 
@@ -289,7 +290,7 @@ def _check_remote(server: Server) -> None:
         raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
     for name in server.headers:
         if not _HEADER_NAME.match(name):
-            raise ValueError(f".headers: {name!r} is no name of a header")
+            raise ValueError(f".headers: {name!r} is not a name of a header")
 
 
 def _check_project(name: str, project: Project) -> None:
@@ -333,5 +334,5 @@ def _section(
             if isinstance(value, float) and not 0 < value < _MAX_S:
                 raise ValueError(f".{key}: must be a number of seconds, more than 0")
     except ValueError as error:
-        raise Unusable(f"{path}: {name}{error}", f"mend [{name}] there", code="config_key") from error
+        raise Unusable(f"{path}: {name}{error}", f"fix [{name}] there", code="config_key") from error
     return section

@@ -143,7 +143,7 @@ def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str
 def test_a_setting_that_is_wrong_is_named_with_what_it_must_be(file: Path, text: str, where: str) -> None:
     error = failure(file, text)
     assert (error.message, error.code) == (f"{file}: {where}", "config_key")
-    assert error.hint.startswith(f"mend [{where.partition('.')[0].partition(':')[0]}")
+    assert error.hint.startswith(f"fix [{where.partition('.')[0].partition(':')[0]}")
 
 
 def test_settings_are_taken(file: Path) -> None:
@@ -165,7 +165,7 @@ def test_settings_are_taken(file: Path) -> None:
         ('url = "http://a"\nargs = ["x"]', ".args: is for servers with a command"),
         ('url = "http://a"\ncwd = "x"', ".cwd: is for servers with a command"),
         ('url = "http://a"\ntransport = "ws"', ".transport: must be http or sse"),
-        ('url = "http://a"\nheaders = {"a b" = "x"}', ".headers: 'a b' is no name of a header"),
+        ('url = "http://a"\nheaders = {"a b" = "x"}', ".headers: 'a b' is not a name of a header"),
         ('url = "http://a"\nheaders = {A = 1}', ".headers: must be text"),
         ('command = "x"\ntransport = "http"', ".transport: is for servers with a url"),
         ('command = "x"\nheaders = {A = "b"}', ".headers: is for servers with a url"),

@@ -62,13 +62,6 @@ def say_project(project: str | None) -> None:
         output.say(f"only the servers of project '{project}'")
 
 
-def say_changed(told: str) -> None:
-    """Tell a person at a terminal what was changed in config.toml, and when clients see it."""
-    from mcpctl import output
-
-    output.say(f"{told}; a client that runs already sees it after a restart")
-
-
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
 Format = Annotated[

@@ -106,7 +106,10 @@ _ABOUT = (
     " and skipped, and stops no other. A key that mcpctl does not know is an error.",
     "Select a project with --project or MCPCTL_PROJECT. A project exists if [projects.NAME] defines it or a server"
     " lists it. Without one, all servers are seen.",
-    "mcpctl serve reads the file when it starts: restart clients after a change.",
+    "A running mcpctl serve looks at the file at each search and call. What was removed, disabled or set false is"
+    " neither found nor callable at once, and its process ends; what was added is there for the next search. A server"
+    " whose command, URL or environment changed finishes its calls before it starts anew. A file that cannot be used"
+    " changes nothing and is reported once; at the start of mcpctl serve it is an error.",
 )
 _VARIABLES = (
     "In command, args, url, headers, env, env_file and cwd, ${VAR} stands for a variable of the environment and"

@@ -93,5 +93,5 @@ def add(
     for remark in server_entries.remarks(entry):
         warn(f"{name}: {remark}")
     output.write_text(name)
-    opt.say_changed(f"added to {path}")
+    output.say(f"added to {path}")
     output.say(f"list its tools with: mcpctl tools refresh {name}")

@@ -19,4 +19,4 @@ def disable(
     path = opt.paths(config, data_dir).config
     server_entries.enable(path, name, False)
     output.write_text(name)
-    opt.say_changed(f"disabled in {path}")
+    output.say(f"disabled in {path}")

@@ -19,4 +19,4 @@ def enable(
     path = opt.paths(config, data_dir).config
     server_entries.enable(path, name, True)
     output.write_text(name)
-    opt.say_changed(f"enabled in {path}")
+    output.say(f"enabled in {path}")

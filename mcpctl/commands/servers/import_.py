@@ -72,7 +72,7 @@ def import_(
     else:
         output.write_list(Found.of(batch.rows), IMPORTED, options)
     if not dry_run and any(row["action"] in ("added", "replaced") for row in batch.rows):
-        opt.say_changed(f"written to {path}")
+        output.say(f"written to {path}")
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:

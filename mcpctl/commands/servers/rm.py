@@ -19,4 +19,4 @@ def rm(
     path = opt.paths(config, data_dir).config
     server_entries.remove(path, name)
     output.write_text(name)
-    opt.say_changed(f"removed from {path}")
+    output.say(f"removed from {path}")

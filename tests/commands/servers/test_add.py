@@ -237,9 +237,7 @@ def test_an_option_of_the_program_without_dashes_is_told_of_them(mcpctl: Mcpctl,
     assert mcpctl("servers", "add", "time", "--evn", "A=1", "--", "mcp-server-time").err.count("--env") == 1
 
 
-def test_a_person_is_told_that_clients_see_a_change_after_a_restart(
-    mcpctl: Mcpctl, paths: Paths, tmp_path: Path
-) -> None:
+def test_a_person_is_told_which_file_was_changed(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_text('{"mcpServers": {"new": {"command": "run"}}}', encoding="utf-8")
     add = ["add", "s", "--", "run"]
     for words in (
@@ -250,5 +248,5 @@ def test_a_person_is_told_that_clients_see_a_change_after_a_restart(
         ["import", "--from", str(tmp_path / "mcp.json")],
     ):
         ran = mcpctl("servers", *words, tty=True)
-        assert f"{paths.config}; a client that runs already sees it after a restart\n" in ran.err
+        assert f" {paths.config}\n" in ran.err
     assert mcpctl("servers", *add).err == ""
