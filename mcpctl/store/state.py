@@ -147,16 +147,14 @@ def equip(paths: Paths, reference: str | None) -> None:
 def _opened(path: Path) -> sqlite3.Connection:
     if not path.exists():
         private_dir(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
-    uri = path.absolute().as_uri() + ("" if writable else "?immutable=1")
-    db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+        sqlite.create(path)
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        return sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+    db = sqlite.connect(path, any_thread=True)
     try:
-        if writable:
-            sqlite.switch_on_wal(db)
-            db.execute("PRAGMA synchronous = NORMAL")
-            migrate(db)
+        migrate(db)
         return db
     except BaseException:
         db.close()

@@ -72,5 +72,7 @@ def usage(paths: Paths, columns: Columns, asked: Listing, sort: str | None = Non
 
 def recorded_usage(paths: Paths) -> Usage:
     """How much tools were used."""
+    from mcpctl.store import records
+
     with output.progress(opt.READING) as on_progress:
-        return rows.recorded_usage(paths, on_progress)
+        return records.recorded_usage(paths, on_progress)
