@@ -24,8 +24,9 @@ from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstreams import Upstream
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import Provider, Ranking
-from mcpctl.store import index, retention, state
+from mcpctl.store import state
 from mcpctl.store.recorder import Recorder
+from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset import Toolset
 
@@ -87,6 +88,7 @@ class Gateway:
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self.opened = self.background(self._open_state())
         self.execute = Execute(self._catalog, self.upstreams, self.recorder, self.questions, self)
+        self._upkeep = Upkeep(paths, config.records, lambda: not self.execute.idle.is_set())
 
     async def _open_state(self) -> None:
         loop = asyncio.get_running_loop()
@@ -327,25 +329,13 @@ class Gateway:
         """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
         loop = asyncio.get_running_loop()
         tidied_with_session = False
-        await loop.run_in_executor(self._indexing, self._tidy)
+        await loop.run_in_executor(self._indexing, self._upkeep.tidy)
         while True:
             await asyncio.sleep(_INDEX_EVERY_S)
             if self.recorder.is_open:
-                job = self._catch_up if tidied_with_session else self._tidy
+                job = self._upkeep.catch_up if tidied_with_session else self._upkeep.tidy
                 tidied_with_session = True
                 await loop.run_in_executor(self._indexing, job)
-
-    def _tidy(self) -> None:
-        try:
-            retention.tidy(self._paths, self.config.records)
-        except (OSError, sqlite3.Error, Unusable) as error:
-            warn(f"records are not tidied: {error}")
-
-    def _catch_up(self) -> None:
-        try:
-            index.catch_up_on_disk(self._paths)
-        except (OSError, sqlite3.Error, Unusable):
-            return  # the journals have it all; whoever reads next catches up
 
     # ---- ending
 

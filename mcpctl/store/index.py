@@ -62,9 +62,12 @@ def rebuild(paths: Paths, on_progress: Progress = unseen) -> None:
         _build(paths, on_progress, replace=True)
 
 
-def catch_up_on_disk(paths: Paths) -> None:
-    """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done."""
-    _on_disk(paths).close()
+def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
+    """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done.
+
+    While `on_progress` is told how far that is, nothing is locked.
+    """
+    _on_disk(paths, on_progress).close()
 
 
 def remove(paths: Paths) -> None:

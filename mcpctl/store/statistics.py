@@ -11,8 +11,8 @@ GROUPS = ("server", "tool", "status", "project", "client_name")
 """What calls can be grouped by."""
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call.
-    "calls": "sum(parent_id IS NULL)",
-    "failed": f"sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required'))",
+    "calls": "coalesce(sum(parent_id IS NULL), 0)",
+    "failed": f"coalesce(sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",
     "total_tokens": "sum(total_tokens)",
@@ -37,7 +37,7 @@ def totals(
 ) -> Sequence[Row]:
     """A row for each group, the one with the most calls first: what it is grouped by, then `fields`.
 
-    Without groups it is one row, of all calls. Tokens and times are null where no call has ended.
+    Without groups it is one row, of all calls. Tokens are null where there is none, times where none has ended.
     """
     if strange := [name for name in by if name not in GROUPS]:
         raise WrongUsage(f"calls are not grouped by '{strange[0]}'", f"groups: {', '.join(GROUPS)}")
