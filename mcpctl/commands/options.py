@@ -29,16 +29,16 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy what server
 def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) -> Paths:
     """Where things are, with what was given on the command line.
 
-    A configuration file that was named must be there, unless the command `creates` it: a mistyped name is no empty
-    configuration.
+    A configuration file that was named must be there, unless the command `creates` it: a mistyped name is not an
+    empty configuration.
     """
-    found = find(config, data_dir)
-    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not found.config.exists():
+    places = find(config, data_dir)
+    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not places.config.exists():
         from mcpctl.errors import Unusable
 
         hint = "check the name; mcpctl servers add makes a new file"
-        raise Unusable(f"there is no configuration file {found.config}", hint, "config_missing")
-    return found
+        raise Unusable(f"there is no configuration file {places.config}", hint, "config_missing")
+    return places
 
 
 READING = "reading records"
@@ -62,11 +62,11 @@ def say_project(project: str | None) -> None:
         output.say(f"only the servers of project '{project}'")
 
 
-def say_changed(told: str) -> None:
+def say_changed(change: str) -> None:
     """Tell a person at a terminal what was changed in config.toml, and when clients see it."""
     from mcpctl import output
 
-    output.say(f"{told}; a client that runs already sees it after a restart")
+    output.say(f"{change}; a client that runs already sees it after a restart")
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]

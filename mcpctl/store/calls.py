@@ -32,13 +32,13 @@ def find(
     if tool is not None:
         _of_tool(conditions, tool)
     conditions.equal(STATUS, status).equal("project", project).when("started_at >= ?", since)
-    return query.found(db, "calls", _COLUMNS, conditions, _ORDER)
+    return query.select(db, "calls", _COLUMNS, conditions, _ORDER)
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Found:
     """The calls of one session in the order in which they began, without their responses, which may be large."""
     columns = {name: sql for name, sql in _COLUMNS.items() if name not in ("response", "session_id")}
-    return query.found(db, "calls", columns, query.Conditions().equal("session_id", session), "position")
+    return query.select(db, "calls", columns, query.Conditions().equal("session_id", session), "position")
 
 
 def find_discoveries(
@@ -47,7 +47,7 @@ def find_discoveries(
     """Searches, newest first."""
     conditions = query.Conditions().equal("session_id", session).equal("project", project)
     conditions.when("started_at >= ?", since)
-    return query.found(db, "discoveries", _DISCOVERY_COLUMNS, conditions, _ORDER)
+    return query.select(db, "discoveries", _DISCOVERY_COLUMNS, conditions, _ORDER)
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
@@ -101,13 +101,13 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
 def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
     """The row of `calls` or `discoveries` that has the id, if there is one."""
     columns = _COLUMNS if table == "calls" else _DISCOVERY_COLUMNS
-    return list(query.found(db, table, columns, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
+    return list(query.select(db, table, columns, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
 
 
 def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
     """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
     columns = {name: name for name in ("id", "server", "tool", "status", "started_at")}
-    return list(query.found(db, "calls", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))
+    return list(query.select(db, "calls", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))
 
 
 def _of_tool(conditions: query.Conditions, tool: str) -> None:

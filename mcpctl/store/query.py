@@ -39,7 +39,7 @@ class Conditions:
         return f" WHERE {' AND '.join(self._sql)}" if self._sql else ""
 
 
-def found(db: sqlite3.Connection, table: str, columns: Mapping[str, str], conditions: Conditions, order: str) -> Found:
+def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], conditions: Conditions, order: str) -> Found:
     """Rows of `table` under the names in `columns`, each given by its SQL expression."""
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
 

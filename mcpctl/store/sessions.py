@@ -21,7 +21,7 @@ def find(
     conditions = query.Conditions()
     conditions.equal(_STATUS, status)
     conditions.equal("client_name", client).equal("project", project)
-    return query.found(db, "sessions", _COLUMNS, conditions, _ORDER)
+    return query.select(db, "sessions", _COLUMNS, conditions, _ORDER)
 
 
 def resolve(db: sqlite3.Connection, ref: str) -> str:
@@ -38,10 +38,10 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
 
 def with_id(db: sqlite3.Connection, id_: str) -> list[Row]:
     """The session that has the id, if there is one."""
-    return list(query.found(db, "sessions", _COLUMNS, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
+    return list(query.select(db, "sessions", _COLUMNS, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
 
 
 def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
     """The sessions last active whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
     columns = {name: name for name in ("id", "client_name", "tool_call_count", "last_activity")}
-    return list(query.found(db, "sessions", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))
+    return list(query.select(db, "sessions", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))

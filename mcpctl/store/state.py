@@ -1,4 +1,4 @@
-"""`state.db`: what mcpctl remembers that is no record. Grown by named steps, never rewritten."""
+"""`state.db`: what mcpctl remembers that is not a record. Grown by named steps, never rewritten."""
 
 import os
 import sqlite3
@@ -90,8 +90,8 @@ def opened_for_others(paths: Paths) -> sqlite3.Connection:
 
 def trouble(paths: Paths, error: sqlite3.Error | Unusable) -> str:
     """Why something could not be kept there, and what to do about it."""
-    told = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
-    return f"{told.message} ({told.hint})"
+    failure = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
+    return f"{failure.message} ({failure.hint})"
 
 
 def in_memory() -> sqlite3.Connection:

@@ -64,9 +64,9 @@ def footnote(catalog: Catalog) -> None:
         output.say(f"only the tools of toolset '{toolset.name}'{marked}; --toolset none shows all")
 
 
-def usage(paths: Paths, columns: Columns, asked: Listing, sort: str | None = None) -> Usage | None:
-    """How much tools were used, if what is asked tells it; else None, since finding out takes a look at the records."""
-    fields = {sort} if asked.count else {sort, *output.chosen(columns, asked)}
+def usage(paths: Paths, columns: Columns, listing: Listing, sort: str | None = None) -> Usage | None:
+    """How much tools were used, if the list shows it; else None, since finding out takes a look at the records."""
+    fields = {sort} if listing.count else {sort, *output.chosen(columns, listing)}
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
 
 
