@@ -11,6 +11,8 @@ from mcpctl.store import index, retention
 
 _LONGEST_PAUSE_S = 2.0
 _LOOK_EVERY_S = 0.02
+_QUIET_LOOKS = 10
+"""Between the calls of a busy client there are moments in which none is in flight."""
 
 
 class Upkeep:
@@ -25,6 +27,8 @@ class Upkeep:
         self._paths = paths
         self._settings = settings
         self._is_busy = is_busy
+        self._quiet = 0
+        """How often in a row nobody was served when it was looked at."""
 
     def tidy(self) -> None:
         """Close the sessions of the dead and evict what exceeds the limits; why that cannot be done is told."""
@@ -41,7 +45,11 @@ class Upkeep:
             return  # the journals have it all; whoever reads next catches up
 
     def _pause(self, done: int, total: int) -> None:
-        """After each step, with nothing locked: wait until nobody is served, but not for ever."""
+        """After each step, with nothing locked: wait until nobody has been served for a moment, but not for ever."""
         last = time.monotonic() + _LONGEST_PAUSE_S
-        while done < total and self._is_busy() and time.monotonic() < last:
+        while done < total and self._look() < _QUIET_LOOKS and time.monotonic() < last:
             time.sleep(_LOOK_EVERY_S)
+
+    def _look(self) -> int:
+        self._quiet = 0 if self._is_busy() else self._quiet + 1
+        return self._quiet
