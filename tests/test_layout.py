@@ -82,6 +82,39 @@ def test_output_knows_only_models_and_errors() -> None:
     assert imported <= {"output", "models", "errors"}
 
 
+USE_STATE = {
+    "catalog/cache.py": "keeps what servers list in state.db",
+    "toolsets/in_force.py": "reads which toolset is equipped from state.db",
+    "search/embeddings.py": "keeps vectors in state.db",
+    "proxy/gateway.py": "holds state.db open for a session",
+}
+"""Who may name a connection outside the store: each is to state.db; of the records nobody has one."""
+INSIDE = {f"mcpctl.store.{name}" for name in ("index", "projection", "query", "schema", "statistics", "tables")}
+"""What only the store itself uses: everybody else asks `Records`."""
+
+
+def modules_imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            yield str(node.module)
+
+
+def test_records_are_read_through_one_object() -> None:
+    connected, inside = set(), set()
+    for file in MODULES:
+        name = str(file.relative_to(PACKAGE))
+        if room_of(file) != "store":
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            names = {ast.unparse(node) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+            connected |= {name} if names & {"sqlite3.Connection", "sqlite3.connect"} else set()
+            inside |= {name} if INSIDE.intersection(modules_imported(tree)) else set()
+    assert connected == set(USE_STATE)
+    assert inside == {"docgen/records_page.py"}  # the manual's page of the tables
+
+
 @pytest.mark.parametrize("room", ["store", "toolsets", "catalog", "search", "config.py", "paths.py", "files.py"])
 def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))

@@ -211,7 +211,19 @@ MUST_NOT = ("mcp", "mcp_types", "pydantic", "numpy", "rank_bm25", "rich", "async
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("words", ["--help", "calls ls --json", "sessions ls --json", "tools ls --json"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--help",
+        "calls ls --json",
+        "calls show last",
+        "sessions ls --json",
+        "sessions show last",
+        "tools ls --json",
+        "tools ls --json --sort usage",
+        "db path",
+    ],
+)
 def test_a_command_that_reads_imports_nothing_heavy(paths: Paths, words: str) -> None:
     demo_tools(paths)
     two_sessions(paths)

@@ -9,7 +9,7 @@ from mcpctl import config, hints
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.signature import signature
 from mcpctl.errors import NotFound, warn
-from mcpctl.models import Found, Progress, RawJson, Row, Tool, Usage, unseen
+from mcpctl.models import Found, RawJson, Row, Tool, Usage
 from mcpctl.near_names import nearest
 from mcpctl.paths import Paths
 from mcpctl.policy import words
@@ -68,16 +68,6 @@ class Order:
         if name := self.sort:
             rows = sorted(rows, key=lambda row: (row[name] is not None, row[name]), reverse=name in USAGE_FIELDS)
         return sorted(rows, key=lambda row: hints.RISKS.index(row["risk"])) if self.by else rows
-
-
-def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
-    """How much tools were used, as the calls on record say."""
-    if not paths.sessions.exists():
-        return {}  # and asking makes no index
-    from mcpctl.store import index, usage
-
-    with index.opened(paths, on_progress) as db:
-        return usage.by_tool(db)
 
 
 @contextmanager

@@ -14,9 +14,8 @@ import typer
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
-    from sqlite3 import Connection
-
     from mcpctl.config import Config, Server
+    from mcpctl.store.listed_tools import ListedTools
 
 Pair = tuple[str, str]
 
@@ -29,9 +28,9 @@ def servers(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl import config
 
     loaded = config.load(_paths(ctx).config)
-    found = {name: "disabled" if not entry.enabled else _how(entry) for name, entry in loaded.servers.items()}
-    found.update(dict.fromkeys(loaded.problems, "its entry cannot be used"))
-    return sorted((name, told) for name, told in found.items() if name.startswith(incomplete))
+    about = {name: "disabled" if not entry.enabled else _how(entry) for name, entry in loaded.servers.items()}
+    about.update(dict.fromkeys(loaded.problems, "its entry cannot be used"))
+    return sorted(pair for pair in about.items() if pair[0].startswith(incomplete))
 
 
 def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -39,11 +38,11 @@ def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl import config
 
     loaded = config.load(_paths(ctx).config)
-    found: dict[str, list[str]] = {name: [] for name in loaded.projects}
+    members: dict[str, list[str]] = {name: [] for name in loaded.projects}
     for server, entry in loaded.servers.items():
         for name in entry.projects:
-            found.setdefault(name, []).append(server)
-    return sorted((name, ", ".join(servers)) for name, servers in found.items() if name.startswith(incomplete))
+            members.setdefault(name, []).append(server)
+    return sorted((name, ", ".join(servers)) for name, servers in members.items() if name.startswith(incomplete))
 
 
 def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -52,43 +51,40 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
     from mcpctl import config
     from mcpctl.models import Tool
-    from mcpctl.store import completion_queries
+    from mcpctl.store.listed_tools import ListedTools
 
     paths = _paths(ctx)
-    with completion_queries.opened(paths.state) as db:
-        found = list(_listed(db, config.load(paths.config), incomplete))
-        if len(found) > MOST:
+    with ListedTools(paths) as listed:
+        places = list(_listed(listed, config.load(paths.config), incomplete))
+        if len(places) > MOST:
             # The first and the last of all: a shell inserts what everything that it is offered begins with.
-            found.sort(key=lambda tool: f"{tool[0]}:{tool[1]}")
-            found[MOST - 1 :] = found[-1:]
-        texts = [
-            completion_queries.definition(db, server, fingerprint, position)
-            for server, _, fingerprint, position in found
-        ]
-    rows = (Tool(each[0], each[1], msgspec.json.decode(text), text) for each, text in zip(found, texts, strict=True))
-    return [(row.key, row.title or row.description) for row in rows]
+            places.sort(key=lambda place: f"{place[0]}:{place[1]}")
+            places[MOST - 1 :] = places[-1:]
+        texts = [listed.definition(server, fingerprint, position) for server, _, fingerprint, position in places]
+    definitions = zip(places, texts, strict=True)
+    offered = (Tool(place[0], place[1], msgspec.json.decode(text), text) for place, text in definitions)
+    return [(tool.key, tool.title or tool.description) for tool in offered]
 
 
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the newest calls on record, and `last`."""
-    from mcpctl.store import completion_queries
+    from mcpctl.store.records import Records
 
-    found = [
-        (id_, f"{server}:{tool}, {status}, {_minute(when)}")
-        for id_, server, tool, status, when in completion_queries.calls(_paths(ctx), incomplete)
+    with Records.as_they_lie(_paths(ctx)) as records:
+        rows = records.newest_calls(incomplete)
+    pairs = [
+        (row["id"], f"{row['server']}:{row['tool']}, {row['status']}, {_minute(row['started_at'])}") for row in rows
     ]
-    return _with_last(found, incomplete, "the last call")
+    return _with_last(pairs, incomplete, "the last call")
 
 
 def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the sessions last active, and `last`."""
-    from mcpctl.store import completion_queries
+    from mcpctl.store.records import Records
 
-    found = [
-        (id_, f"{client or 'unnamed client'}, {count} call{'s' * (count != 1)}, {_minute(when)}")
-        for id_, client, count, when in completion_queries.sessions(_paths(ctx), incomplete)
-    ]
-    return _with_last(found, incomplete, "the last session")
+    with Records.as_they_lie(_paths(ctx)) as records:
+        rows = records.newest_sessions(incomplete)
+    return _with_last([(row["id"], _about_session(row)) for row in rows], incomplete, "the last session")
 
 
 def clients(incomplete: str) -> list[Pair]:
@@ -113,10 +109,10 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The nouns and verbs that may follow the words of a command."""
-    found: Any = ctx.find_root().command
+    command: Any = ctx.find_root().command
     for word in ctx.params.get("words") or ():
-        found = getattr(found, "commands", {}).get(word)
-    below: Mapping[str, Any] = getattr(found, "commands", {})
+        command = getattr(command, "commands", {}).get(word)
+    below: Mapping[str, Any] = getattr(command, "commands", {})
     return [(name, each.get_short_help_str()) for name, each in below.items() if name.startswith(incomplete)]
 
 
@@ -150,19 +146,18 @@ def _fields(ctx: typer.Context) -> Iterable[str]:
     return names
 
 
-def _listed(db: "Connection", loaded: "Config", incomplete: str) -> Iterator[tuple[str, str, str, int]]:
+def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterator[tuple[str, str, str, int]]:
     """The tools whose key begins so: server, name, and where the definition is."""
     from mcpctl.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
     from mcpctl.policy.view import View
-    from mcpctl.store import completion_queries
 
     view = View(loaded)
     server, colon, name = incomplete.partition(":")
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
             fingerprint = entry.fingerprint
-            for tool, position in completion_queries.tools(db, known, fingerprint, name):
+            for tool, position in listed.names(known, fingerprint, name):
                 subject = Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view)
                 if tool.isprintable() and decide(subject).outcome == ALLOW:
                     yield known, tool, fingerprint, position
@@ -172,8 +167,15 @@ def _how(server: "Server") -> str:
     return server.transport if server.url else Path(server.command).name
 
 
-def _with_last(found: list[Pair], incomplete: str, told: str) -> list[Pair]:
-    return [("last", told), *found] if "last".startswith(incomplete) and (found or incomplete) else found
+def _about_session(row: Mapping[str, Any]) -> str:
+    count = row["tool_call_count"]
+    return (
+        f"{row['client_name'] or 'unnamed client'}, {count} call{'s' * (count != 1)}, {_minute(row['last_activity'])}"
+    )
+
+
+def _with_last(pairs: list[Pair], incomplete: str, about_last: str) -> list[Pair]:
+    return [("last", about_last), *pairs] if "last".startswith(incomplete) and (pairs or incomplete) else pairs
 
 
 def _minute(when: str) -> str:

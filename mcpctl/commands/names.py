@@ -1,10 +1,10 @@
 """Filters of what is on record: a name that nobody has is refused, not answered with an empty list."""
 
-import sqlite3
 from collections.abc import Iterator, Mapping
 
 from mcpctl.models import Found
 from mcpctl.paths import Paths
+from mcpctl.store.records import Records
 
 _LISTS = {
     "server": "list servers with: mcpctl servers ls",
@@ -17,44 +17,40 @@ _LONGEST = 200
 """As long are names that may be meant: comparing two takes the product of their lengths."""
 
 
-def refuse_strangers(found: Found, db: sqlite3.Connection, paths: Paths, named: Mapping[str, str | None]) -> None:
-    """Raise `NotFound` where nothing was found and a filter of `named` has a name neither configured nor on record.
+def refuse_strangers(rows: Found, records: Records, paths: Paths, named: Mapping[str, str | None]) -> None:
+    """Raise `NotFound` where there are no rows and a filter of `named` has a name neither configured nor on record.
 
     The filters are of `server`, `tool`, `client` and `project`; None is one that was not given.
     """
-    if all(name is None for name in named.values()) or next(found.rows(1, 0), None) is not None:
+    if all(name is None for name in named.values()) or next(rows.rows(1, 0), None) is not None:
         return
     from mcpctl.errors import NotFound
     from mcpctl.near_names import did_you_mean
 
     for noun, name in named.items():
-        if name is not None and name not in (known := set(_known(noun, db, paths))):
+        if name is not None and name not in (known := set(_known(noun, records, paths))):
             near = sorted(each for each in known if len(each) <= _LONGEST)
             hint = did_you_mean(name, near, _LISTS[noun])
             raise NotFound(f"no {noun} '{name}' is configured or on record", hint, f"{noun}_not_found")
 
 
-def _known(noun: str, db: sqlite3.Connection, paths: Paths) -> Iterator[str]:
+def _known(noun: str, records: Records, paths: Paths) -> Iterator[str]:
     from mcpctl import config
     from mcpctl.catalog import rows
-    from mcpctl.store import query
 
+    if noun == "tool":
+        with rows.catalog(paths, quiet=True) as catalog:
+            keys = {tool.key for tool in catalog.permitted()}
+        for key in keys.union(records.names("tool")):
+            server, _, tool = key.partition(":")
+            yield from (key, f"{server}.{tool}", tool)
+        return
+    yield from records.names(noun)
     if noun == "client":
-        yield from query.distinct(db, "sessions", "client_name")
         return
     loaded = config.load(paths.config)
     if noun == "server":
         yield from (*loaded.servers, *loaded.problems)
-        yield from query.distinct(db, "calls", "server")
-    elif noun == "project":
+    else:
         yield from loaded.projects
         yield from (name for server in loaded.servers.values() for name in server.projects)
-        for table in ("sessions", "calls", "discoveries"):
-            yield from query.distinct(db, table, "project")
-    else:
-        with rows.catalog(paths, quiet=True) as catalog:
-            keys = {tool.key for tool in catalog.permitted()}
-        keys.update(query.distinct(db, "calls", "server || ':' || tool"))
-        for key in keys:
-            server, _, tool = key.partition(":")
-            yield from (key, f"{server}.{tool}", tool)

@@ -13,7 +13,7 @@ from mcpctl.commands.command_line import Commands
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
-    import sqlite3
+    from mcpctl.store.records import Records
 
 ConfigFile = Annotated[
     Path | None,
@@ -29,29 +29,29 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy what server
 def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) -> Paths:
     """Where things are, with what was given on the command line.
 
-    A configuration file that was named must be there, unless the command `creates` it: a mistyped name is no empty
-    configuration.
+    A configuration file that was named must be there, unless the command `creates` it: a mistyped name is not an
+    empty configuration.
     """
-    found = find(config, data_dir)
-    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not found.config.exists():
+    places = find(config, data_dir)
+    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not places.config.exists():
         from mcpctl.errors import Unusable
 
         hint = "check the name; mcpctl servers add makes a new file"
-        raise Unusable(f"there is no configuration file {found.config}", hint, "config_missing")
-    return found
+        raise Unusable(f"there is no configuration file {places.config}", hint, "config_missing")
+    return places
 
 
 READING = "reading records"
 
 
 @contextmanager
-def records(data_dir: Path | None) -> "Iterator[sqlite3.Connection]":
-    """The index of what is on record, caught up; a terminal sees how far that is when it takes long."""
+def records(data_dir: Path | None) -> "Iterator[Records]":
+    """What is on record, up to date; a terminal sees how far reading it is when it takes long."""
     from mcpctl import output
-    from mcpctl.store import index
+    from mcpctl.store.records import Records
 
-    with output.progress(READING) as on_progress, index.opened(paths(None, data_dir), on_progress) as db:
-        yield db
+    with output.progress(READING) as on_progress, Records(paths(None, data_dir), on_progress) as records:
+        yield records
 
 
 def say_project(project: str | None) -> None:
@@ -149,7 +149,7 @@ def since(text: str | None) -> str | None:
     try:
         return iso(max(0, datetime.datetime.fromisoformat(text).timestamp()))
     except (ValueError, OverflowError):
-        raise WrongUsage(f"'{text}' is no time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
+        raise WrongUsage(f"'{text}' is not a time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
 
 
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]

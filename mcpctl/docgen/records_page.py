@@ -1,16 +1,14 @@
 """mcpctl-records(5): the journals, line by line, and the tables of the index, as the code names them."""
 
-import sqlite3
 import typing
 from collections.abc import Iterator
-from contextlib import closing
 
 import msgspec
 
 from mcpctl.docgen import roff
 from mcpctl.models import CALL_STATUSES
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.store import journal_lines, projection
+from mcpctl.store import journal_lines, schema
 
 NAME = "mcpctl-records"
 LINES: tuple[type[msgspec.Struct], ...] = typing.get_args(journal_lines.AnyLine)
@@ -115,11 +113,7 @@ def members(line: type[msgspec.Struct]) -> list[str]:
 
 def tables() -> dict[str, list[tuple[str, str]]]:
     """The index's tables, each with its columns and their types."""
-    with closing(sqlite3.connect(":memory:")) as db:
-        for statement in projection.SCHEMA:
-            db.execute(statement)
-        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-        return {name: [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
+    return schema.columns()
 
 
 def _lines() -> Iterator[str]:

@@ -20,7 +20,7 @@ from mcpctl.models import Found, Progress, RawJson, Row, unseen
 from mcpctl.output.text import line_of, plain_json, quoted
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
-_LINES_AT_ONCE = 500
+_PIECES_AT_ONCE = 500
 _SHORT_ID = 8
 _TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at"))
 
@@ -109,8 +109,13 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
 
 
 def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]]) -> None:
-    """Print one thing as a JSON object or as text."""
-    _write(iter([to_json(row)]) if json else text())
+    """Print one thing: a JSON object, or its text. A member that is a `Found` is an array, printed row by row."""
+    if not json:
+        _write(text())
+    elif isinstance(row, RawJson):
+        _write(iter([to_json(row)]))
+    else:
+        _write_pieces(_json_object(row))
 
 
 def write_text(text: str) -> None:
@@ -205,6 +210,21 @@ def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> 
     yield "[]" if lead == "[" else "]"
 
 
+def _json_object(row: Row) -> Iterator[str]:
+    lead = "{"
+    for name, value in row.items():
+        yield f"{lead}{to_json(name)}:"
+        lead = ","
+        if isinstance(value, Found):
+            yield "["
+            for number, item in enumerate(value.rows(None, 0)):
+                yield ("," if number else "") + _json_row(item, tuple(item))
+            yield "]"
+        else:
+            yield to_json(value)
+    yield "{}\n" if lead == "{" else "}\n"
+
+
 def _json_row(row: Row, names: Sequence[str]) -> str:
     # RawJson is always a whole member here; not looking deeper saves time for a hundred thousand rows.
     members = {name: row[name] for name in names}
@@ -278,12 +298,16 @@ def _under_headings(lines: Iterator[str], rows: list[Row], columns: Columns, res
 
 
 def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
-    """Print lines; if the reader has gone, end as `cat` does. Only our own colours may send escapes to a terminal."""
+    """Print lines; when the reader has gone, end as `cat` does. Escapes reach a terminal only from our own colours."""
+    _write_pieces((f"{line}\n" for line in lines), coloured=coloured)
+
+
+def _write_pieces(pieces: Iterator[str], *, coloured: bool = False) -> None:
     visible = plain_json if sys.stdout.isatty() and not coloured else str
     try:
-        while chunk := "".join(f"{line}\n" for line in itertools.islice(lines, _LINES_AT_ONCE)):
-            # In a loop: an unbuffered stream may take only a part of the data, without an error.
-            data = visible(chunk).encode("utf-8", "backslashreplace")
+        while some := "".join(itertools.islice(pieces, _PIECES_AT_ONCE)):
+            # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.
+            data = visible(some).encode("utf-8", "backslashreplace")
             while data:
                 data = data[sys.stdout.buffer.write(data) :]
         sys.stdout.buffer.flush()

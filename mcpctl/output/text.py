@@ -116,7 +116,7 @@ def explained(row: Row) -> Iterator[str]:
 
 
 def session(row: Row) -> Iterator[str]:
-    """One session: its fields, then its tools with their numbers of calls, then every call."""
+    """One session: its fields, then its tools with their numbers of calls, then every call; `calls` is a `Found`."""
     yield from pairs({name: value for name, value in row.items() if name not in ("tools", "calls")})
     if row["tools"]:
         yield ""
@@ -125,14 +125,14 @@ def session(row: Row) -> Iterator[str]:
             key = line_of(f"{entry['server']}:{entry['tool']}")
             calls = "1 call" if entry["calls"] == 1 else f"{entry['calls']} calls"
             yield f"  {key}  {calls}, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
-    if row["calls"]:
-        yield ""
-        yield "calls:"
-        for call in row["calls"]:
-            duration = "" if call["duration_ms"] is None else f"  {call['duration_ms']} ms"
-            yield line_of(
-                f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{duration}"
-            )
+    for number, call in enumerate(row["calls"].rows(None, 0)):
+        if number == 0:
+            yield ""
+            yield "calls:"
+        duration = "" if call["duration_ms"] is None else f"  {call['duration_ms']} ms"
+        yield line_of(
+            f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{duration}"
+        )
 
 
 def content(blocks: Sequence[Any]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Catalog, Lists
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, Unusable, warn
+from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.paths import Paths
 from mcpctl.policy import words
@@ -22,7 +22,7 @@ from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.transports import RealTransports, Transports
 from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstream import Upstream
-from mcpctl.store import index, retention
+from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 
@@ -62,6 +62,7 @@ class Gateway:
         self._lists: Lists = {}
         self._memory = ServerMemory(paths, self._lists)
         self.searching = Searching(paths, self._lists, split=split)
+        self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
         self._state: sqlite3.Connection | None = None
         self._in_force: InForce | None = None
@@ -287,25 +288,16 @@ class Gateway:
         """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
         loop = asyncio.get_running_loop()
         tidied_with_session = False
-        await loop.run_in_executor(self._indexing, self._tidy)
+        await loop.run_in_executor(self._indexing, self._upkeep.tidy)
         while True:
             await asyncio.sleep(_INDEX_EVERY_S)
             if any(session.recorder.is_open for session in self.sessions):
-                job = self._catch_up if tidied_with_session else self._tidy
+                job = self._upkeep.catch_up if tidied_with_session else self._upkeep.tidy
                 tidied_with_session = True
                 await loop.run_in_executor(self._indexing, job)
 
-    def _tidy(self) -> None:
-        try:
-            retention.tidy(self.paths, self.config.records)
-        except (OSError, sqlite3.Error, Unusable) as error:
-            warn(f"records are not tidied: {error}")
-
-    def _catch_up(self) -> None:
-        try:
-            index.catch_up_on_disk(self.paths)
-        except (OSError, sqlite3.Error, Unusable):
-            return  # the journals have it all; whoever reads next catches up
+    def _is_busy(self) -> bool:
+        return any(session.execute.in_flight for session in list(self.sessions))
 
     # ---- ending
 

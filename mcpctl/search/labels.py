@@ -1,7 +1,6 @@
 """Labelled queries: from a file, and from what was searched and then called."""
 
 import json
-import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from mcpctl.catalog.catalog_file import lines, wrong
 from mcpctl.models import Tool
 from mcpctl.search.evaluate import Label
-from mcpctl.store import calls
+from mcpctl.store.records import Records
 
 _LABEL = 'a line is {"query": "…", "expect": [["server:tool", …as good], …], "mode": "all" or "any"}'
 
@@ -19,17 +18,18 @@ def from_file(path: Path) -> list[Label]:
     return [_label(value, where) for where, value, _ in lines(path, _LABEL)]
 
 
-def from_records(db: sqlite3.Connection, known: Iterable[str], project: str | None = None) -> list[Label]:
+def from_records(records: Records, known: Iterable[str], project: str | None = None) -> list[Label]:
     """Each search on record that was followed, in its session, by calls of its results: those it should find.
 
     With a project, those made while it was in force. A call belongs to the latest search before it that had its tool.
     Tools that are not `known` any more are left out.
     """
     keys = set(known)
-    found = (
-        (search, dict.fromkeys(key for key in called if key in keys)) for search, called in calls.followed(db, project)
+    followed = (
+        (search, dict.fromkeys(key for key in called if key in keys))
+        for search, called in records.followed_searches(project)
     )
-    return [_of_search(search, wanted) for search, wanted in found if wanted]
+    return [_of_search(search, wanted) for search, wanted in followed if wanted]
 
 
 def _of_search(search: Mapping[str, Any], wanted: Iterable[str]) -> Label:

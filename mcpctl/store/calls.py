@@ -13,6 +13,7 @@ STATUS = (
     "CASE WHEN status = 'running' AND session_id IN (SELECT session_id FROM dead) THEN 'interrupted' ELSE status END"
 )
 _COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
+_DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
@@ -31,14 +32,13 @@ def find(
     if tool is not None:
         _of_tool(conditions, tool)
     conditions.equal(STATUS, status).equal("project", project).when("started_at >= ?", since)
-    return query.found(db, "calls", _COLUMNS, conditions, _ORDER)
+    return query.select(db, "calls", _COLUMNS, conditions, _ORDER)
 
 
-def of_session(db: sqlite3.Connection, session: str) -> list[Row]:
+def of_session(db: sqlite3.Connection, session: str) -> Found:
     """The calls of one session in the order in which they began, without their responses, which may be large."""
     columns = {name: sql for name, sql in _COLUMNS.items() if name not in ("response", "session_id")}
-    conditions = query.Conditions().equal("session_id", session)
-    return list(query.found(db, "calls", columns, conditions, "position").rows(None, 0))
+    return query.select(db, "calls", columns, query.Conditions().equal("session_id", session), "position")
 
 
 def find_discoveries(
@@ -47,10 +47,10 @@ def find_discoveries(
     """Searches, newest first."""
     conditions = query.Conditions().equal("session_id", session).equal("project", project)
     conditions.when("started_at >= ?", since)
-    return query.found(db, "discoveries", {name: name for name in DISCOVERY_FIELDS}, conditions, _ORDER)
+    return query.select(db, "discoveries", _DISCOVERY_COLUMNS, conditions, _ORDER)
 
 
-def followed(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
+def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
     """The searches, oldest first, of whose results some were called in the same session, and the keys of those calls.
 
     With a project, the searches made while it was in force. A call belongs to the latest search before it that had
@@ -65,7 +65,7 @@ def followed(db: sqlite3.Connection, project: str | None = None) -> list[tuple[R
         " ORDER BY session_id, started_at, key",
         (project,),
     )
-    found: list[tuple[tuple[str, str, int], Row, list[str]]] = []
+    followed: list[tuple[tuple[str, str, int], Row, list[str]]] = []
     for session, events in itertools.groupby(rows, key=lambda row: row[0]):
         latest: dict[str, tuple[tuple[str, str, int], Row, list[str]]] = {}
         for _, started_at, position, key, text, context, results in events:
@@ -75,9 +75,9 @@ def followed(db: sqlite3.Connection, project: str | None = None) -> list[tuple[R
             elif key in latest:
                 *_, called = latest[key]
                 if not called:
-                    found.append(latest[key])
+                    followed.append(latest[key])
                 called.append(key)
-    return [(search, called) for _, search, called in sorted(found, key=lambda each: each[0])]
+    return [(search, called) for _, search, called in sorted(followed, key=lambda each: each[0])]
 
 
 def _result_keys(results: str | None) -> list[str]:
@@ -92,12 +92,22 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
     """One call whole, or one search; `ref` is a full id, a unique prefix, or `last` for the last call."""
     if ref != "last" and not _is_any(db, "calls", ref) and _is_any(db, "discoveries", ref):
         search = query.resolve(db, "discoveries", ref, _ORDER, "mcpctl calls ls --kind discovery")
-        columns = {name: name for name in DISCOVERY_FIELDS}
-        (row,) = query.found(db, "discoveries", columns, query.Conditions().equal("id", search), _ORDER).rows(1, 0)
-        return row
-    call = query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls")
-    (row,) = query.found(db, "calls", _COLUMNS, query.Conditions().equal("id", call), _ORDER).rows(1, 0)
+        (row,) = with_id(db, "discoveries", search)
+    else:
+        (row,) = with_id(db, "calls", query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls"))
     return row
+
+
+def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
+    """The row of `calls` or `discoveries` that has the id, if there is one."""
+    columns = _COLUMNS if table == "calls" else _DISCOVERY_COLUMNS
+    return list(query.select(db, table, columns, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
+
+
+def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
+    """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
+    columns = {name: name for name in ("id", "server", "tool", "status", "started_at")}
+    return list(query.select(db, "calls", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))
 
 
 def _of_tool(conditions: query.Conditions, tool: str) -> None:
@@ -111,5 +121,5 @@ def _of_tool(conditions: query.Conditions, tool: str) -> None:
 
 
 def _is_any(db: sqlite3.Connection, table: str, ref: str) -> bool:
-    found = db.execute(f"SELECT 1 FROM {table} WHERE id >= ? AND id < ?", (ref.lower(), ref.lower() + "\U0010ffff"))
-    return found.fetchone() is not None
+    rows = db.execute(f"SELECT 1 FROM {table} WHERE id >= ? AND id < ?", (ref.lower(), ref.lower() + query.LAST))
+    return rows.fetchone() is not None

@@ -10,14 +10,24 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mcpctl import posix
 from mcpctl.errors import Unusable, warn
 from mcpctl.models import Progress, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import journal, projection, sqlite
+from mcpctl.store import journal, journal_lines, projection, schema, sqlite, tables
 
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
-_CHUNK = 4 << 20
+_CHUNK = 1 << 20
+_NEW = ".new"
+_DAY_S = 86_400
+# A new index has no readers and may be thrown away: nothing is kept to roll back, and its file reaches the disk before
+# it has its name. Pages are large since each call touches several, one of them anywhere in the file.
+_BUILDING = (
+    "PRAGMA page_size = 16384",
+    "PRAGMA journal_mode = OFF",
+    "PRAGMA synchronous = OFF",
+    "PRAGMA locking_mode = EXCLUSIVE",
+    "PRAGMA cache_size = -32000",
+)
 
 
 @contextmanager
@@ -28,63 +38,82 @@ def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Con
     """
     with closing(_caught_up(paths, on_progress)) as db:
         try:
-            _mark_the_dead(db, paths.sessions)
+            mark_the_dead(db, paths.sessions)
             yield db
         except sqlite3.DatabaseError as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF not in _LOST:
                 raise
             with suppress(OSError):
-                _remove(paths.index)
+                sqlite.remove(paths.index)
             hint = "run the command again: what the journals say is read anew"
             raise Unusable(f"{paths.index} was deleted or damaged: {error}", hint, "index_damaged") from error
 
 
 def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
     """The path of the index, caught up; raises `Unusable` when it cannot be written."""
-    try:
+    with _refused(paths):
         _on_disk(paths, on_progress).close()
-    except sqlite3.DatabaseError as error:
-        raise sqlite.unwritable(paths.index, error) from error
-    except OSError as error:
-        raise cannot_write(paths.index, error) from error
     return paths.index
 
 
-def catch_up_on_disk(paths: Paths) -> None:
-    """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done."""
-    _on_disk(paths).close()
+def rebuild(paths: Paths, on_progress: Progress = unseen) -> None:
+    """Make the index anew; until that is done, others read the old one. Raises `Unusable` when it cannot be written."""
+    with _refused(paths):
+        _build(paths, on_progress, replace=True)
+
+
+def catch_up_on_disk(paths: Paths, on_progress: Progress = unseen) -> None:
+    """Bring the index on disk up to date; raises sqlite3.Error or OSError when that cannot be done.
+
+    While `on_progress` is told how far that is, nothing is locked.
+    """
+    _on_disk(paths, on_progress).close()
 
 
 def remove(paths: Paths) -> None:
     """Delete the index; the next reader makes it anew."""
-    _remove(paths.index)
+    sqlite.remove(paths.index)
 
 
 def remove_older(paths: Paths, unused_s: float = 0) -> None:
-    """Delete the indexes of older versions that nobody has written for so long; an old `serve` makes its own anew."""
+    """Delete the indexes of older versions that nobody has written for so long; an old `serve` makes its own anew.
+
+    What was left by a process that was killed while it made an index goes after a day.
+    """
     for path in paths.older_indexes:
-        with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
-            written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in _files(path) if file.exists()))
-            if time.time() - written >= unused_s:
-                _remove(path)
+        _remove_unused(path, unused_s)
+    for path in paths.data.glob(f"{paths.index.name}.*{_NEW}"):
+        _remove_unused(path, _DAY_S)
+
+
+def _remove_unused(path: Path, unused_s: float) -> None:
+    with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
+        written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in sqlite.files(path) if file.exists()))
+        if time.time() - written >= unused_s:
+            sqlite.remove(path)
 
 
 def catch_up(db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen) -> None:
     """Read what the journals have gained since last time; progress is in bytes."""
-    found = sizes(sessions)
-    known = dict(db.execute("SELECT name, offset FROM journals"))
-    gone = [name for name in known if name not in found and _is_gone(sessions / name)]
+    present = sizes(sessions)
+    known = offsets(db)
+    gone = [name for name in known if name not in present and _is_gone(sessions / name)]
     if gone:
         _forget(db, sessions, gone)
     # An unchanged journal costs no lock, and most are unchanged.
-    changed = {name: known.get(name, 0) for name, size in sorted(found.items()) if size != known.get(name)}
-    total, done = sum(found[name] - start for name, start in changed.items()), 0
+    changed = {name: known.get(name, 0) for name, size in sorted(present.items()) if size != known.get(name)}
+    total, done = sum(present[name] - start for name, start in changed.items()), 0
     for name, start in changed.items():
-        for position in _read_on(db, sessions / name, found[name]):
+        for position in _read_on(db, sessions / name, present[name]):
             on_progress(done + position - start, total)
-        done += found[name] - start
+        done += present[name] - start
     if changed:
         on_progress(total, total)
+
+
+def offsets(db: sqlite3.Connection) -> dict[str, int]:
+    """How far each journal has been read, by name."""
+    return dict(db.execute("SELECT name, offset FROM journals"))
 
 
 def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
@@ -96,16 +125,12 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
         except sqlite3.DatabaseError:
             # Deleted or damaged under us: it holds nothing that the journals do not.
             with suppress(OSError):
-                _remove(paths.index)
-    return _current(_prepared(sqlite3.connect(":memory:", isolation_level=None)), paths, on_progress)
+                sqlite.remove(paths.index)
+    return _filled(sqlite3.connect(":memory:", isolation_level=None), paths, on_progress)
 
 
 def _on_disk(paths: Paths, on_progress: Progress = unseen) -> sqlite3.Connection:
-    return _current(_connect(paths.index), paths, on_progress)
-
-
-def _current(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
-    """The connection, caught up; it is closed where that fails."""
+    db = _connect(paths, on_progress)
     try:
         catch_up(db, paths.sessions, on_progress)
     except BaseException:
@@ -114,79 +139,78 @@ def _current(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sql
     return db
 
 
-def _connect(path: Path) -> sqlite3.Connection:
+def _connect(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+    path = paths.index
     for _ in range(5):
         if not path.exists():
-            _create(path)
-        before = _inode(path)
+            _build(paths, on_progress, replace=False)
+        before = sqlite.inode(path)
         if before is None:
             continue
-        db = _attached(path)
-        if _inode(path) == before:
+        db = _prepared(sqlite.connect(path))
+        if sqlite.inode(path) == before:
             return db
         db.close()  # made anew meanwhile: its log and ours would be of two databases
     raise sqlite3.OperationalError("it is deleted again and again")
 
 
-def _inode(path: Path) -> int | None:
+def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
+    """Make an index of all journals beside the place of the index, and put it there."""
+    private_dir(paths.data)
+    beside = paths.index.with_name(f"{paths.index.name}.{os.urandom(8).hex()}{_NEW}")
     try:
-        return path.stat().st_ino
-    except FileNotFoundError:
-        return None
+        sqlite.create(beside)
+        db = sqlite3.connect(beside, isolation_level=None)
+        for setting in _BUILDING:
+            db.execute(setting)
+        _filled(db, paths, on_progress).close()
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())
+        sqlite.put(beside, paths.index, replace=replace)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
-def _attached(path: Path) -> sqlite3.Connection:
-    db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=10, isolation_level=None)
+def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+    """An empty database as the index of all journals; it is closed where that fails."""
     try:
-        sqlite.switch_on_wal(db)
-        db.execute("PRAGMA synchronous = NORMAL")
-        return _prepared(db)
+        _execute(db, schema.TABLES)
+        catch_up(db, paths.sessions, on_progress)
+        _execute(db, schema.INDEXES)
     except BaseException:
         db.close()
         raise
-
-
-def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
-    if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
-        with sqlite.transaction(db):
-            if not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'sessions_by_activity'").fetchone():
-                for statement in projection.SCHEMA:
-                    db.execute(statement)
     return db
 
 
-def _create(path: Path) -> None:
-    """An empty index, and no log of a deleted one beside it, which others may still have open."""
-    with _alone(path):
-        if not path.exists():
-            _unlink(path)
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+def _prepared(db: sqlite3.Connection) -> sqlite3.Connection:
+    """An index that may be an empty file, with its tables; it is closed where that fails."""
+    whole = "SELECT 1 FROM sqlite_master WHERE name = ?"
+    try:
+        if not db.execute(whole, (schema.LAST,)).fetchone():
+            with sqlite.transaction(db):
+                if not db.execute(whole, (schema.LAST,)).fetchone():
+                    _execute(db, (*schema.TABLES, *schema.INDEXES))
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
-def _remove(path: Path) -> None:
-    with _alone(path):
-        _unlink(path)
-
-
-def _unlink(path: Path) -> None:
-    for file in _files(path):
-        file.unlink(missing_ok=True)
-
-
-def _files(path: Path) -> tuple[Path, ...]:
-    return path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+def _execute(db: sqlite3.Connection, statements: tuple[str, ...]) -> None:
+    for statement in statements:
+        db.execute(statement)
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Nobody else creates or removes an index here meanwhile."""
-    private_dir(path.parent)
-    fd = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+def _refused(paths: Paths) -> Iterator[None]:
+    """What keeps the index from being written, as the failure to say."""
     try:
-        posix.lock(fd, wait=True)
         yield
-    finally:
-        os.close(fd)
+    except sqlite3.DatabaseError as error:
+        raise sqlite.unwritable(paths.index, error) from error
+    except OSError as error:
+        raise cannot_write(paths.index, error) from error
 
 
 def sizes(sessions: Path) -> dict[str, int]:
@@ -199,7 +223,7 @@ def sizes(sessions: Path) -> dict[str, int]:
             return {}
         hint = "it must be a folder that you can read"
         raise Unusable(f"cannot read {sessions}: {error.strerror}", hint, "not_readable") from error
-    found: dict[str, int] = {}
+    readable: dict[str, int] = {}
     for name in names:
         try:
             status = (sessions / name).stat()
@@ -207,10 +231,10 @@ def sizes(sessions: Path) -> dict[str, int]:
             _tell(sessions / name, error)
             continue
         if stat.S_ISREG(status.st_mode):
-            found[name] = status.st_size
+            readable[name] = status.st_size
         else:
             _tell(sessions / name, OSError(errno.EINVAL, journal.NOT_REGULAR))
-    return found
+    return readable
 
 
 def _is_gone(path: Path) -> bool:
@@ -232,7 +256,7 @@ def _tell(path: Path, error: OSError) -> None:
 def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
     with sqlite.transaction(db):
         # Asked again under the lock: another reader may have taken what was made anew since.
-        projection.forget(db, [name for name in names if _is_gone(sessions / name)])
+        tables.forget(db, [name for name in names if _is_gone(sessions / name)])
 
 
 def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
@@ -244,20 +268,23 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
         with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
             position: int | None = -1
             while position is not None and position < size:
+                unreadable: list[int] = []
                 with sqlite.transaction(db):
-                    position = _read_chunk(db, path.name, file)
+                    position = _read_chunk(db, path.name, file, unreadable)
+                for place in unreadable:
+                    warn(f"{path.name}: the line at byte {place} cannot be read; skipped")
                 if position is not None:
                     yield position
     except OSError as error:
         _tell(path, error)  # unless it was evicted since it was listed
 
 
-def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> int | None:
-    """Take the next whole lines; where they end, or None when there is none."""
+def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO, unreadable: list[int]) -> int | None:
+    """Take the next whole lines; where they end, or None when there is none. `unreadable` gains where bad ones are."""
     row = db.execute("SELECT offset FROM journals WHERE name = ?", (name,)).fetchone()
     offset = row[0] if row else 0
     if offset and os.pread(file.fileno(), 1, offset - 1) != b"\n":
-        projection.forget(db, [name])  # it is not the file any more that was read so far
+        tables.forget(db, [name])  # it is not the file any more that was read so far
         offset = 0
     file.seek(offset)
     text = file.read(_CHUNK)
@@ -266,20 +293,16 @@ def _read_chunk(db: sqlite3.Connection, name: str, file: BinaryIO) -> int | None
     whole = text[: text.rfind(b"\n") + 1]
     if not whole:
         return None
-    position = offset
-    for line in whole.split(b"\n")[:-1]:
-        projection.insert(db, name, position, line)
-        position += len(line) + 1
-    db.execute(
-        "INSERT INTO journals (name, session_id, offset) VALUES (?1, ?2, ?3)"
-        " ON CONFLICT (name) DO UPDATE SET offset = ?3",
-        (name, name.removesuffix(".jsonl").partition("_")[2], position),
-    )
-    return position
+    for changes in projection.batches(journal_lines.decode_all(whole, offset, unreadable.append)):
+        tables.apply(db, name, changes)
+    tables.mark_read(db, name, offset + len(whole))
+    return offset + len(whole)
 
 
-def _mark_the_dead(db: sqlite3.Connection, sessions: Path) -> None:
-    db.execute("CREATE TEMP TABLE dead (session_id TEXT PRIMARY KEY)")
+def mark_the_dead(db: sqlite3.Connection, sessions: Path) -> None:
+    """Put the active sessions whose process is gone into the temporary table `dead`."""
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS dead (session_id TEXT PRIMARY KEY)")
+    db.execute("DELETE FROM dead")
     for session, name, via in db.execute("SELECT id, journal, via FROM sessions WHERE status = 'active'").fetchall():
         if not journal.is_alive(sessions / name, shared=via == "cli"):
             db.execute("INSERT INTO dead VALUES (?)", (session,))

@@ -67,7 +67,7 @@ class Journal:
             line = b"\n" + line
         written = os.write(self._fd, line)
         if written != len(line):
-            # The rest does not fit. What was written is no line; the next one must not continue it.
+            # The rest does not fit. What was written is not a line; the next one must not continue it.
             self._torn = True
             raise OSError(errno.ENOSPC, f"only {written} of {len(line)} bytes could be written")
         self._torn = False

@@ -4,6 +4,7 @@ Field names are those of SQL and `--json`. Members typed `Raw` hold JSON text as
 """
 
 import typing
+from collections.abc import Callable, Iterator
 
 import msgspec
 from msgspec import Raw
@@ -12,7 +13,7 @@ NULL = Raw(b"null")
 VERSION = 1
 
 
-class Line(msgspec.Struct, tag_field="type", kw_only=True):
+class Line(msgspec.Struct, tag_field="type", kw_only=True, gc=False):
     """What every line says."""
 
     timestamp: str
@@ -118,3 +119,22 @@ def decode(text: bytes) -> AnyLine | None:
         if _kinds.decode(text).type in _KNOWN:
             raise
         return None
+
+
+def decode_all(text: bytes, position: int, skipped: Callable[[int], None]) -> Iterator[tuple[int, AnyLine]]:
+    """The whole lines of `text`, each with the byte at which it begins, the first at `position`.
+
+    `skipped` gets where a line begins that cannot be read. Those of a later version's types are left out in silence.
+    """
+    for line in text.split(b"\n")[:-1]:
+        try:
+            decoded = decode(line)
+            if not line.isascii():
+                line.decode()  # what the line holds as JSON text is UTF-8, too
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            decoded = None
+            if line.strip():
+                skipped(position)
+        if decoded is not None:
+            yield position, decoded
+        position += len(line) + 1

@@ -1,165 +1,192 @@
-"""What the lines of a journal are in the tables of the index: the only code that inserts or deletes rows."""
+"""What the lines of a journal change in the tables of the index, many lines at once. Nothing here knows a database."""
 
-import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from mcpctl.errors import warn
-from mcpctl.store import journal_lines
+from mcpctl.store.journal_lines import (
+    AnyLine,
+    CallFinished,
+    CallStarted,
+    DiscoveryFinished,
+    SessionClosed,
+    SessionCreated,
+)
 
 _LONGEST_REASON = 500
 """Characters of a tool's own words that stand as the error of its call."""
-SCHEMA = (
-    """CREATE TABLE journals (
-        name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID""",
-    """CREATE TABLE sessions (
-        id TEXT PRIMARY KEY, journal TEXT NOT NULL, via TEXT NOT NULL, client_name TEXT, client_version TEXT,
-        protocol_version TEXT, status TEXT NOT NULL, start_time TEXT NOT NULL, last_activity TEXT NOT NULL,
-        end_time TEXT, tool_call_count INTEGER NOT NULL DEFAULT 0, total_tokens INTEGER NOT NULL DEFAULT 0,
-        discovery_count INTEGER NOT NULL DEFAULT 0, discovery_tokens INTEGER NOT NULL DEFAULT 0,
-        capabilities TEXT, project TEXT, toolset TEXT)""",
-    """CREATE TABLE calls (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT,
-        via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, arguments TEXT, response TEXT,
-        status TEXT NOT NULL, error TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER,
-        output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, annotations TEXT, client_name TEXT,
-        client_version TEXT, project TEXT, toolset TEXT, response_bytes INTEGER, response_truncated INTEGER)""",
-    """CREATE TABLE discoveries (
-        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
-        provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
-        project TEXT)""",
-    """CREATE TABLE usage (
-        server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
-        PRIMARY KEY (server, tool)) WITHOUT ROWID""",
-    "CREATE INDEX calls_by_time ON calls (started_at, session_id, position)",
-    "CREATE INDEX calls_by_session ON calls (session_id, position)",
-    "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
-    "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
-    "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
-    "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
-    "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
-)
+
+SESSION = (
+    "id", "journal", "via", "client_name", "client_version", "protocol_version", "status", "start_time",
+    "last_activity", "capabilities", "project", "toolset",
+)  # fmt: skip
+CALL = (
+    "id", "position", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "annotations",
+    "started_at", "input_tokens", "encoding", "client_name", "client_version", "project", "toolset",
+)  # fmt: skip
+CALL_END = (
+    "status", "response", "error", "duration_ms", "output_tokens", "total_tokens", "response_bytes",
+    "response_truncated",
+)  # fmt: skip
+DISCOVERY = (
+    "id", "position", "session_id", "query", "context", "provider", "fallback", "results", "started_at",
+    "duration_ms", "tokens", "project",
+)  # fmt: skip
+"""The columns that the rows below fill, in their order."""
+_RUNNING = ("running", None, None, None, None)
 
 
-def forget(db: sqlite3.Connection, names: Iterable[str]) -> None:
-    """Delete what was read of these journals."""
-    called: set[tuple[str, str]] = set()
-    for name in names:
-        for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
-            called.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
-            db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
-            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
-        db.execute("DELETE FROM journals WHERE name = ?", (name,))
-    for key in called:
-        _count_again(db, *key)
+class Call(msgspec.Struct, gc=False):
+    """A call that began among the lines, and how it ended where that is among them, too."""
+
+    position: int
+    start: CallStarted
+    end: CallFinished | None = None
 
 
-def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
-    """Make a tool's usage what the calls that are left say."""
-    db.execute("DELETE FROM usage WHERE server = ? AND tool = ?", (server, tool))
-    db.execute(
-        "INSERT INTO usage SELECT server, tool, sum(parent_id IS NULL), max(started_at) FROM calls"
-        " WHERE server = ? AND tool = ? GROUP BY server, tool",
-        (server, tool),
-    )
+@dataclass(slots=True)
+class Changes:
+    """What some lines change, to be applied in the order of the members here; of lines with one id the first counts."""
+
+    sessions: dict[str, SessionCreated] = field(default_factory=dict)
+    ended: list[CallFinished] = field(default_factory=list)
+    """The ends of calls that began before these lines."""
+    closed: list[SessionClosed] = field(default_factory=list)
+    """These interrupt the calls that run in the tables; no call among these lines was begun before them."""
+    calls: dict[str, Call] = field(default_factory=dict)
+    discoveries: dict[str, tuple[int, DiscoveryFinished]] = field(default_factory=dict)
+
+    def add(self, position: int, line: AnyLine) -> None:
+        """Take one more line, which begins at byte `position`."""
+        match line:
+            case CallStarted():
+                if line.id not in self.calls:
+                    self.calls[line.id] = Call(position, line)
+            case CallFinished():
+                call = self.calls.get(line.id)
+                if call is None:
+                    self.ended.append(line)
+                elif call.end is None:
+                    call.end = line
+            case DiscoveryFinished():
+                self.discoveries.setdefault(line.id, (position, line))
+            case SessionCreated():
+                self.sessions.setdefault(line.id, line)
+            case SessionClosed():
+                self.closed.append(line)
+
+    def come_before(self, line: SessionCreated | SessionClosed) -> bool:
+        """Whether they have to be applied before the line can be added."""
+        if isinstance(line, SessionClosed):
+            return bool(self.calls)
+        return bool(self.calls or self.discoveries or self.ended or self.closed)
 
 
-def insert(db: sqlite3.Connection, name: str, position: int, text: bytes) -> None:
-    """Take one line, which begins at byte `position` of the journal `name`."""
-    try:
-        line = journal_lines.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        if text.strip():
-            warn(f"{name}: the line at byte {position} cannot be read; skipped")
-        return
-    match line:
-        case journal_lines.SessionCreated():
-            _insert_session(db, name, line)
-        case journal_lines.CallStarted():
-            _insert_call(db, position, line)
-        case journal_lines.CallFinished():
-            _finish_call(db, line)
-        case journal_lines.DiscoveryFinished():
-            _insert_discovery(db, position, line)
-        case journal_lines.SessionClosed():
-            _close_session(db, line)
+def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
+    """What the lines change, in as few batches as keep their order."""
+    changes = Changes()
+    for position, line in lines:
+        if isinstance(line, SessionCreated | SessionClosed) and changes.come_before(line):
+            yield changes
+            changes = Changes()
+        changes.add(position, line)
+    yield changes
 
 
-def _insert_session(db: sqlite3.Connection, name: str, line: journal_lines.SessionCreated) -> None:
-    db.execute(
-        "INSERT OR IGNORE INTO sessions (id, journal, via, client_name, client_version, protocol_version, status,"
-        " start_time, last_activity, capabilities, project, toolset) VALUES (?,?,?,?,?,?,'active',?,?,?,?,?)",
-        (line.id, name, line.via, line.client_name, line.client_version, line.protocol_version, line.timestamp,
-         line.timestamp, _text(line.capabilities), line.project, line.toolset),
+@dataclass(slots=True)
+class Activity:
+    """What a session gained."""
+
+    calls: int = 0
+    tokens: int = 0
+    discoveries: int = 0
+    discovery_tokens: int = 0
+    last: str = ""
+
+
+def activity(
+    calls: Iterable[Call], ended: Iterable[tuple[CallFinished, bool]], discoveries: Iterable[DiscoveryFinished]
+) -> Mapping[str, Activity]:
+    """What sessions gained, by id. Of `ended`, the tokens of those count that ended a call."""
+    sessions: dict[str, Activity] = {}
+
+    def of(session: str, timestamp: str) -> Activity:
+        gained = sessions.get(session)
+        if gained is None:
+            gained = sessions[session] = Activity()
+        if timestamp > gained.last:
+            gained.last = timestamp
+        return gained
+
+    for call in calls:
+        start, end = call.start, call.end
+        gained = of(start.session_id, max(start.timestamp, end.timestamp) if end else start.timestamp)
+        # What goes on with an earlier call, after the tool had asked for input, is the same call: it counts once.
+        gained.calls += start.parent_id is None
+        gained.tokens += start.input_tokens + (end.output_tokens if end else 0)
+    for end, counts in ended:
+        of(end.session_id, end.timestamp).tokens += end.output_tokens if counts else 0
+    for line in discoveries:
+        gained = of(line.session_id, line.timestamp)
+        gained.discoveries += 1
+        gained.discovery_tokens += line.tokens
+    return sessions
+
+
+def usage(calls: Iterable[Call]) -> Sequence[tuple[str, str, int, str]]:
+    """How often tools were called, and when last: server, tool, calls, time."""
+    tools: dict[tuple[str, str], tuple[int, str]] = {}
+    for call in calls:
+        start = call.start
+        key = start.server, start.tool
+        count, last = tools.get(key, (0, ""))
+        tools[key] = count + (start.parent_id is None), max(last, start.timestamp)
+    return [(*key, *used) for key, used in tools.items()]
+
+
+def session_row(journal: str, line: SessionCreated) -> tuple[Any, ...]:
+    """The columns `SESSION`."""
+    return (
+        line.id, journal, line.via, line.client_name, line.client_version, line.protocol_version, "active",
+        line.timestamp, line.timestamp, _text(line.capabilities), line.project, line.toolset,
     )  # fmt: skip
 
 
-def _insert_call(db: sqlite3.Connection, position: int, line: journal_lines.CallStarted) -> None:
-    new = db.execute(
-        "INSERT OR IGNORE INTO calls (id, position, session_id, request_id, parent_id, via, server, tool, arguments,"
-        " status, started_at, input_tokens, total_tokens, encoding, annotations, client_name, client_version, project,"
-        " toolset) VALUES (?,?,?,?,?,?,?,?,?,'running',?,?,?,?,?,?,?,?,?)",
-        (line.id, position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server, line.tool,
-         _text(line.arguments), line.timestamp, line.input_tokens, line.input_tokens, line.encoding,
-         _text(line.annotations), line.client_name, line.client_version, line.project, line.toolset),
-    ).rowcount  # fmt: skip
-    # What goes on with an earlier call, after the tool had asked for input, is the same call: it counts once.
-    counted = new if line.parent_id is None else 0
-    if new:
-        db.execute(
-            "INSERT INTO usage VALUES (?1, ?2, ?4, ?3)"
-            " ON CONFLICT DO UPDATE SET calls = calls + ?4, last_used = max(last_used, ?3)",
-            (line.server, line.tool, line.timestamp, counted),
-        )
-    db.execute(
-        "UPDATE sessions SET tool_call_count = tool_call_count + ?, total_tokens = total_tokens + ?,"
-        " last_activity = max(last_activity, ?) WHERE id = ?",
-        (counted, line.input_tokens * new, line.timestamp, line.session_id),
-    )
+def call_row(call: Call) -> tuple[Any, ...]:
+    """The columns `CALL` and `CALL_END`."""
+    line, end = call.start, call.end
+    return (
+        line.id, call.position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server,
+        line.tool, _text(line.arguments), _text(line.annotations), line.timestamp, line.input_tokens, line.encoding,
+        line.client_name, line.client_version, line.project, line.toolset,
+        *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, None, None)),
+    )  # fmt: skip
 
 
-def _finish_call(db: sqlite3.Connection, line: journal_lines.CallFinished) -> None:
-    new = db.execute(
-        "UPDATE calls SET status = ?, response = ?, error = ?, duration_ms = ?, output_tokens = ?,"
-        " total_tokens = input_tokens + ?, response_bytes = ?, response_truncated = ?"
-        " WHERE id = ? AND duration_ms IS NULL",
-        (line.status, _text(line.response), _text(line.error) or _reason(line), line.duration_ms, line.output_tokens,
-         line.output_tokens, line.response_bytes, line.response_truncated, line.id),
-    ).rowcount  # fmt: skip
-    db.execute(
-        "UPDATE sessions SET total_tokens = total_tokens + ?, last_activity = max(last_activity, ?) WHERE id = ?",
-        (line.output_tokens * new, line.timestamp, line.session_id),
-    )
+def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
+    """The columns `CALL_END`."""
+    return (
+        line.status, _text(line.response), _text(line.error) or _reason(line), line.duration_ms, line.output_tokens,
+        input_tokens + line.output_tokens, line.response_bytes, line.response_truncated,
+    )  # fmt: skip
 
 
-def _insert_discovery(db: sqlite3.Connection, position: int, line: journal_lines.DiscoveryFinished) -> None:
-    new = db.execute(
-        "INSERT OR IGNORE INTO discoveries (id, position, session_id, query, context, provider, fallback, results,"
-        " started_at, duration_ms, tokens, project) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
-        (line.id, position, line.session_id, _text(line.query), line.context, line.provider, line.fallback,
-         _text(line.results), line.started_at, line.duration_ms, line.tokens, line.project),
-    ).rowcount  # fmt: skip
-    db.execute(
-        "UPDATE sessions SET discovery_count = discovery_count + ?, discovery_tokens = discovery_tokens + ?,"
-        " last_activity = max(last_activity, ?) WHERE id = ?",
-        (new, line.tokens * new, line.timestamp, line.session_id),
-    )
-
-
-def _close_session(db: sqlite3.Connection, line: journal_lines.SessionClosed) -> None:
-    db.execute("UPDATE sessions SET status = 'closed', end_time = ? WHERE id = ?", (line.end_time, line.id))
-    db.execute("UPDATE calls SET status = 'interrupted' WHERE session_id = ? AND status = 'running'", (line.id,))
+def discovery_row(position: int, line: DiscoveryFinished) -> tuple[Any, ...]:
+    """The columns `DISCOVERY`."""
+    return (
+        line.id, position, line.session_id, _text(line.query), line.context, line.provider, line.fallback,
+        _text(line.results), line.started_at, line.duration_ms, line.tokens, line.project,
+    )  # fmt: skip
 
 
 def _text(raw: msgspec.Raw) -> str | None:
-    text = bytes(raw).decode()
+    text = str(raw, "utf-8")
     return None if text == "null" else text
 
 
-def _reason(line: journal_lines.CallFinished) -> str | None:
+def _reason(line: CallFinished) -> str | None:
     """What a tool itself said went wrong, the beginning of its first text, in the form of other errors."""
     if line.status != "tool_error":
         return None
@@ -167,10 +194,10 @@ def _reason(line: journal_lines.CallFinished) -> str | None:
         result = msgspec.json.decode(line.response)
     except (msgspec.DecodeError, RecursionError):
         return None
-    said = result if isinstance(result, str) else _first_text(result)  # one that was cut is the text of its beginning
-    if not said:
+    reason = result if isinstance(result, str) else _first_text(result)  # one that was cut is the text of its beginning
+    if not reason:
         return None
-    message = said if len(said) <= _LONGEST_REASON else said[:_LONGEST_REASON] + "…"
+    message = reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…"
     return msgspec.json.encode({"code": "tool_error", "message": message}).decode()
 
 

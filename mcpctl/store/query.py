@@ -10,6 +10,8 @@ from mcpctl.models import Found, RawJson, Row
 _JSON_FIELDS = frozenset(
     ("request_id", "arguments", "response", "error", "annotations", "capabilities", "query", "results")
 )
+LAST = "\U0010ffff"
+"""Behind every text that begins with what stands before it."""
 _BOOL_FIELDS = frozenset(("response_truncated",))
 
 
@@ -37,7 +39,7 @@ class Conditions:
         return f" WHERE {' AND '.join(self._sql)}" if self._sql else ""
 
 
-def found(db: sqlite3.Connection, table: str, columns: Mapping[str, str], conditions: Conditions, order: str) -> Found:
+def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], conditions: Conditions, order: str) -> Found:
     """Rows of `table` under the names in `columns`, each given by its SQL expression."""
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
 
@@ -65,6 +67,12 @@ def found(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condit
     return Found(count, rows, filtered=bool(conditions.where))
 
 
+def beginning(prefix: str) -> Conditions:
+    """The id begins so."""
+    # Asked of every id, this would be answered by their index, and all rows then sorted by time.
+    return Conditions().when("id >= ? AND id < ?", prefix, prefix + LAST) if prefix else Conditions()
+
+
 def distinct(db: sqlite3.Connection, table: str, expression: str) -> list[str]:
     """Each value of the expression in the table, null left out."""
     return [row[0] for row in db.execute(f"SELECT DISTINCT {expression} FROM {table}") if row[0] is not None]
@@ -82,7 +90,7 @@ def resolve(db: sqlite3.Connection, table: str, ref: str, order: str, lister: st
     ids = [
         row[0]
         for row in db.execute(
-            f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4", (prefix, prefix + "\U0010ffff")
+            f"SELECT id FROM {table} WHERE id >= ? AND id < ? ORDER BY {order} LIMIT 4", (prefix, prefix + LAST)
         )
     ]
     if not prefix or not ids:

@@ -3,11 +3,12 @@
 import errno
 import os
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths, private_dir
-from mcpctl.store import completion_queries, journal
+from mcpctl.store import journal, sqlite
 
 _LENGTH = 32
 
@@ -61,7 +62,7 @@ def _of_older_versions(state: Path) -> bytes | None:
     if not state.exists():
         return None
     try:
-        with completion_queries.opened(state, patience_s=0) as db:
+        with closing(sqlite.connect_unchanged(state, patience_s=0)) as db:
             row = db.execute("SELECT value FROM settings WHERE name = 'redaction_key'").fetchone()
     except sqlite3.DatabaseError as error:
         if getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

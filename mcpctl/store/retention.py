@@ -9,7 +9,7 @@ from pathlib import Path
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.models import Progress, Row, unseen
-from mcpctl.paths import Paths, cannot_write, private_dir
+from mcpctl.paths import Paths, cannot_write
 from mcpctl.store import clock, index, journal
 
 _MIB = 1 << 20
@@ -35,12 +35,10 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
 
 def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> Row:
     """Make the index anew, tidy, and say what there is: `{sessions, calls, discoveries, journals, bytes}`."""
-    if not paths.data.exists():
-        private_dir(paths.data)
+    index.rebuild(paths, on_progress)
     try:
-        index.remove(paths)
         index.remove_older(paths)
-        tidy(paths, settings, on_progress)
+        tidy(paths, settings)
     except OSError as error:
         raise cannot_write(paths.data, error) from error
     index.on_disk(paths)

@@ -1,11 +1,9 @@
 """Sessions on record: lists, and one with its aggregates and calls."""
 
 import sqlite3
-from collections.abc import Sequence
-from typing import Any
 
 from mcpctl.models import SESSION_FIELDS, Found, Row
-from mcpctl.store import calls, query
+from mcpctl.store import calls, query, statistics
 
 _STATUS = "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead) THEN 'closed' ELSE status END"
 _COLUMNS = {
@@ -23,7 +21,7 @@ def find(
     conditions = query.Conditions()
     conditions.equal(_STATUS, status)
     conditions.equal("client_name", client).equal("project", project)
-    return query.found(db, "sessions", _COLUMNS, conditions, _ORDER)
+    return query.select(db, "sessions", _COLUMNS, conditions, _ORDER)
 
 
 def resolve(db: sqlite3.Connection, ref: str) -> str:
@@ -32,19 +30,18 @@ def resolve(db: sqlite3.Connection, ref: str) -> str:
 
 
 def show(db: sqlite3.Connection, ref: str) -> Row:
-    """One session: its fields, `tools` (what was called, how often, how it went) and `calls`, oldest first."""
+    """One session: its fields, `tools` (what was called, how it went) and `calls`, a `Found`, oldest first."""
     session = resolve(db, ref)
-    (row,) = query.found(db, "sessions", _COLUMNS, query.Conditions().equal("id", session), _ORDER).rows(1, 0)
-    return {**row, "tools": _by_tool(db, session), "calls": calls.of_session(db, session)}
+    (row,) = with_id(db, session)
+    return {**row, "tools": statistics.of_session(db, session), "calls": calls.of_session(db, session)}
 
 
-def _by_tool(db: sqlite3.Connection, session: str) -> Sequence[dict[str, Any]]:
-    cursor = db.execute(
-        "SELECT server, tool, sum(parent_id IS NULL) AS calls,"
-        f" sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')) AS failed,"
-        " sum(total_tokens) AS total_tokens, sum(duration_ms) AS duration_ms"
-        " FROM calls WHERE session_id = ? GROUP BY server, tool ORDER BY calls DESC, server, tool",
-        (session,),
-    )
-    names = [column[0] for column in cursor.description]
-    return [dict(zip(names, row, strict=True)) for row in cursor]
+def with_id(db: sqlite3.Connection, id_: str) -> list[Row]:
+    """The session that has the id, if there is one."""
+    return list(query.select(db, "sessions", _COLUMNS, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
+
+
+def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
+    """The sessions last active whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
+    columns = {name: name for name in ("id", "client_name", "tool_call_count", "last_activity")}
+    return list(query.select(db, "sessions", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))

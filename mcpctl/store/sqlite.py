@@ -1,17 +1,20 @@
-"""What every SQLite database here needs: whole transactions, and a write-ahead log that several processes switch on."""
+"""A SQLite database's file, from its making to its removal, in WAL mode among several processes; and transactions."""
 
 import contextlib
+import os
 import sqlite3
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from mcpctl import posix
 from mcpctl.errors import Unusable
-from mcpctl.paths import cannot_write
+from mcpctl.paths import cannot_write, private_dir
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 _TRIES = 500
 _BETWEEN_S = 0.01
+_PATIENCE_S = 10
 
 
 @contextlib.contextmanager
@@ -40,6 +43,36 @@ def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
     return cannot_write(path, OSError(0, str(error)))
 
 
+def create(path: Path) -> None:
+    """An empty file, its owner's alone, for a database to be made in; one that is there stays as it is."""
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+
+
+def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
+    """The database of a file that is there, for reading and writing, in WAL mode and in autocommit mode."""
+    db = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        timeout=_PATIENCE_S,
+        isolation_level=None,
+        check_same_thread=not any_thread,
+    )
+    try:
+        switch_on_wal(db)
+        db.execute("PRAGMA synchronous = NORMAL")
+    except BaseException:
+        db.close()
+        raise
+    return db
+
+
+def connect_unchanged(path: Path, patience_s: float = _PATIENCE_S) -> sqlite3.Connection:
+    """A database for reading that is left as it lies; raises sqlite3.Error where none can be read in time."""
+    # Without both files of its log, opening it would make them; then nobody is writing, and it stays as it is.
+    how = "mode=ro" if all(file.exists() for file in files(path)) else "mode=ro&immutable=1"
+    return sqlite3.connect(f"{path.absolute().as_uri()}?{how}", uri=True, timeout=patience_s)
+
+
 def switch_on_wal(db: sqlite3.Connection) -> None:
     """Put the database into WAL mode. Two who switch at once do not wait for each other, whatever their timeout is:
     SQLite tells one of them that it is locked, so that one tries again. https://www.sqlite.org/wal.html
@@ -53,3 +86,50 @@ def switch_on_wal(db: sqlite3.Connection) -> None:
             time.sleep(_BETWEEN_S)
         else:
             return
+
+
+def files(path: Path) -> tuple[Path, ...]:
+    """The database's file and those of its log."""
+    return path, path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+
+
+def inode(path: Path) -> int | None:
+    """Which file has this name now, None where there is none."""
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return None
+
+
+def remove(path: Path) -> None:
+    """Delete a database and its log. Who has it open keeps what was deleted."""
+    with alone(path.parent):
+        _unlink(path)
+
+
+def put(beside: Path, path: Path, *, replace: bool) -> None:
+    """Give a closed database in `beside` the name `path`; one that is there stays, unless it is to be replaced.
+
+    A log of a deleted one, which others may still have open, is never left beside it.
+    """
+    with alone(path.parent):
+        if replace or not path.exists():
+            _unlink(path)
+            beside.rename(path)
+
+
+@contextlib.contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Nobody else makes or removes a database in the folder meanwhile; the folder is made if need be."""
+    private_dir(folder)
+    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        posix.lock(fd, wait=True)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _unlink(path: Path) -> None:
+    for file in files(path):
+        file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""`state.db`: what mcpctl remembers that is no record. Grown by named steps, never rewritten."""
+"""`state.db`: what mcpctl remembers that is not a record. Grown by named steps, never rewritten."""
 
 import os
 import sqlite3
@@ -90,8 +90,8 @@ def opened_for_others(paths: Paths) -> sqlite3.Connection:
 
 def trouble(paths: Paths, error: sqlite3.Error | Unusable) -> str:
     """Why something could not be kept there, and what to do about it."""
-    told = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
-    return f"{told.message} ({told.hint})"
+    failure = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
+    return f"{failure.message} ({failure.hint})"
 
 
 def in_memory() -> sqlite3.Connection:
@@ -147,16 +147,14 @@ def equip(paths: Paths, reference: str | None) -> None:
 def _opened(path: Path) -> sqlite3.Connection:
     if not path.exists():
         private_dir(path.parent)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    writable = os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
-    # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
-    uri = path.absolute().as_uri() + ("" if writable else "?immutable=1")
-    db = sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+        sqlite.create(path)
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        return sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+    db = sqlite.connect(path, any_thread=True)
     try:
-        if writable:
-            sqlite.switch_on_wal(db)
-            db.execute("PRAGMA synchronous = NORMAL")
-            migrate(db)
+        migrate(db)
         return db
     except BaseException:
         db.close()

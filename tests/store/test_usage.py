@@ -9,7 +9,8 @@ import pytest
 
 from mcpctl.models import CALL_STATUSES, Usage
 from mcpctl.paths import Paths
-from mcpctl.store import index, journal_lines, usage
+from mcpctl.store import index, journal_lines
+from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, call_id, closed, created, opened, raw, session, started
 
@@ -18,8 +19,8 @@ SESSIONS = [f"{number}e551015-0000-4000-8000-000000000000" for number in range(3
 
 
 def used(paths: Paths) -> Usage:
-    with index.opened(paths) as db:
-        return usage.by_tool(db)
+    with Records(paths) as records:
+        return records.usage()
 
 
 def counted(paths: Paths) -> Usage:

@@ -1,7 +1,6 @@
 """How calls and searches are selected and listed."""
 
 import json
-import sqlite3
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +9,7 @@ from mcpctl.commands import options as opt
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CALL_FIELDS, CALL_STATUSES, DISCOVERY_FIELDS, Found
 from mcpctl.output import Columns
-from mcpctl.store import calls, sessions
+from mcpctl.store.records import Records
 
 
 def _hints(recorded: Any) -> str:
@@ -18,8 +17,8 @@ def _hints(recorded: Any) -> str:
 
 
 def _queries(recorded: Any) -> str:
-    found = json.loads(recorded) if recorded else []
-    return " | ".join(map(str, found)) if isinstance(found, list) else str(found)
+    queries = json.loads(recorded) if recorded else []
+    return " | ".join(map(str, queries)) if isinstance(queries, list) else str(queries)
 
 
 def _keys(recorded: Any) -> str:
@@ -71,12 +70,12 @@ class Selection:
         """How its rows are shown."""
         return CALLS if self.kind == "call" else DISCOVERIES
 
-    def found(self, db: sqlite3.Connection) -> Found:
+    def rows(self, records: Records) -> Found:
         """Its rows."""
-        session = sessions.resolve(db, self.session) if self.session else None
+        session = records.session_id(self.session) if self.session else None
         if self.kind == "discovery":
-            return calls.find_discoveries(db, session=session, project=self.project, since=self.since)
-        return calls.find(
-            db, session=session, server=self.server, tool=self.tool, status=self.status, project=self.project,
+            return records.discoveries(session=session, project=self.project, since=self.since)
+        return records.calls(
+            session=session, server=self.server, tool=self.tool, status=self.status, project=self.project,
             since=self.since,
         )  # fmt: skip

@@ -56,10 +56,10 @@ def ls(
     from mcpctl.commands import names
     from mcpctl.commands.calls import columns
 
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    selected = columns.Selection(kind, session, server, tool, status, project, opt.since(since))
-    with opt.records(data_dir) as db:
-        found = selected.found(db)
+    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
+    selection = columns.Selection(kind, session, server, tool, status, project, opt.since(since))
+    with opt.records(data_dir) as records:
+        rows = selection.rows(records)
         named = {"server": server, "tool": tool, "project": project}
-        names.refuse_strangers(found, db, opt.paths(None, data_dir), named)
-        output.write_list(found, selected.columns, asked)
+        names.refuse_strangers(rows, records, opt.paths(None, data_dir), named)
+        output.write_list(rows, selection.columns, listing)

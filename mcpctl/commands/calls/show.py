@@ -24,8 +24,7 @@ def show(
     """
     from mcpctl import output
     from mcpctl.output import text
-    from mcpctl.store import calls
 
-    with opt.records(data_dir) as db:
-        row = calls.show(db, call)
+    with opt.records(data_dir) as records:
+        row = records.call(call)
     output.write_row(row, json, lambda: text.pairs(row))

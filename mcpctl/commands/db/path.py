@@ -13,8 +13,8 @@ def path(data_dir: opt.DataDir = None) -> None:
       sqlite3 "$(mcpctl db path)" 'select tool, count(*) from calls group by tool'
     """
     from mcpctl import output
-    from mcpctl.store import index
+    from mcpctl.store.records import Records
 
     with output.progress(opt.READING) as on_progress:
-        path = index.on_disk(opt.paths(None, data_dir), on_progress)
+        path = Records.file(opt.paths(None, data_dir), on_progress)
     output.write_text(str(path))

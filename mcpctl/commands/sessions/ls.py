@@ -39,11 +39,10 @@ def ls(
     from mcpctl import output
     from mcpctl.commands import names
     from mcpctl.commands.sessions.columns import COLUMNS
-    from mcpctl.store import sessions
 
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
     opt.one_of("status", status, ("active", "closed"))
-    with opt.records(data_dir) as db:
-        found = sessions.find(db, status=status, client=client, project=project)
-        names.refuse_strangers(found, db, opt.paths(None, data_dir), {"client": client, "project": project})
-        output.write_list(found, COLUMNS, asked)
+    with opt.records(data_dir) as records:
+        rows = records.sessions(status=status, client=client, project=project)
+        names.refuse_strangers(rows, records, opt.paths(None, data_dir), {"client": client, "project": project})
+        output.write_list(rows, COLUMNS, listing)

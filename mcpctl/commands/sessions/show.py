@@ -24,8 +24,7 @@ def show(
     """
     from mcpctl import output
     from mcpctl.output import text
-    from mcpctl.store import sessions
 
-    with opt.records(data_dir) as db:
-        row = sessions.show(db, session)
-    output.write_row(row, json, lambda: text.session(row))
+    with opt.records(data_dir) as records:
+        row = records.session(session)
+        output.write_row(row, json, lambda: text.session(row))

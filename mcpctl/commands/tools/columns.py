@@ -64,13 +64,15 @@ def footnote(catalog: Catalog) -> None:
         output.say(f"only the tools of toolset '{toolset.name}'{marked}; --toolset none shows all")
 
 
-def usage(paths: Paths, columns: Columns, asked: ListOptions, sort: str | None = None) -> Usage | None:
-    """How much tools were used, if what is asked tells it; else None, since finding out takes a look at the records."""
-    fields = {sort} if asked.count else {sort, *output.chosen(columns, asked)}
+def usage(paths: Paths, columns: Columns, listing: ListOptions, sort: str | None = None) -> Usage | None:
+    """How much tools were used, if the list shows it; else None, since finding out takes a look at the records."""
+    fields = {sort} if listing.count else {sort, *output.chosen(columns, listing)}
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
 
 
 def recorded_usage(paths: Paths) -> Usage:
     """How much tools were used."""
+    from mcpctl.store import records
+
     with output.progress(opt.READING) as on_progress:
-        return rows.recorded_usage(paths, on_progress)
+        return records.recorded_usage(paths, on_progress)

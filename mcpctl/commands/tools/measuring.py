@@ -81,10 +81,10 @@ class Source:
     def _recorded(self, tools: Sequence[Tool]) -> list[Label]:
         if not self.paths.sessions.exists():
             return []  # and asking makes no index
-        from mcpctl.store import index
+        from mcpctl.store.records import Records
 
-        with output.progress(opt.READING) as on_progress, index.opened(self.paths, on_progress) as db:
-            return labels.from_records(db, [tool.key for tool in tools], self.project)
+        with output.progress(opt.READING) as on_progress, Records(self.paths, on_progress) as records:
+            return labels.from_records(records, [tool.key for tool in tools], self.project)
 
 
 def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
@@ -164,4 +164,4 @@ def _baseline(path: Path) -> Mapping[str, Mapping[str, Any]]:
         return {row["provider"]: row for row in json.loads(text)}
     except (ValueError, TypeError, KeyError, RecursionError):
         hint = "make it with: mcpctl tools eval --json"
-        raise Unusable(f"{path} is no result of an earlier run", hint, "baseline_wrong") from None
+        raise Unusable(f"{path} is not a result of an earlier run", hint, "baseline_wrong") from None

@@ -1,15 +1,17 @@
 """`mcpctl sessions show`"""
 
 import re
+import tracemalloc
 
 import pytest
 
+from mcpctl import output
 from mcpctl.models import CALL_FIELDS, SESSION_FIELDS
 from mcpctl.paths import Paths
 from mcpctl.search import labels
-from mcpctl.store import index, sessions
+from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
-from tests.recorded import CLAUDE, CURSOR, call_id, created, opened, session, started, two_sessions
+from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session, started, two_sessions
 
 
 @pytest.mark.parametrize("ref", [CURSOR, CURSOR.upper(), CURSOR[:8], "2", "last"])
@@ -79,18 +81,38 @@ def test_a_person_reads_fields_then_tools_then_calls(mcpctl: Mcpctl, paths: Path
 
 def test_responses_are_not_read_to_show_a_session(paths: Paths) -> None:
     two_sessions(paths)
-    with index.opened(paths) as db:
-        asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        assert len(sessions.show(db, CURSOR)["calls"]) == 3
-    assert [sql for sql in asked if re.search(r"\bresponse\b", sql)] == []
+    with Records(paths) as records:
+        statements = traced(records)
+        calls = records.session(CURSOR)["calls"]
+        assert [row["id"] for row in calls.rows(None, 0)] == [call_id(4), call_id(5), call_id(6)]
+    assert [sql for sql in statements if re.search(r"\bresponse\b", sql)] == []
 
 
 def test_responses_are_not_read_to_learn_which_searches_were_followed(paths: Paths) -> None:
     two_sessions(paths)
-    with index.opened(paths) as db:
-        asked: list[str] = []
-        db.set_trace_callback(asked.append)
-        (label,) = labels.from_records(db, ["weather:get_forecast"])
+    with Records(paths) as records:
+        statements = traced(records)
+        (label,) = labels.from_records(records, ["weather:get_forecast"])
     assert label.expect == (("weather:get_forecast",),)
-    assert [sql for sql in asked if re.search(r"\bresponse\b", sql)] == []
+    assert [sql for sql in statements if re.search(r"\bresponse\b", sql)] == []
+
+
+def traced(records: Records) -> list[str]:
+    """The SQL that is executed from now on."""
+    statements: list[str] = []
+    records._db.set_trace_callback(statements.append)
+    return statements
+
+
+def test_calls_are_read_as_they_are_printed(paths: Paths) -> None:
+    lines = [line for number in range(2000) for line in call(f"{number:05}", number / 100)]
+    session(paths, rest=lines)
+    with Records(paths) as records:
+        pieces = output._json_object(records.session("last"))
+        before = next(piece for piece in pieces if piece.startswith(',"calls"'))
+        tracemalloc.start()
+        size = sum(map(len, pieces))
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert before == ',"calls":'
+    assert peak < size / 4

@@ -1,0 +1,209 @@
+"""What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from mcpctl.models import Found, Progress, Row, Usage, unseen
+from mcpctl.paths import Paths
+from mcpctl.store import calls, query, sessions, sqlite, statistics
+
+if TYPE_CHECKING:
+    from mcpctl.store.changes import Change, Position
+
+_PATIENCE_S = 0.5
+
+
+class Records:
+    """The records in a data directory, read in a `with` block, of one thread.
+
+        with Records(paths) as records:
+            for row in records.calls(status="failed").rows(20, 0):
+                ...
+
+    On entering, the index is caught up with the journals; it is in memory where the disk cannot be written. Rows are
+    read as they are asked for, so that a million of them take no more memory than one; outside the block there are
+    none. What a row has is in `mcpctl.models`.
+    """
+
+    def __init__(self, paths: Paths, on_progress: Progress = unseen) -> None:
+        self._paths = paths
+        self._on_progress = on_progress
+        self._stack = ExitStack()
+        self._connection: sqlite3.Connection | None = None
+
+    @classmethod
+    def as_they_lie(cls, paths: Paths) -> "Records":
+        """The records as the index has them: nothing made, caught up or repaired, and no waiting; for a glance.
+
+        Entering raises `sqlite3.Error` where there is no index that can be read. A session whose process was killed
+        counts as active.
+        """
+        return _Untouched(paths)
+
+    def __enter__(self) -> Self:
+        self._connection = self._open(self._stack)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        self._connection = None
+        return self._stack.__exit__(kind, error, trace)
+
+    def _open(self, stack: ExitStack) -> sqlite3.Connection:
+        from mcpctl.store import index
+
+        return stack.enter_context(index.opened(self._paths, self._on_progress))
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        assert self._connection, "records are read in a with block"
+        return self._connection
+
+    # ---- lists
+
+    def sessions(self, *, status: str | None = None, client: str | None = None, project: str | None = None) -> Found:
+        """Sessions, last activity newest first."""
+        return sessions.find(self._db, status=status, client=client, project=project)
+
+    def calls(
+        self,
+        *,
+        session: str | None = None,
+        server: str | None = None,
+        tool: str | None = None,
+        status: str | None = None,
+        project: str | None = None,
+        since: str | None = None,
+    ) -> Found:
+        """Calls, newest first. `tool` is a bare name or a key, `session` an id, `since` a time as records have it."""
+        return calls.find(
+            self._db, session=session, server=server, tool=tool, status=status, project=project, since=since
+        )
+
+    def discoveries(self, *, session: str | None = None, project: str | None = None, since: str | None = None) -> Found:
+        """Searches, newest first."""
+        return calls.find_discoveries(self._db, session=session, project=project, since=since)
+
+    def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
+        """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
+        return calls.newest(self._db, prefix, at_most)
+
+    def newest_sessions(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
+        """The sessions last active whose id begins so: `{id, client_name, tool_call_count, last_activity}`."""
+        return sessions.newest(self._db, prefix, at_most)
+
+    # ---- single things
+
+    def session_id(self, ref: str) -> str:
+        """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
+
+        Raises `NotFound` or `WrongUsage`, as the next two do.
+        """
+        return sessions.resolve(self._db, ref)
+
+    def session(self, ref: str) -> Row:
+        """One session, with `tools` (what was called, how often, how it went) and `calls`, a `Found`, oldest first."""
+        return sessions.show(self._db, ref)
+
+    def call(self, ref: str) -> Row:
+        """One call whole, or one search."""
+        return calls.show(self._db, ref)
+
+    # ---- totals
+
+    def usage(self) -> Usage:
+        """How much tools were used, by server and tool; only those with calls on record."""
+        return statistics.usage(self._db)
+
+    def totals(
+        self,
+        *by: str,
+        session: str | None = None,
+        server: str | None = None,
+        project: str | None = None,
+        since: str | None = None,
+    ) -> Sequence[Row]:
+        """Calls, failures, tokens and times: a row for each group, the one with the most calls first.
+
+        `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
+        """
+        return statistics.totals(self._db, by, session=session, server=server, project=project, since=since)
+
+    def names(self, noun: str) -> Iterator[str]:
+        """The names on record: of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
+        if noun == "server":
+            yield from {server for server, _ in self.usage()}
+        elif noun == "tool":
+            yield from (f"{server}:{tool}" for server, tool in self.usage())
+        elif noun == "client":
+            yield from query.distinct(self._db, "sessions", "client_name")
+        else:
+            for table in ("sessions", "calls", "discoveries"):
+                yield from query.distinct(self._db, table, noun)
+
+    def followed_searches(self, project: str | None = None) -> Sequence[tuple[Row, Sequence[str]]]:
+        """The searches, oldest first, of whose results some were called in the same session, and the keys called."""
+        return calls.followed_searches(self._db, project)
+
+    # ---- what is new
+
+    def refresh(self) -> None:
+        """Catch up with the journals again."""
+        from mcpctl.store import index
+
+        index.catch_up(self._db, self._paths.sessions, self._on_progress)
+        index.mark_the_dead(self._db, self._paths.sessions)
+
+    def position(self) -> "Position":
+        """Where the journals end that the index has read."""
+        from mcpctl.store import index
+
+        return index.offsets(self._db)
+
+    def changes(self, since: "Position") -> "tuple[Sequence[Change], Position]":
+        """The sessions, calls and searches that are new or changed since a position, and the position after them.
+
+        One step of following the records, to be repeated with the position it gave: at once while anything came, and
+        after a pause when nothing did. A step without news reads no journal. `{}` is the beginning of all journals,
+        `position()` is now. Things come once a step, as they are by then; what was evicted does not come. A session
+        that was killed changes nothing until it is closed on record.
+        """
+        from mcpctl.store import changes
+
+        self.refresh()
+        return changes.since(self._db, self._paths.sessions, since)
+
+    def follow(self, since: "Position", pause: Callable[[], object]) -> "Iterator[Change]":
+        """What `changes` gives, without end; `pause` is called whenever there is nothing new. It ends by raising."""
+        while True:
+            changes, since = self.changes(since)
+            yield from changes
+            if not changes:
+                pause()
+
+    # ---- the file
+
+    @staticmethod
+    def file(paths: Paths, on_progress: Progress = unseen) -> Path:
+        """The file of the index, caught up, for SQL of one's own; raises `Unusable` when it cannot be written."""
+        from mcpctl.store import index
+
+        return index.on_disk(paths, on_progress)
+
+
+class _Untouched(Records):
+    def _open(self, stack: ExitStack) -> sqlite3.Connection:
+        return stack.enter_context(closing(sqlite.connect_unchanged(self._paths.index, _PATIENCE_S)))
+
+
+def recorded_usage(paths: Paths, on_progress: Progress = unseen) -> Usage:
+    """How much tools were used. Where nothing was ever recorded, asking makes no index."""
+    if not paths.sessions.exists():
+        return {}
+    with Records(paths, on_progress) as records:
+        return records.usage()

@@ -1,0 +1,120 @@
+"""Puts what journals say into the tables of the index: the only code that inserts, changes or deletes rows."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from mcpctl.store import projection
+from mcpctl.store.journal_lines import CallFinished
+from mcpctl.store.projection import Changes
+
+T = TypeVar("T")
+
+
+def _insert_into(table: str, columns: tuple[str, ...]) -> str:
+    return f"INSERT OR IGNORE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+
+
+_SESSION = _insert_into("sessions", projection.SESSION)
+_CALL = _insert_into("calls", (*projection.CALL, *projection.CALL_END))
+_DISCOVERY = _insert_into("discoveries", projection.DISCOVERY)
+_END = (
+    "UPDATE calls SET (status, response, error, duration_ms, output_tokens, total_tokens, response_bytes,"
+    " response_truncated) = (?, ?, ?, ?, ?, input_tokens + ?, ?, ?) WHERE id = ? AND duration_ms IS NULL"
+)
+_ACTIVITY = (
+    "UPDATE sessions SET tool_call_count = tool_call_count + ?, total_tokens = total_tokens + ?,"
+    " discovery_count = discovery_count + ?, discovery_tokens = discovery_tokens + ?,"
+    " last_activity = max(last_activity, ?) WHERE id = ?"
+)
+_USAGE = (
+    "INSERT INTO usage VALUES (?1, ?2, ?3, ?4)"
+    " ON CONFLICT DO UPDATE SET calls = calls + ?3, last_used = max(last_used, ?4)"
+)
+
+
+def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
+    """Change the rows as the lines of that journal say. What the tables have already is not counted again."""
+    if changes.sessions:
+        db.executemany(_SESSION, [projection.session_row(journal, line) for line in changes.sessions.values()])
+    ended = _end_calls(db, changes.ended)
+    for line in changes.closed:
+        db.execute("UPDATE sessions SET status = 'closed', end_time = ? WHERE id = ?", (line.end_time, line.id))
+        db.execute("UPDATE calls SET status = 'interrupted' WHERE session_id = ? AND status = 'running'", (line.id,))
+    calls = _insert(db, "calls", _CALL, changes.calls, projection.call_row)
+    if len(calls) < len(changes.calls):
+        old = (call.end for id_, call in changes.calls.items() if id_ not in calls)
+        ended += _end_calls(db, (end for end in old if end is not None))
+    discoveries = _insert(
+        db, "discoveries", _DISCOVERY, changes.discoveries, lambda each: projection.discovery_row(*each)
+    )
+    _count(db, calls, ended, discoveries)
+
+
+def _count(
+    db: sqlite3.Connection,
+    calls: Mapping[str, projection.Call],
+    ended: list[tuple[CallFinished, bool]],
+    discoveries: Mapping[str, tuple[int, Any]],
+) -> None:
+    gained = projection.activity(calls.values(), ended, (line for _, line in discoveries.values()))
+    db.executemany(
+        _ACTIVITY,
+        [
+            (each.calls, each.tokens, each.discoveries, each.discovery_tokens, each.last, id_)
+            for id_, each in gained.items()
+        ],
+    )
+    db.executemany(_USAGE, projection.usage(calls.values()))
+
+
+def _insert(
+    db: sqlite3.Connection, table: str, statement: str, things: Mapping[str, T], row: Callable[[T], tuple[Any, ...]]
+) -> Mapping[str, T]:
+    """Insert a row for each, unless its id is there; those that were not there."""
+    if not things:
+        return things
+    (last,) = db.execute(f"SELECT max(rowid) FROM {table}").fetchone()
+    inserted = db.executemany(statement, map(row, things.values())).rowcount
+    if inserted == len(things):
+        return things
+    new = db.execute(f"SELECT id FROM {table} WHERE rowid > ?", (last or 0,))
+    return {id_: things[id_] for (id_,) in new}
+
+
+def _end_calls(db: sqlite3.Connection, lines: Iterable[CallFinished]) -> list[tuple[CallFinished, bool]]:
+    """End calls that are in the table; each line, and whether it ended one."""
+    return [(line, db.execute(_END, (*projection.end_row(line, 0), line.id)).rowcount > 0) for line in lines]
+
+
+def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
+    """Delete what was read of these journals."""
+    tools: set[tuple[str, str]] = set()
+    for name in journals:
+        for (session,) in db.execute("SELECT session_id FROM journals WHERE name = ?", (name,)).fetchall():
+            tools.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
+            db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
+            db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
+            db.execute("DELETE FROM sessions WHERE id = ?", (session,))
+        db.execute("DELETE FROM journals WHERE name = ?", (name,))
+    for server, tool in tools:
+        _count_again(db, server, tool)
+
+
+def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
+    """Make a tool's usage what the calls that are left say."""
+    db.execute("DELETE FROM usage WHERE server = ? AND tool = ?", (server, tool))
+    db.execute(
+        "INSERT INTO usage SELECT server, tool, sum(parent_id IS NULL), max(started_at) FROM calls"
+        " WHERE server = ? AND tool = ? GROUP BY server, tool",
+        (server, tool),
+    )
+
+
+def mark_read(db: sqlite3.Connection, journal: str, position: int) -> None:
+    """Keep how far a journal has been read."""
+    db.execute(
+        "INSERT INTO journals (name, session_id, offset) VALUES (?1, ?2, ?3)"
+        " ON CONFLICT (name) DO UPDATE SET offset = ?3",
+        (journal, journal.removesuffix(".jsonl").partition("_")[2], position),
+    )

@@ -1,0 +1,55 @@
+"""Keeps the records of a running `serve` tidy, and their index near the journals, without costing its calls."""
+
+import sqlite3
+import time
+from collections.abc import Callable
+
+from mcpctl.config import RecordSettings
+from mcpctl.errors import Unusable, warn
+from mcpctl.paths import Paths
+from mcpctl.store import index, retention
+
+_LONGEST_PAUSE_S = 2.0
+_LOOK_EVERY_S = 0.02
+_QUIET_LOOKS = 10
+"""Between the calls of a busy client there are moments in which none is in flight."""
+
+
+class Upkeep:
+    """Work on the records for a thread beside the event loop. It takes a step, some thousand lines, whenever nobody is
+    served, and one every two seconds while somebody always is.
+
+    Both share one interpreter: what a step takes, a call at that moment waits for in part. Nothing is lost by being
+    late, since the journals have it all, and whoever reads catches up first.
+    """
+
+    def __init__(self, paths: Paths, settings: Callable[[], RecordSettings], is_busy: Callable[[], bool]) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._is_busy = is_busy
+        self._quiet = 0
+        """How often in a row nobody was served when it was looked at."""
+
+    def tidy(self) -> None:
+        """Close the sessions of the dead and evict what exceeds the limits; why that cannot be done is told."""
+        try:
+            retention.tidy(self._paths, self._settings(), self._pause)
+        except (OSError, sqlite3.Error, Unusable) as error:
+            warn(f"records are not tidied: {error}")
+
+    def catch_up(self) -> None:
+        """Bring the index up to date, so that commands find little to catch up on."""
+        try:
+            index.catch_up_on_disk(self._paths, self._pause)
+        except (OSError, sqlite3.Error, Unusable):
+            return  # the journals have it all; whoever reads next catches up
+
+    def _pause(self, done: int, total: int) -> None:
+        """After each step, with nothing locked: wait until nobody has been served for a moment, but not for ever."""
+        last = time.monotonic() + _LONGEST_PAUSE_S
+        while done < total and self._look() < _QUIET_LOOKS and time.monotonic() < last:
+            time.sleep(_LOOK_EVERY_S)
+
+    def _look(self) -> int:
+        self._quiet = 0 if self._is_busy() else self._quiet + 1
+        return self._quiet

@@ -1,0 +1,154 @@
+"""What lines change: the same, however many of them are taken at once."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mcpctl.paths import Paths
+from mcpctl.store import index, journal_lines, projection
+from mcpctl.store.journal_lines import AnyLine, encode
+from mcpctl.store.projection import Changes
+from tests.recorded import CLAUDE, call, call_id, closed, created, finished, opened, searched, session, started
+
+TABLES = ("sessions", "calls", "discoveries", "usage")
+NOISE = (
+    b'{"type":"reads.finished","v":1}\n',
+    b'{"type":"calls.started","id":5}\n',
+    b"\n",
+    b'{"type":"calls.fin\n',
+    b"\xff\n",
+)
+
+
+def rows(paths: Paths) -> list[list[tuple[object, ...]]]:
+    with closing(sqlite3.connect(index.on_disk(paths))) as db:
+        return [db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES]
+
+
+def batches(*lines: AnyLine) -> list[Changes]:
+    return list(projection.batches(enumerate(lines)))
+
+
+def test_a_call_that_begins_and_ends_in_a_batch_is_one_row() -> None:
+    (changes,) = batches(created(), *call(1, 1), *call(2, 2), searched(3, 3))
+    assert [(each.position, each.end is not None) for each in changes.calls.values()] == [(1, True), (3, True)]
+    assert (list(changes.sessions), changes.ended, changes.closed, len(changes.discoveries)) == ([CLAUDE], [], [], 1)
+
+
+def test_the_end_of_an_earlier_call_stays_an_end() -> None:
+    (changes,) = batches(finished(1, 1), started(2, 2))
+    assert [line.id for line in changes.ended] == [call_id(1)]
+    assert [each.end for each in changes.calls.values()] == [None]
+
+
+def test_of_lines_that_were_written_twice_the_first_counts() -> None:
+    (changes,) = batches(created(), *call(1, 1), *call(1, 1, status="failed"), searched(1, 2), searched(1, 3))
+    (only,) = changes.calls.values()
+    assert (only.position, only.end and only.end.status) == (1, "ok")
+    assert [position for position, _ in changes.discoveries.values()] == [5]
+
+
+def test_what_interrupts_calls_comes_after_the_batch_that_has_them() -> None:
+    first, second = batches(created(), started(1, 1), closed())
+    assert (list(first.calls), first.closed) == ([call_id(1)], [])
+    assert (second.calls, [line.id for line in second.closed]) == ({}, [CLAUDE])
+
+
+def test_a_row_has_a_value_for_each_column() -> None:
+    (changes,) = batches(created(), *call(1, 1), started(2, 2), searched(3, 3))
+    ended, running = map(projection.call_row, changes.calls.values())
+    assert len(ended) == len(running) == len(projection.CALL) + len(projection.CALL_END)
+    names = (*projection.CALL, *projection.CALL_END)
+    assert dict(zip(names, running, strict=True))["total_tokens"] == 5
+    assert dict(zip(names, ended, strict=True))["total_tokens"] == 17
+    ((position, line),) = changes.discoveries.values()
+    assert len(projection.discovery_row(position, line)) == len(projection.DISCOVERY)
+    assert len(projection.session_row("x.jsonl", changes.sessions[CLAUDE])) == len(projection.SESSION)
+
+
+def one_line(number: int, minute: int) -> st.SearchStrategy[bytes]:
+    """A line of one of few calls, searches and sessions, so that many have the id of another."""
+    later = "server" if number % 2 else "weather"
+    lines = (
+        started(number, minute, server=later),
+        started(number, minute, parent_id=call_id(1)),
+        finished(number, minute),
+        finished(number, minute, status="tool_error", output_tokens=7),
+        searched(number, minute),
+        closed(minute=minute),
+        created(minute=minute),
+    )
+    return st.sampled_from([*(encode(line) for line in lines), *NOISE])
+
+
+journals = st.lists(
+    st.tuples(st.integers(1, 4), st.integers(1, 50)).flatmap(lambda given: one_line(*given)), min_size=1, max_size=30
+)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(lines=journals, cuts=st.sets(st.integers(1, 4000), max_size=4), chunk=st.sampled_from([1, 300, 1 << 20]))
+def test_however_many_lines_are_taken_at_once_the_rows_are_the_same(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], cuts: set[int], chunk: int
+) -> None:
+    for file in paths.sessions.glob("*"):
+        file.unlink()
+    index.remove(paths)
+    journal = opened(paths, created())
+    text = b"".join(lines)
+    # A journal that grows and is read at places that may be in the middle of a line.
+    for start, end in pairwise([0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]):
+        journal.append(text[start:end])
+        with monkeypatch.context() as patched:
+            patched.setattr(index, "_CHUNK", chunk)
+            grown = rows(paths)
+    index.remove(paths)
+    assert rows(paths) == grown
+    journal.close()
+
+
+@pytest.mark.parametrize("chunk", [64, 700, 1 << 20])
+def test_a_torn_line_costs_no_other(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], chunk: int
+) -> None:
+    whole = [encode(line) for line in (*call(1, 1), *call(2, 2), *call(3, 3))]
+    session(paths, rest=[])
+    (path,) = paths.sessions.glob("*.jsonl")
+    first = path.stat().st_size
+    torn = encode(finished(9, 9))[:50] + b"\n"
+    with path.open("ab") as file:
+        file.write(b"".join([*whole[:3], torn, *whole[3:], torn[:30]]))
+    monkeypatch.setattr(index, "_CHUNK", chunk)
+    _, calls, _, _ = rows(paths)
+    assert [row[0] for row in calls] == [call_id(1), call_id(2), call_id(3)]
+    place = first + len(b"".join(whole[:3]))
+    # The last one may be going to be whole.
+    assert capsys.readouterr().err == f"mcpctl: {path.name}: the line at byte {place} cannot be read; skipped\n"
+
+
+def places(lines: Sequence[bytes]) -> Iterator[int]:
+    position = 0
+    for line in lines:
+        yield position
+        position += len(line)
+
+
+def test_each_line_has_the_byte_at_which_it_begins() -> None:
+    lines = [encode(started(1, 1)), NOISE[0], encode(finished(1, 1)), NOISE[1], NOISE[2], NOISE[4], encode(closed())]
+    skipped: list[int] = []
+    taken = list(journal_lines.decode_all(b"".join(lines) + b"{half", 100, skipped.append))
+    expected = [100 + place for place in places(lines)]
+    assert [position for position, _ in taken] == [expected[0], expected[2], expected[6]]
+    assert skipped == [expected[3], expected[5]]
+
+
+def test_text_that_is_not_utf_8_inside_a_line_is_a_line_that_cannot_be_read() -> None:
+    text = encode(finished(1, 1)).replace(b"cloudy", b"clou\xffdy")
+    skipped: list[int] = []
+    assert list(journal_lines.decode_all(text, 0, skipped.append)) == []
+    assert skipped == [0]
