@@ -36,10 +36,10 @@ def head(name: str, section: int, summary: str) -> Iterator[str]:
     """A page's first lines."""
     yield f'.TH {escaped(name.upper())} {section} {EDITION} mcpctl "mcpctl manual"'
     yield ".SH NAME"
-    yield from _wrapped(f"{escaped(name)} \\- {escaped(lowered(summary))}")
+    yield from _wrapped(f"{escaped(name)} \\- {escaped(lower_first(summary))}")
 
 
-def lowered(sentence: str) -> str:
+def lower_first(sentence: str) -> str:
     """A sentence as part of another: without its full stop and its capital, unless that is a name's."""
     first, _, rest = sentence.removesuffix(".").partition(" ")
     return f"{first if first[1:].lower() != first[1:] else first.lower()} {rest}".strip()

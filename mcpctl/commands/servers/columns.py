@@ -59,7 +59,7 @@ def write_checked(rows: Sequence[Row], options: ListOptions) -> None:
 
     Raises `UpstreamFailed` if a server has failed.
     """
-    columns, has_problems = CHECKED, "problems" in output.chosen(CHECKED, options)
+    columns, has_problems = CHECKED, "problems" in output.chosen_fields(CHECKED, options)
     if options.effective == "table":
         columns, has_problems = (
             replace(CHECKED, shown=tuple(name for name in CHECKED.shown if name != "problems")),

@@ -66,7 +66,7 @@ def footnote(catalog: Catalog) -> None:
 
 def usage(paths: Paths, columns: Columns, options: ListOptions, sort: str | None = None) -> Usage | None:
     """The usage of tools if the rows show it or are sorted by it; else None, since reading the records takes time."""
-    fields = {sort} if options.count else {sort, *output.chosen(columns, options)}
+    fields = {sort} if options.count else {sort, *output.chosen_fields(columns, options)}
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
 
 

@@ -49,8 +49,8 @@ def ls(
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
     filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
-    shown = columns.ordered(order, options)
-    usage = columns.usage(paths, shown, options, sort)
+    layout = columns.ordered(order, options)
+    usage = columns.usage(paths, layout, options, sort)
     with rows.catalog(paths, toolset, project, server=server) as catalog:
-        output.write_list(rows.listed(catalog, filters, order, usage), shown, options)
+        output.write_list(rows.listed(catalog, filters, order, usage), layout, options)
         columns.footnote(catalog)
