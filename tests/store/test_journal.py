@@ -272,7 +272,7 @@ def test_where_files_cannot_be_linked_another_commands_journal_is_not_overwritte
 AT_ONCE = """
 import errno, os, sys
 from mcpctl.paths import find
-from mcpctl.store import lines
+from mcpctl.store import journal_lines
 from mcpctl.store.journal import Journal
 from tests.recorded import created, started
 def no_links(*_):
@@ -280,7 +280,7 @@ def no_links(*_):
 os.link = no_links
 sys.stdin.readline()
 shared = Journal.of_the_day(find().sessions, created(via="cli"))
-shared.append(lines.encode(started(sys.argv[1], 1)))
+shared.append(journal_lines.encode(started(sys.argv[1], 1)))
 shared.close()
 """
 
