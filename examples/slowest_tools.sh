@@ -1,5 +1,5 @@
 #!/bin/sh
-# The tools that take longest: median and longest milliseconds, and how many calls there were.
+# The slowest tools: median and longest milliseconds, and the number of calls.
 mcpctl calls ls --json |
   jq -r '[.[] | select(.duration_ms != null)] | group_by(.server + ":" + .tool)
          | map({tool: "\(.[0].server):\(.[0].tool)", calls: length, ms: (map(.duration_ms) | sort)})

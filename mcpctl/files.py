@@ -70,12 +70,12 @@ def _content(fd: int, path: Path, most: int, code: str) -> bytes:
         message = f"cannot read {path}: it is {_KINDS.get(kind, 'something else')}, not a regular file"
         raise Unusable(message, "name a regular file", code)
     parts: list[bytes] = []
-    left = most + 1
+    remaining = most + 1
     # In parts, since Python allocates the whole size before it reads.
-    while left and (part := os.read(fd, min(left, 1 << 20))):
+    while remaining and (part := os.read(fd, min(remaining, 1 << 20))):
         parts.append(part)
-        left -= len(part)
-    if not left:
+        remaining -= len(part)
+    if not remaining:
         size = f"{most >> 20} MB" if most >> 20 else f"{most >> 10} kB"
         raise Unusable(f"cannot read {path}: it is larger than {size}", "name another file", code)
     return b"".join(parts)

@@ -98,9 +98,9 @@ def masked_header(value: str) -> str:
 def masked_url(url: str) -> str:
     """An address with its password, the values of its query and anything like a token masked."""
     place, question, query = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url).partition("?")
-    shown = "/".join(MASK if _LONG_RANDOM.fullmatch(part) else part for part in mask(place).split("/"))
+    path = "/".join(MASK if _LONG_RANDOM.fullmatch(part) else part for part in mask(place).split("/"))
     # Every value is masked, since the names of keys differ from service to service: sig, code, k.
-    return shown + question + re.sub(r"[^&#]+", _masked_parameter, query)
+    return path + question + re.sub(r"[^&#]+", _masked_parameter, query)
 
 
 def _masked_parameter(match: re.Match[str]) -> str:
@@ -113,18 +113,18 @@ def _masked_parameter(match: re.Match[str]) -> str:
 
 def masked_args(args: list[str]) -> list[str]:
     """Arguments with the values of secret options (`--token X`, `TOKEN=X`) and anything like a token masked."""
-    shown: list[str] = []
+    result: list[str] = []
     hide_next = False
     for arg in args:
         option, equals, value = arg.partition("=")
         if hide_next and not arg.startswith("-"):
-            shown.append(masked(arg))
+            result.append(masked(arg))
         elif equals and is_secret_name(option.lstrip("-")):
-            shown.append(f"{option}={masked(value)}")
+            result.append(f"{option}={masked(value)}")
         else:
-            shown.append(mask(arg))
+            result.append(mask(arg))
         hide_next = not equals and arg.startswith("-") and is_secret_name(arg.lstrip("-"))
-    return shown
+    return result
 
 
 def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
@@ -149,18 +149,18 @@ Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
 """A function from a configuration to the entries to put into its file, by name."""
 
 
-def merge(path: Path, chosen: Merge) -> None:
+def merge(path: Path, choose: Merge) -> None:
     """Put entries into the file in one write; an entry replaces the one of the same name."""
-    _edit(path, lambda document: _put(document, chosen(config.load(path))))
+    _edit(path, lambda document: _put(document, choose(config.load(path))))
 
 
-def merged(path: Path, chosen: Merge) -> tuple[str, str]:
+def merged(path: Path, choose: Merge) -> tuple[str, str]:
     """The file's text before and after `merge`; nothing is written."""
     try:
         before = files.read(path, code="config_unreadable")
     except NotFound:
         before = None
-    after = _changed(path, before, lambda document: _put(document, chosen(config.load(path))))
+    after = _changed(path, before, lambda document: _put(document, choose(config.load(path))))
     return (before or b"").decode("utf-8-sig"), after
 
 

@@ -86,8 +86,8 @@ def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.envi
     for name, value in headers.items():
         if not _HEADER_VALUE.match(value):
             raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
-    named = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
-    return Endpoint(url, server.transport, headers, frozenset(m[1] for m in named if not expand(m[0], merged)))
+    variables = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
+    return Endpoint(url, server.transport, headers, frozenset(m[1] for m in variables if not expand(m[0], merged)))
 
 
 def credentials(server: Server, where: Endpoint) -> str:

@@ -51,9 +51,9 @@ def candidates(tree: Tree, line: str) -> tuple[str, Candidates]:
     if not items and not rest and taker is context.command:
         items = taker.shell_complete(context, "-")  # every argument is there: only options can follow
     lead = incomplete[: len(incomplete) - len(rest)]
-    shown = [(lead + item.value, _description(item)) for item in items if _is_safe(item)]
-    if shown:
-        return "words", shown
+    result = [(lead + item.value, _description(item)) for item in items if _is_safe(item)]
+    if result:
+        return "words", result
     metavar = re.search(r"\b(FILE|COMMAND|DIR)\b", getattr(taker, "metavar", None) or "")
     return _TAKES[metavar[1]] if metavar else "words", []
 

@@ -374,7 +374,7 @@ def test_a_search_of_a_known_catalog_does_not_wait_for_the_index_of_another(
     async def story() -> None:
         searches = ranking.Searches()
         before = await searches.answer(known)
-        monkeypatch.setattr(ranking, "built", built)
+        monkeypatch.setattr(ranking, "build_index", built)
         slow = asyncio.create_task(searches.answer(new))
         assert await asyncio.to_thread(building.wait, 10)
         try:
@@ -395,8 +395,8 @@ def test_indexes_are_kept_while_they_are_few_and_light(module: Module, monkeypat
         indexed.append(min(tools))
         return build([])
 
-    monkeypatch.setattr(ranking, "built", built)
-    monkeypatch.setattr(ranking, "ranked", lambda provider, search, tools: b"")
+    monkeypatch.setattr(ranking, "build_index", built)
+    monkeypatch.setattr(ranking, "rank", lambda provider, search, tools: b"")
     monkeypatch.setattr(ranking, "CATALOGS", 3)
     monkeypatch.setattr(ranking, "WEIGHT", 10)
 
@@ -430,7 +430,7 @@ def test_an_index_that_could_not_be_built_is_tried_again(module: Module, monkeyp
     async def story() -> None:
         searches = ranking.Searches()
         with monkeypatch.context() as patch:
-            patch.setattr(ranking, "built", broken)
+            patch.setattr(ranking, "build_index", broken)
             with pytest.raises(MemoryError):
                 await searches.answer(body)
         assert b"notes:add_note" in await searches.answer(body)

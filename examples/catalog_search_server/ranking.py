@@ -1,4 +1,4 @@
-"""What a search is, and how it is answered: by mcpctl's own ranking, over the tools that it brings along."""
+"""The request of a search, and its answer: mcpctl's own ranking of the tools in the request."""
 
 import asyncio
 import logging
@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-# A checkout need not be installed. It comes last, so that an installed mcpctl is the one that is used.
+# The checkout need not be installed. It comes last, so that an installed mcpctl is used first.
 sys.path.extend(str(checkout) for checkout in Path(__file__).resolve().parents[2:3])
 
 from mcpctl.models import Tool
@@ -25,7 +25,7 @@ from mcpctl.search.ranking import Provider
 MAX_QUERIES = 32
 MAX_TOOLS = 50_000
 CATALOGS, WEIGHT = 64, 100_000
-"""Indexes kept, and what they may weigh together: 1 for each tool and for each 1,000 bytes that they were sent in."""
+"""The most indexes in memory, and their most weight together: 1 for each tool and for each 1,000 bytes of a request."""
 
 log = logging.getLogger("catalog_search")
 
@@ -34,7 +34,7 @@ Text = Annotated[str, Meta(max_length=100_000)]
 
 
 class Malformed(Exception):
-    """A body that is not a search; the message says which member is wrong, and how it should be."""
+    """A body that is not a search; the message names the wrong member and the value that it should have."""
 
 
 class SentTool(Struct, frozen=True, rename="camel"):
@@ -56,7 +56,7 @@ class Search(Struct, rename="camel"):
 
 
 class Result(Struct, rename="camel", omit_defaults=True):
-    """A tool that was found."""
+    """A tool that the search found."""
 
     tool_key: str
     tool_name: str
@@ -88,7 +88,7 @@ def read(body: bytes) -> tuple[Search, Tools, bytes]:
 
 @dataclass(frozen=True, eq=False)
 class KeyedTool(Tool):
-    """A tool for mcpctl's ranking, under the key that the client gave it, whatever that is made of."""
+    """A tool for mcpctl's ranking, under the key that the client gave it, which may be any text."""
 
     sent_key: str = ""
 
@@ -98,7 +98,7 @@ class KeyedTool(Tool):
         return self.sent_key
 
 
-def built(tools: Tools) -> Provider:
+def build_index(tools: Tools) -> Provider:
     """mcpctl's own ranking over these tools."""
     started = time.perf_counter()
     provider = build(
@@ -111,7 +111,7 @@ def built(tools: Tools) -> Provider:
     return provider
 
 
-def ranked(provider: Provider, search: Search, tools: Tools) -> bytes:
+def rank(provider: Provider, search: Search, tools: Tools) -> bytes:
     """The answer to a search, as JSON."""
     ranking = provider.search(search.query, context=search.context, limit=search.max_results)
     results = [
@@ -125,28 +125,28 @@ class Searches:
     """Ranks in threads, and keeps the indexes of the catalogs that were searched last."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[bytes, tuple[int, asyncio.Future[Provider]]] = OrderedDict()
-        # What takes seconds has a thread of its own: who searches an index that is there does not wait for it.
+        self._indexes: OrderedDict[bytes, tuple[int, asyncio.Future[Provider]]] = OrderedDict()
+        # Building takes seconds, so it has a thread of its own: a search in an existing index does not wait for it.
         self._building = ThreadPoolExecutor(1)
         self._ranking = ThreadPoolExecutor(2)
-        # Imports what the first search would have to wait for: numpy takes longer than indexing 500 tools.
+        # Imports numpy now, which takes longer than indexing 500 tools, so that the first search does not wait for it.
         build([])
 
     async def answer(self, body: bytes) -> bytes:
         """The answer to the request in a body; raises Malformed."""
         loop = asyncio.get_running_loop()
         search, tools, mark = await loop.run_in_executor(self._ranking, read, body)
-        # Shielded: others may wait for the same index, and this client will come back for it.
+        # Shielded: other requests may wait for the same index, and this client will come back for it.
         provider = await asyncio.shield(self._index(mark, tools, len(tools) + len(body) // 1_000))
-        return await loop.run_in_executor(self._ranking, ranked, provider, search, tools)
+        return await loop.run_in_executor(self._ranking, rank, provider, search, tools)
 
     def _index(self, mark: bytes, tools: Tools, weight: int) -> asyncio.Future[Provider]:
         """The index of these tools, or the one that is being built of them."""
-        _, index = self._kept.get(mark, (0, None))
+        _, index = self._indexes.get(mark, (0, None))
         if index is None or (index.done() and index.exception()):
-            index = asyncio.get_running_loop().run_in_executor(self._building, built, tools)
-            self._kept[mark] = weight, index
-        self._kept.move_to_end(mark)
-        while len(self._kept) > CATALOGS or sum(weight for weight, _ in self._kept.values()) > WEIGHT:
-            self._kept.popitem(last=False)
+            index = asyncio.get_running_loop().run_in_executor(self._building, build_index, tools)
+            self._indexes[mark] = weight, index
+        self._indexes.move_to_end(mark)
+        while len(self._indexes) > CATALOGS or sum(weight for weight, _ in self._indexes.values()) > WEIGHT:
+            self._indexes.popitem(last=False)
         return index

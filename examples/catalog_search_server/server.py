@@ -1,4 +1,4 @@
-"""A reference server for mcpctl's cloud search: `python server.py --port 8765`; README.md says the rest."""
+"""A reference server for mcpctl's cloud search: `python server.py --port 8765`; see README.md."""
 
 import argparse
 import asyncio
@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 TOKEN = "MCPCTL_CLOUD_TOKEN"
 MAX_BODY = 32 * 1024 * 1024
 AT_ONCE = 32
-"""Requests that are read and ranked at once; what comes on top is asked to come back."""
+"""The most requests that are read and ranked at once; others are asked to come back."""
 READ_S = 30
 """Seconds that a body may take to arrive."""
 
@@ -72,10 +72,10 @@ def application(tokens: Sequence[str]) -> ASGIApp:
 
 def authorize(header: str, digests: Sequence[bytes]) -> None:
     """Raise 401 unless the header has one of the tokens, given as their digests."""
-    scheme, _, given = header.partition(" ")
-    digest = sha256(given.strip().encode("latin-1")).digest() if scheme.lower() == "bearer" else b""
-    # Each is compared, in constant time: how long it takes tells nothing about any of them.
-    matching = sum(hmac.compare_digest(digest, known) for known in digests)
+    scheme, _, token = header.partition(" ")
+    digest = sha256(token.strip().encode("latin-1")).digest() if scheme.lower() == "bearer" else b""
+    # Every digest is compared, in constant time, so that the time reveals nothing about any of them.
+    matching = sum(hmac.compare_digest(digest, expected) for expected in digests)
     if digests and not matching:
         wrong = ', error="invalid_token"' if header else ""
         challenge = {"WWW-Authenticate": f'Bearer realm="catalog search"{wrong}'}
@@ -102,19 +102,19 @@ async def body_of(request: Request) -> bytes:
 
 
 async def refused(request: Request, error: Exception) -> Response:
-    """An error of the client's, as JSON."""
+    """The JSON answer to a request with an error."""
     assert isinstance(error, HTTPException)
-    told = {"code": CODES.get(error.status_code, "refused"), "message": error.detail}
-    return JSONResponse({"error": told}, error.status_code, error.headers)
+    details = {"code": CODES.get(error.status_code, "refused"), "message": error.detail}
+    return JSONResponse({"error": details}, error.status_code, error.headers)
 
 
 async def failed(request: Request, error: Exception) -> Response:
-    """An error of ours, as JSON; uvicorn logs what it was."""
+    """The JSON answer after a failure of the server; uvicorn logs the failure."""
     return JSONResponse({"error": {"code": "internal", "message": "the server failed; its log says why"}}, 500)
 
 
 def logged(app: ASGIApp) -> ASGIApp:
-    """The application with a line in the log for each request: no query string, no header and nothing of the body."""
+    """The application with a line in the log for each request, without query string, headers and body."""
 
     async def logging_app(scope: Scope, receive: Receive, send: Send) -> None:
         started, status = time.perf_counter(), 0
@@ -138,21 +138,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description="Rank tools for mcpctl's cloud search: POST /catalog/search.",
         epilog=f"{TOKEN} has the bearer tokens that clients may send, separated by commas. "
-        "Without one, only a loopback address may be listened on.",
+        "Without a token, the server listens only on a loopback address.",
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--port", type=int, default=8765, help="0 picks a free one (default: %(default)s)")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     tokens = [token.strip() for token in os.environ.get(TOKEN, "").split(",") if token.strip()]
     try:
-        family, _, _, _, address = socket.getaddrinfo(asked.host, asked.port, type=socket.SOCK_STREAM)[0]
+        family, _, _, _, address = socket.getaddrinfo(options.host, options.port, type=socket.SOCK_STREAM)[0]
         if not tokens and not ipaddress.ip_address(address[0]).is_loopback:
-            parser.error(f"{asked.host} can be reached by others: set {TOKEN}, or listen on 127.0.0.1")
+            parser.error(f"{options.host} can be reached by others: set {TOKEN}, or listen on 127.0.0.1")
         listening = socket.create_server(address, family=family, backlog=2_048)
-        # What asyncio sets on sockets of its own: an answer's head and body are two writes, 40 ms apart without it.
+        # asyncio sets this only on its own sockets; without it an answer's head and body are 40 ms apart.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     except (OSError, OverflowError) as error:
-        parser.error(f"cannot listen on {asked.host} port {asked.port}: {error}")
+        parser.error(f"cannot listen on {options.host} port {options.port}: {error}")
 
     logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(message)s")
     host, port = listening.getsockname()[:2]
@@ -160,10 +160,10 @@ def main() -> None:
     if not tokens:
         log.warning("%s is not set: every program on this machine may search", TOKEN)
 
-    # Where processors are busy, numpy's own threads wait for each other: one took 0.3 s where two took 0.3 to 2.
+    # On a busy machine numpy's threads wait for each other: one took 0.3 s, two took 0.3 to 2 s.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # uvicorn finishes what it answers, then raises the signal again. An index that is still being built must not hold
-    # the process.
+    # uvicorn finishes its answers, then raises the signal again. The process must not wait for an index that is still
+    # being built.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     signal.signal(signal.SIGINT, lambda *_: os._exit(130))
     config = uvicorn.Config(

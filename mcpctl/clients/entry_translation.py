@@ -32,12 +32,12 @@ Table = dict[str, Any]
 def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     """The entry for config.toml, and what a person should know of it; raises `CannotTake`."""
     texts = Texts(entry)
-    left = _plain(entry.value)
-    enabled = _flag(left, "enabled", True) and not _flag(left, "disabled", False)
-    kind = _kind(left, texts)
-    table = _local(left, texts) if kind == "stdio" else _remote(left, texts, kind)
-    table |= _timeouts(left, texts)
-    if denied := left.pop("disabled_tools", None):
+    remaining = _plain(entry.value)
+    enabled = _flag(remaining, "enabled", True) and not _flag(remaining, "disabled", False)
+    kind = _kind(remaining, texts)
+    table = _local(remaining, texts) if kind == "stdio" else _remote(remaining, texts, kind)
+    table |= _timeouts(remaining, texts)
+    if denied := remaining.pop("disabled_tools", None):
         table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
     if entry.approval == "refused":
         texts.note(
@@ -48,11 +48,11 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")
     if not enabled or entry.approval == "refused":
         table["enabled"] = False
-    for key in [key for key in _ALLOWED_ONLY if key in left]:
-        texts.note(_now_allowed(key, left.pop(key)))
-    if inherited := left.pop("env_vars", None):
+    for key in [key for key in _ALLOWED_ONLY if key in remaining]:
+        texts.note(_now_allowed(key, remaining.pop(key)))
+    if inherited := remaining.pop("env_vars", None):
         texts.note(f"env_vars passed it {_listed(inherited)} only; here it gets the whole environment of mcpctl")
-    if lost := sorted(key for key, value in left.items() if value and key not in _SAME_HERE):
+    if lost := sorted(key for key, value in remaining.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
     try:
         config.check_server("new", table)
@@ -97,50 +97,52 @@ def _plain(value: Any) -> Table:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except UnicodeEncodeError:
         raise CannotTake("it has text that is not Unicode") from None
-    left: Table = {}
+    remaining: Table = {}
     for key, item in value.items():
         if item in (None, "", [], {}):
             continue
         name = _ALIASES.get(key) or str(key)
-        if left.setdefault(name, item) != item:
+        if remaining.setdefault(name, item) != item:
             raise CannotTake(f"it has two values for {name}")
-    if isinstance(command := left.get("command"), dict):  # an older Zed's
-        del left["command"]
-        return _plain({**left, "command": command.get("path"), "args": command.get("args"), "env": command.get("env")})
-    return left
+    if isinstance(command := remaining.get("command"), dict):  # an older Zed's
+        del remaining["command"]
+        return _plain(
+            {**remaining, "command": command.get("path"), "args": command.get("args"), "env": command.get("env")}
+        )
+    return remaining
 
 
-def _flag(left: Table, key: str, default: bool) -> bool:
-    value = left.pop(key, default)
+def _flag(remaining: Table, key: str, default: bool) -> bool:
+    value = remaining.pop(key, default)
     if not isinstance(value, bool):
         raise CannotTake(f"{key} must be true or false")
     return value
 
 
-def _kind(left: Table, texts: Texts) -> str:
+def _kind(remaining: Table, texts: Texts) -> str:
     """The transport of an entry: stdio, http or sse."""
-    type_ = left.pop("type", None)
+    type_ = remaining.pop("type", None)
     kind = _KINDS.get(re.sub(r"[^a-z]", "", type_.lower())) if isinstance(type_, str) else "" if type_ is None else None
     if kind is None:
         raise CannotTake(f"its type {type_!r} is not supported; mcpctl supports stdio, http and sse")
-    if "command" in left and "url" in left:
+    if "command" in remaining and "url" in remaining:
         raise CannotTake("it has a command and a url; keep one of them")
-    if "command" not in left and "url" not in left:
-        if "settings" in left or left.get("source") == "extension":
+    if "command" not in remaining and "url" not in remaining:
+        if "settings" in remaining or remaining.get("source") == "extension":
             raise LeftOut("an extension of Zed starts it, and its command is not in the file")
         raise CannotTake("it has neither a command nor a url")
-    if (kind == "stdio" and "url" in left) or (kind in ("http", "sse") and "command" in left):
-        raise CannotTake(f"its type is {type_}, but it has a {'url' if 'url' in left else 'command'}")
-    if "command" in left:
+    if (kind == "stdio" and "url" in remaining) or (kind in ("http", "sse") and "command" in remaining):
+        raise CannotTake(f"its type is {type_}, but it has a {'url' if 'url' in remaining else 'command'}")
+    if "command" in remaining:
         return "stdio"
-    if not kind and config.is_sse(str(left["url"])):
+    if not kind and config.is_sse(str(remaining["url"])):
         texts.note('its url looks like an SSE server\'s, so it gets transport = "sse"')
         return "sse"
     return kind or "http"
 
 
-def _local(left: Table, texts: Texts) -> Table:
-    command, args = left.pop("command"), left.pop("args", [])
+def _local(remaining: Table, texts: Texts) -> Table:
+    command, args = remaining.pop("command"), remaining.pop("args", [])
     if isinstance(command, list):
         command, args = command[0], [*command[1:], *(args if isinstance(args, list) else [args])]
     words = [_text(command, "command", texts), *_words(args, "args", texts)]
@@ -149,11 +151,11 @@ def _local(left: Table, texts: Texts) -> Table:
     table: Table = {"command": words[0]}
     if words[1:]:
         table["args"] = words[1:]
-    if env := _pairs(left.pop("env", {}), "env", texts):
+    if env := _pairs(remaining.pop("env", {}), "env", texts):
         table["env"] = env
     for key in ("env_file", "cwd"):
-        if key in left:
-            table[key] = _path(_text(left.pop(key), key, texts), texts)
+        if key in remaining:
+            table[key] = _path(_text(remaining.pop(key), key, texts), texts)
     project = texts.entry.project
     if project and "cwd" not in table and any(word.startswith(("./", "../")) or word == "." for word in words):
         table["cwd"] = str(project)
@@ -161,24 +163,24 @@ def _local(left: Table, texts: Texts) -> Table:
     return table
 
 
-def _remote(left: Table, texts: Texts, kind: str) -> Table:
-    table: Table = {"url": _text(left.pop("url"), "url", texts)}
+def _remote(remaining: Table, texts: Texts, kind: str) -> Table:
+    table: Table = {"url": _text(remaining.pop("url"), "url", texts)}
     if kind == "sse":
         table["transport"] = kind
-    headers = _pairs(left.pop("headers", {}), "headers", texts)
-    for header, variable in _pairs(left.pop("env_http_headers", {}), "env_http_headers", texts).items():
+    headers = _pairs(remaining.pop("headers", {}), "headers", texts)
+    for header, variable in _pairs(remaining.pop("env_http_headers", {}), "env_http_headers", texts).items():
         headers[header] = _variable(variable, "env_http_headers")
-    if "bearer_token_env_var" in left:
-        token = _variable(left.pop("bearer_token_env_var"), "bearer_token_env_var")
+    if "bearer_token_env_var" in remaining:
+        token = _variable(remaining.pop("bearer_token_env_var"), "bearer_token_env_var")
         headers["Authorization"] = f"Bearer {token}"
     if headers:
         table["headers"] = headers
-    if env := _pairs(left.pop("env", {}), "env", texts):
+    if env := _pairs(remaining.pop("env", {}), "env", texts):
         table["env"] = env
     return table
 
 
-def _timeouts(left: Table, texts: Texts) -> Table:
+def _timeouts(remaining: Table, texts: Texts) -> Table:
     client = texts.entry.file.client
     units = {
         "startup_timeout_ms": ("start_timeout_s", 0.001),
@@ -189,8 +191,8 @@ def _timeouts(left: Table, texts: Texts) -> Table:
         units["timeout"] = ("call_timeout_s", client.timeout_unit_s)
     table: Table = {}
     for key, (ours, unit) in units.items():
-        if key in left:
-            value = left.pop(key)
+        if key in remaining:
+            value = remaining.pop(key)
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MAX_SECONDS:
                 raise CannotTake(f"{key} must be a number, 0 or more")
             seconds = round(float(value * unit), 3)

@@ -13,9 +13,9 @@ from mcpctl.store.redact import mask, mask_shapes
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 
 
-def diff(path: Path, chosen: server_entries.Merge) -> list[str]:
+def diff(path: Path, choose: server_entries.Merge) -> list[str]:
     """The change that `server_entries.merge` would make, as a unified diff with secrets masked; writes nothing."""
-    before, after = server_entries.merged(path, chosen)
+    before, after = server_entries.merged(path, choose)
     old, new = (_masked(text).splitlines() for text in (before, after))
     return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
 
@@ -26,10 +26,10 @@ def _masked(text: str) -> str:
 
     document = tomlkit.parse(text)
     for server in document.get("servers", {}).values():
-        for holder, key, shown in _shown(server) if isinstance(server, MutableMapping) else ():
+        for holder, key, masked_value in _shown(server) if isinstance(server, MutableMapping) else ():
             # A value without a secret keeps the way it is written.
-            if holder[key] != shown:
-                holder[key] = shown
+            if holder[key] != masked_value:
+                holder[key] = masked_value
     # The values are masked; a token in a comment, or under a key that mcpctl does not know, is a secret too.
     masked = mask_shapes(tomlkit.dumps(document))
     return "".join(map(_without_token, masked.splitlines(keepends=True)))
@@ -56,5 +56,5 @@ def _shown(server: Any) -> Iterator[tuple[Any, Any, str]]:
             yield table, name, value_of(str(value))
     args = server.get("args")
     if isinstance(args, list):
-        for number, shown in enumerate(server_entries.masked_args([str(arg) for arg in args])):
-            yield args, number, shown
+        for number, masked_value in enumerate(server_entries.masked_args([str(arg) for arg in args])):
+            yield args, number, masked_value

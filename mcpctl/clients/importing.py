@@ -36,7 +36,7 @@ class Import:
     """The files that could not be read, each with the reason."""
     rows: list[Row] = field(default_factory=list)
 
-    def chosen(self, loaded: Config) -> dict[str, Table]:
+    def select(self, loaded: Config) -> dict[str, Table]:
         """The entries to write into a configuration, by name; afterwards `rows` says what becomes of each entry."""
         merged = _Merged(loaded, self.prefix, self.replace)
         self.rows = [_row(file, None, None, "failed", error.message) for file, error in self.broken]
@@ -161,11 +161,11 @@ def run(path: Path, batch: Import, *, dry_run: bool = False) -> list[str]:
     """
     diff = []
     if dry_run:
-        diff = import_preview.diff(path, batch.chosen)
+        diff = import_preview.diff(path, batch.select)
     elif batch.entries:
-        server_entries.merge(path, batch.chosen)
+        server_entries.merge(path, batch.select)
     else:
-        batch.chosen(config.load(path))
+        batch.select(config.load(path))
     for line in _remarks(batch.rows):
         warn(line)
     if not dry_run and any(row["action"] == "failed" for row in batch.rows):

@@ -1,4 +1,4 @@
-"""How every command takes its line: each option once, and nothing of another program's without `--`."""
+"""The parsing of command lines: each option once, and options of other programs only after `--`."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -16,14 +16,14 @@ class Command(TyperCommand):
     """A command that refuses an option given twice, unless the option is a list."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments that are left; raises `WrongUsage` for a repeated option, or where `--` is missing."""
+        """The rest of the arguments; raises `WrongUsage` for a repeated option, or if `--` is missing."""
         if not ctx.resilient_parsing:
             try:
-                _, _, given = self.make_parser(ctx).parse_args(list(args))
+                _, _, parameters = self.make_parser(ctx).parse_args(list(args))
             except NoSuchOption as error:
                 self._ask_for_dashes(error, args)
                 raise
-            for parameter, times in Counter(given).items():
+            for parameter, times in Counter(parameters).items():
                 if times > 1 and _has_one_value(parameter):
                     name = parameter.opts[0]
                     raise WrongUsage(
@@ -34,19 +34,19 @@ class Command(TyperCommand):
         return super().parse_args(ctx, args)
 
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
-        """Raise `WrongUsage` where the unknown option may be meant for the program that the command line starts."""
-        if "--" in args or not any((each.metavar or "").startswith("[-- ") for each in self.params):
+        """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""
+        if "--" in args or not any((parameter.metavar or "").startswith("[-- ") for parameter in self.params):
             return
         near = f"did you mean {' or '.join(sorted(error.possibilities))}? " if error.possibilities else ""
         raise WrongUsage(
             f"no such option: {error.option_name}",
-            f"{near}an option of the server's own program goes behind --: -- COMMAND {error.option_name} …",
+            f"{near}options of the server's program go after --: -- COMMAND {error.option_name} …",
             "no_such_option",
         )
 
 
 class Commands(typer.Typer):
-    """A noun, or the program itself: all of its commands are of the kind above."""
+    """A noun or the program itself; all of its commands are of the class above."""
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
         """Add a command."""
@@ -54,6 +54,6 @@ class Commands(typer.Typer):
 
 
 def _has_one_value(parameter: Parameter) -> bool:
-    """Whether a second value would take the place of the first: a bare switch says the same twice."""
+    """Whether a second value would replace the first. Repeating a bare switch changes nothing."""
     is_switch = getattr(parameter, "is_flag", False) and not parameter.secondary_opts
     return parameter.param_type_name == "option" and not parameter.multiple and not is_switch

@@ -5,8 +5,10 @@ from typing import Annotated
 import typer
 
 
-def demo(keep: Annotated[bool, typer.Option("--keep", help="Leave its home, and say where it is.")] = False) -> None:
-    """Run the whole loop once: two bundled servers, a client, a search, calls, and what is on record of them.
+def demo(
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the demo's folder, and print its path.")] = False,
+) -> None:
+    """Run a demo with two bundled servers: a client connects, searches and calls, and the records are shown.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ Words = Annotated[
 
 
 def help(ctx: typer.Context, words: Words = None) -> None:
-    """Print the help of a command, as -h after it does.
+    """Print the help of a command, like its option -h.
 
     \b
     Examples:

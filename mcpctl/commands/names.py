@@ -1,4 +1,4 @@
-"""Filters of what is on record: a name that nobody has is refused, not answered with an empty list."""
+"""Filters by name for records: an unknown name is refused, not answered with an empty list."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,39 +10,40 @@ _LISTS = {
     "server": "list servers with: mcpctl servers ls",
     "tool": "list tools with: mcpctl tools ls",
     "client": "see who was connected with: mcpctl sessions ls",
-    "project": "see config.toml, or what is on record with --json",
+    "project": "see config.toml, or the field project under --json",
 }
 
-_LONGEST = 200
-"""As long are names that may be meant: comparing two takes the product of their lengths."""
+_MAX_NAME = 200
+"""Longer names are not compared: a comparison takes the product of their lengths."""
 
 
-def refuse_strangers(rows: Found, records: Records, paths: Paths, named: Mapping[str, str | None]) -> None:
-    """Raise `NotFound` where there are no rows and a filter of `named` has a name neither configured nor on record.
+def refuse_strangers(results: Found, records: Records, paths: Paths, filters: Mapping[str, str | None]) -> None:
+    """Raise `NotFound` if there are no rows and a filter has a name that is neither configured nor on record.
 
-    The filters are of `server`, `tool`, `client` and `project`; None is one that was not given.
+    The filters are `server`, `tool`, `client` and `project`; None means that a filter was not given.
     """
-    if all(name is None for name in named.values()) or next(rows.rows(1, 0), None) is not None:
+    if all(name is None for name in filters.values()) or next(results.rows(1, 0), None) is not None:
         return
     from mcpctl.errors import NotFound
     from mcpctl.near_names import did_you_mean
 
-    for noun, name in named.items():
-        if name is not None and name not in (known := set(_known(noun, records, paths))):
-            near = sorted(each for each in known if len(each) <= _LONGEST)
+    for noun, name in filters.items():
+        if name is not None and name not in (names := set(_names(noun, records, paths))):
+            near = sorted(other for other in names if len(other) <= _MAX_NAME)
             hint = did_you_mean(name, near, _LISTS[noun])
             raise NotFound(f"no {noun} '{name}' is configured or on record", hint, f"{noun}_not_found")
 
 
-def _known(noun: str, records: Records, paths: Paths) -> Iterator[str]:
+def _names(noun: str, records: Records, paths: Paths) -> Iterator[str]:
     from mcpctl import config
     from mcpctl.catalog import rows
+    from mcpctl.tool_keys import split
 
     if noun == "tool":
         with rows.catalog(paths, quiet=True) as catalog:
             keys = {tool.key for tool in catalog.permitted()}
         for key in keys.union(records.names("tool")):
-            server, _, tool = key.partition(":")
+            server, tool = split(key)
             yield from (key, f"{server}.{tool}", tool)
         return
     yield from records.names(noun)

@@ -23,22 +23,22 @@ DataDir = Annotated[
     Path | None,
     typer.Option("--data-dir", metavar="DIR", help="Keep data in DIR (also: MCPCTL_DATA_DIR).", show_default=False),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy what servers say on stderr to stderr.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Copy the stderr of the servers to stderr.")]
 
 
 def paths(config: Path | None, data_dir: Path | None, *, creates: bool = False) -> Paths:
-    """Where things are, with what was given on the command line.
+    """The paths of the configuration and the data, from the options and the environment.
 
-    A configuration file that was named must be there, unless the command `creates` it: a mistyped name is not an
-    empty configuration.
+    A configuration file that was named must exist, unless the command `creates` it: a mistyped name is not an empty
+    configuration.
     """
-    places = find(config, data_dir)
-    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not places.config.exists():
+    result = find(config, data_dir)
+    if (config or os.environ.get("MCPCTL_CONFIG")) and not creates and not result.config.exists():
         from mcpctl.errors import Unusable
 
-        hint = "check the name; mcpctl servers add makes a new file"
-        raise Unusable(f"there is no configuration file {places.config}", hint, "config_missing")
-    return places
+        hint = "check the name; mcpctl servers add creates a new file"
+        raise Unusable(f"there is no configuration file {result.config}", hint, "config_missing")
+    return result
 
 
 READING = "reading records"
@@ -46,7 +46,7 @@ READING = "reading records"
 
 @contextmanager
 def records(data_dir: Path | None) -> "Iterator[Records]":
-    """What is on record, up to date; a terminal sees how far reading it is when it takes long."""
+    """The records, brought up to date; a terminal shows the progress if it takes long."""
     from mcpctl import output
     from mcpctl.store.records import Records
 
@@ -55,14 +55,14 @@ def records(data_dir: Path | None) -> "Iterator[Records]":
 
 
 def say_project(project: str | None) -> None:
-    """Tell a person at a terminal, who may have set it long ago, which project leaves out the other servers."""
+    """Name the project in force on a terminal: a person may have set it long ago, and it hides other servers."""
     if project is not None:
         from mcpctl import output
 
         output.say(f"only the servers of project '{project}'")
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON array (one object for one thing).")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON array, or one object for a single thing.")]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
 Format = Annotated[
     str,
@@ -83,7 +83,7 @@ By = Annotated[
     typer.Option(
         "--by",
         metavar="GROUP",
-        help="Group them by this: risk.",
+        help="Group the rows by this: risk.",
         show_default=False,
         autocompletion=complete.choices("risk"),
     ),
@@ -93,7 +93,7 @@ Sort = Annotated[
     typer.Option(
         "--sort",
         metavar="FIELD",
-        help="Sort them by key, tool, usage or last_used.",
+        help="Sort the rows by key, tool, usage or last_used.",
         show_default=False,
         autocompletion=complete.choices("key", "tool", "usage", "last_used"),
     ),
@@ -103,36 +103,45 @@ Limit = Annotated[
     typer.Option("--limit", metavar="N", min=0, help="Print at most N rows; 0: all.", show_default=False),
 ]
 Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave out the first N rows.")]
-Count = Annotated[bool, typer.Option("--count", help="Print how many rows there are, and nothing else.")]
+Count = Annotated[bool, typer.Option("--count", help="Print only the number of rows.")]
 
 ServerFilter = Annotated[
     str | None,
     typer.Option(
-        "--server", metavar="NAME", help="Only of this server.", show_default=False, autocompletion=complete.servers
+        "--server",
+        metavar="NAME",
+        help="Only rows of this server.",
+        show_default=False,
+        autocompletion=complete.servers,
     ),
 ]
 ProjectFilter = Annotated[
     str | None,
     typer.Option(
-        "--project", metavar="NAME", help="Only while this project was in force.", show_default=False,
+        "--project", metavar="NAME", help="Only rows with this project in force.", show_default=False,
         autocompletion=complete.projects,
     ),
 ]  # fmt: skip
 SessionFilter = Annotated[
     str | None,
     typer.Option(
-        "--session", metavar="ID", help="Only of this session, or of the last.", show_default=False,
+        "--session", metavar="ID", help="Only rows of this session; last is the newest.", show_default=False,
         autocompletion=complete.sessions,
     ),
 ]  # fmt: skip
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="TIME", help="Only since: 30m, 2h, 7d, or 2026-07-28T12:00Z.", show_default=False),
+    typer.Option(
+        "--since",
+        metavar="TIME",
+        help="Only rows since 30m, 2h or 7d ago, or since 2026-07-28T12:00Z.",
+        show_default=False,
+    ),
 ]
 
 
 def since(text: str | None) -> str | None:
-    """The moment that `--since` names, as records write it."""
+    """The time that `--since` names, in the format of records."""
     if text is None:
         return None
     import datetime
@@ -173,7 +182,7 @@ Toolset = Annotated[
 ToolsetName = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|PATH", help="The toolset: a name, or a file with a path.", autocompletion=complete.toolsets
+        metavar="NAME|PATH", help="The toolset: a name, or the path of a file.", autocompletion=complete.toolsets
     ),
 ]
 ToolKeys = Annotated[
@@ -199,16 +208,16 @@ OpenWorld = Annotated[
 
 
 def group(help: str) -> typer.Typer:
-    """A noun, to hang its verbs on."""
+    """A noun, to which its verbs are added."""
     return Commands(help=help, no_args_is_help=True, rich_markup_mode=None, context_settings=HELP)
 
 
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
-def one_of(option: str, value: str | None, known: tuple[str, ...]) -> None:
-    """Refuse a value that an option does not have."""
-    if value is not None and value not in known:
+def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
+    """Raise `WrongUsage` for a value that an option does not have."""
+    if value is not None and value not in values:
         from mcpctl.errors import WrongUsage
 
-        raise WrongUsage(f"--{option} has no value '{value}'", f"values: {', '.join(known)}")
+        raise WrongUsage(f"--{option} has no value '{value}'", f"values: {', '.join(values)}")

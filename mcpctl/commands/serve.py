@@ -10,7 +10,7 @@ from mcpctl.commands import options as opt
 PrintConfig = Annotated[
     str | None,
     typer.Option(
-        metavar="CLIENT", help="Print what CLIENT needs in its configuration to start this; do not serve.",
+        metavar="CLIENT", help="Print the entry that CLIENT needs to start mcpctl; do not serve.",
         autocompletion=complete.clients,
         show_default=False,
     ),
@@ -18,7 +18,7 @@ PrintConfig = Annotated[
 
 
 Split = Annotated[
-    bool, typer.Option("--split-execute", help="Offer a tool each to call what reads, what writes and what destroys.")
+    bool, typer.Option("--split-execute", help="Offer separate tools for calls that read, write and destroy.")
 ]
 Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
 
@@ -38,14 +38,14 @@ def serve(
     Put this command into the configuration of Claude, Cursor or any MCP client. It shows the model two tools,
     tool_discovery and tool_execute, and keeps a record of every session and call.
 
-    With a project only its servers are seen, and its toolset is in force. With a toolset only its tools are found and
-    called, with its notes and hints. --split-execute has tool_execute_read, tool_execute_write and
-    tool_execute_destructive in place of tool_execute, so that a client can always allow reads alone. --allow-annotate
+    With a project, only its servers are seen, and its toolset is in force. With a toolset, only its tools can be found
+    and called, with its notes and hints. --split-execute offers tool_execute_read, tool_execute_write and
+    tool_execute_destructive in place of tool_execute, so that a client can always allow only reads. --allow-annotate
     adds add-tool-annotation.
 
-    --print-config prints the block to put there, for: claude-desktop, claude-code, cursor, vscode, windsurf, codex,
-    gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: where they would not find
-    what starts the servers, the block has one that does.
+    --print-config prints the entry for a client's configuration. Clients: claude-desktop, claude-code, cursor, vscode,
+    windsurf, codex, gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: if theirs
+    does not find the programs that start your servers, the entry has a PATH that does.
 
     \b
     Examples:
@@ -63,15 +63,15 @@ def serve(
         from mcpctl.toolsets import toolset_files
 
         opt.one_of("print-config", print_config, tuple(client_kinds.CLIENTS))
-        given = {
+        options = {
             "--config": config, "--data-dir": data_dir, "--project": project,
             "--toolset": toolset_files.absolute_reference(toolset),
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
-        output.write_text(client_config.text(print_config, given, load(paths.config).servers.values()))
+        output.write_text(client_config.text(print_config, options, load(paths.config).servers.values()))
         output.say(client_config.goes_into(print_config))
         if not split_execute:
-            output.say("one permission then covers all tools; --split-execute tells what reads from what writes")
+            output.say("one permission then covers all tools; --split-execute separates reads from writes")
         return
     from mcpctl.proxy import process
 

@@ -2,7 +2,7 @@
 
 
 def version() -> None:
-    """Print the version, as --version does.
+    """Print the version, like --version.
 
     \b
     Example:

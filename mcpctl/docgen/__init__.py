@@ -1,6 +1,6 @@
-"""Man pages, completion scripts and the README's list of commands: made from the command tree, so that none can drift.
+"""Man pages, completion scripts and the README's list of commands, generated from the command tree.
 
-`pytest tests/test_docgen.py --snapshot-update --allow-snapshot-deletion` writes them anew.
+`pytest tests/test_docgen.py --snapshot-update --allow-snapshot-deletion` writes the files again.
 """
 
 import re
@@ -27,10 +27,10 @@ def completion_scripts() -> dict[str, str]:
 
 
 def command_reference() -> str:
-    """Every command and what it does, as Markdown, grouped by noun."""
+    """A Markdown table of every command and its summary, grouped by noun."""
     lines = ["| command | |", "|---|---|"]
     for node in whole().children:
-        lines += [_row(each) for each in node.walk()]
+        lines += [_row(child) for child in node.walk()]
     return "\n".join(lines)
 
 
@@ -41,6 +41,6 @@ def with_reference(readme: str) -> str:
 
 
 def _row(node: Node) -> str:
-    told = re.sub(r"([|<*_])", r"\\\1", node.summary)
+    summary = re.sub(r"([|<*_])", r"\\\1", node.summary)
     words = " ".join(node.path)
-    return f"| **`{words}`** | **{told}** |" if node.children else f"| `{words}` | {told} |"
+    return f"| **`{words}`** | **{summary}** |" if node.children else f"| `{words}` | {summary} |"

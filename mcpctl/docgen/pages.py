@@ -11,31 +11,32 @@ from mcpctl.toolsets.check_rules import RULES
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
 
 ENVIRONMENT = {
-    "MCPCTL_HOME": "A folder for everything: config.toml in it, the data in its folder data.",
-    "MCPCTL_CONFIG": "The configuration file, where --config is not given.",
-    "MCPCTL_DATA_DIR": "The data directory, where --data-dir is not given.",
-    "MCPCTL_PROJECT": "The project in force where --project is not given.",
-    "MCPCTL_TOOLSET": "The toolset in force where --toolset is not given: a name, a path, or none. It goes before the"
-    " project's.",
+    "MCPCTL_HOME": "A folder for everything: config.toml is in it, and the data in its folder data.",
+    "MCPCTL_CONFIG": "The configuration file, unless --config names one.",
+    "MCPCTL_DATA_DIR": "The data directory, unless --data-dir names one.",
+    "MCPCTL_PROJECT": "The project in force, unless --project names one.",
+    "MCPCTL_TOOLSET": "The toolset in force, unless --toolset names one: a name, a path, or none. It takes precedence"
+    " over the project's toolset.",
     "MCPCTL_SEMANTIC_TOKEN": "The bearer token of the embeddings endpoint, semantic_url in the configuration.",
     "MCPCTL_CLOUD_TOKEN": "The bearer token of the search service, cloud_url in the configuration.",
-    "MCPCTL_DEBUG": "Set to anything: an internal error shows its traceback.",
-    "NO_COLOR": "Set to anything: nothing is printed in colour. So does --no-color, or TERM=dumb.",
-    "FORCE_COLOR": "Set to anything: tables are in colour even where stdout is no terminal.",
-    "COLUMNS": "The width of tables, where it is not that of the terminal.",
+    "MCPCTL_DEBUG": "Set to any text: an internal error shows its traceback.",
+    "NO_COLOR": "Set to any text: nothing is printed in colour. --no-color and TERM=dumb do the same.",
+    "FORCE_COLOR": "Set to any text: tables are in colour even if stdout is not a terminal.",
+    "COLUMNS": "The width of tables, in place of the terminal's.",
 }
 FILES = {
     "~/.config/mcpctl/config.toml": "Servers and settings: see mcpctl-config(5). On macOS it is in"
     " ~/Library/Application Support/mcpctl.",
     "~/.local/share/mcpctl/": "The data directory. On macOS it is ~/Library/Application Support/mcpctl.",
-    "sessions/*.jsonl": "In the data directory: the journals, the truth of what is on record. See mcpctl-records(5).",
-    f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, made anew when it is"
-    " deleted.",
-    "state.db": "In the data directory: what the servers last listed and how each last failed, which toolset is"
-    " equipped, and the embeddings of tools.",
-    "redaction.key": "In the data directory: the key of the hashes in redacted values. Without it equal secrets of"
-    " earlier and later sessions have different hashes.",
-    "toolsets/*.json": "In the data directory: toolsets that are in no repository.",
+    "sessions/*.jsonl": "In the data directory: the journals, from which all records are derived. See"
+    " mcpctl-records(5).",
+    f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, which is built again if you"
+    " delete it.",
+    "state.db": "In the data directory: the tools that servers last listed, the last failure of each server, the name"
+    " of the equipped toolset, and the embeddings of tools.",
+    "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
+    " later sessions have other hashes than equal secrets of earlier ones.",
+    "toolsets/*.json": "In the data directory: the toolsets that are not in a repository.",
 }
 
 
@@ -57,21 +58,21 @@ def page(node: Node) -> str:
 
 def _synopsis(node: Node) -> Iterator[str]:
     yield f".B {roff.escaped(' '.join(node.path))}"
-    taken = " ".join(roff.italic(each.takes) for each in node.arguments)
-    yield f"[{roff.italic('OPTIONS')}] {roff.italic('COMMAND') + ' ...' if node.children else taken}".rstrip()
+    arguments = " ".join(roff.italic(argument.takes) for argument in node.arguments)
+    yield f"[{roff.italic('OPTIONS')}] {roff.italic('COMMAND') + ' ...' if node.children else arguments}".rstrip()
 
 
 def _commands(node: Node) -> Iterator[str]:
     for child in node.children:
-        for each in child.walk():
+        for command in child.walk():
             yield ".TP"
-            yield f".BR {roff.escaped(each.page)} (1)"
-            yield from roff.prose(each.summary)
+            yield f".BR {roff.escaped(command.page)} (1)"
+            yield from roff.prose(command.summary)
 
 
 def _entries(parameters: tuple[Parameter, ...]) -> Iterator[str]:
-    for each in parameters:
-        yield from roff.entry(_tag(each), each.help)
+    for parameter in parameters:
+        yield from roff.entry(_tag(parameter), parameter.help)
 
 
 def _tag(parameter: Parameter) -> str:
@@ -99,13 +100,13 @@ def _of_the_program() -> Iterator[str]:
 
 
 def _exit_status_elsewhere() -> Iterator[str]:
-    yield from roff.section("EXIT STATUS", ["0 when it is done; else as", ".BR mcpctl (1)", "says."])
+    yield from roff.section("EXIT STATUS", ["0 on success; see", ".BR mcpctl (1)", "for the others."])
 
 
 def _related(node: Node) -> list[tuple[str, int]]:
-    """The program's page, then those above, beside and below."""
-    nodes = {each.path: each for each in whole().walk()}
+    """The program's page, then the pages above, beside and below the node."""
+    nodes = {other.path: other for other in whole().walk()}
     above = [nodes[node.path[:length]] for length in range(1, len(node.path))]
-    beside = [each for each in above[-1].children if len(above) > 1 and each is not node] if above else []
-    found = [each.page for each in (*above, *beside, *node.children) if each.path != node.path]
-    return [*((name, 1) for name in found), *((name, 5) for name in FILE_PAGES)]
+    beside = [other for other in above[-1].children if len(above) > 1 and other is not node] if above else []
+    names = [other.page for other in (*above, *beside, *node.children) if other.path != node.path]
+    return [*((name, 1) for name in names), *((name, 5) for name in FILE_PAGES)]

@@ -1,34 +1,34 @@
-"""The few words of man(7) that the pages are set in; text goes in plain and comes out escaped."""
+"""The few macros of man(7) that the pages use; every function escapes the text that it gets."""
 
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
 EDITION = "2026-11-21"
-"""The date in every page's foot, changed by hand when the manual is revised: a page must not differ from day to day."""
+"""The date in every page's footer, changed by hand with a revision, so that pages do not differ from day to day."""
 
 _WIDTH = 79
-_WRITTEN = {"\\": "\\e", "-": "\\-", "'": "\\(aq", '"': "\\(dq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
+_ESCAPES = {"\\": "\\e", "-": "\\-", "'": "\\(aq", '"': "\\(dq", "`": "\\(ga", "^": "\\(ha", "~": "\\(ti"}
 
 
 def escaped(text: str) -> str:
-    """`text`, within a line, as roff input that prints exactly it."""
-    return "".join(_WRITTEN.get(c, c if c.isascii() else f"\\[u{ord(c):04X}]") for c in text)
+    """Roff input that prints exactly `text` within a line."""
+    return "".join(_ESCAPES.get(c, c if c.isascii() else f"\\[u{ord(c):04X}]") for c in text)
 
 
 def line(text: str) -> str:
-    """`text` as a line of roff input: a leading dot is no request."""
-    marked = escaped(text)
-    return f"\\&{marked}" if marked.startswith(".") else marked
+    """`text` as a line of roff input, in which a leading dot is not a request."""
+    source = escaped(text)
+    return f"\\&{source}" if source.startswith(".") else source
 
 
 def bold(text: str) -> str:
-    """`text` as what one types."""
+    """`text` in bold: a literal word of a command line."""
     return f"\\fB{escaped(text)}\\fR"
 
 
 def italic(text: str) -> str:
-    """`text` as what one replaces by something of one's own."""
+    """`text` in italics: a word that the user replaces."""
     return f"\\fI{escaped(text)}\\fR"
 
 
@@ -36,11 +36,11 @@ def head(name: str, section: int, summary: str) -> Iterator[str]:
     """A page's first lines."""
     yield f'.TH {escaped(name.upper())} {section} {EDITION} mcpctl "mcpctl manual"'
     yield ".SH NAME"
-    yield from _wrapped(f"{escaped(name)} \\- {escaped(lowered(summary))}")
+    yield from _wrapped(f"{escaped(name)} \\- {escaped(lower_first(summary))}")
 
 
-def lowered(sentence: str) -> str:
-    """A sentence as part of another: no capital but those of names, no full stop."""
+def lower_first(sentence: str) -> str:
+    """A sentence as part of another: without its full stop and its capital, unless that is a name's."""
     first, _, rest = sentence.removesuffix(".").partition(" ")
     return f"{first if first[1:].lower() != first[1:] else first.lower()} {rest}".strip()
 
@@ -51,13 +51,13 @@ def prose(text: str) -> Iterator[str]:
         yield from _wrapped(escaped(sentence))
 
 
-def _wrapped(written: str) -> Iterator[str]:
-    for part in textwrap.wrap(written, _WIDTH, break_long_words=False, break_on_hyphens=False):
+def _wrapped(source: str) -> Iterator[str]:
+    for part in textwrap.wrap(source, _WIDTH, break_long_words=False, break_on_hyphens=False):
         yield f"\\&{part}" if part.startswith(".") else part
 
 
 def paragraphs(texts: Iterable[str]) -> Iterator[str]:
-    """Paragraphs, a space between them."""
+    """Paragraphs with a space between them."""
     for number, text in enumerate(texts):
         if number:
             yield ".PP"
@@ -65,7 +65,7 @@ def paragraphs(texts: Iterable[str]) -> Iterator[str]:
 
 
 def section(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """A section, unless it would be empty."""
+    """A section; nothing if it would be empty."""
     body = list(lines)
     if body:
         yield f'.SH "{title}"' if " " in title else f".SH {title}"
@@ -79,25 +79,25 @@ def subsection(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def entry(tag: str, text: str) -> Iterator[str]:
-    """A marked `tag` and, indented below it, what it means."""
+    """A `tag` in roff input with its explanation indented below it."""
     yield ".TP"
     yield tag
     yield from prose(text)
 
 
 def verbatim(lines: Sequence[str]) -> Iterator[str]:
-    """Lines as they stand."""
+    """Lines that are printed exactly as they are."""
     if lines:
         yield from (".nf", ".RS 4", *map(line, lines), ".RE", ".fi")
 
 
 def references(pages: Iterable[tuple[str, int]]) -> Iterator[str]:
-    """Other pages, for SEE ALSO."""
+    """References to other pages, for SEE ALSO."""
     listed = list(pages)
     for number, (name, part) in enumerate(listed, 1):
         yield f".BR {escaped(name)} ({part}){',' * (number < len(listed))}"
 
 
 def joined(lines: Iterable[str]) -> str:
-    """The whole page."""
+    """The lines of a page as one text."""
     return "\n".join(lines) + "\n"

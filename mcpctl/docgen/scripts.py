@@ -1,4 +1,4 @@
-"""What a shell runs on Tab. Thin on purpose: the running program knows the tree, see `mcpctl.tab_completion`."""
+"""The scripts that shells run on Tab. They only ask the program, which knows the tree: see `mcpctl.tab_completion`."""
 
 BASH = r"""# bash completion for mcpctl
 

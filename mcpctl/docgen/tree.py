@@ -1,4 +1,4 @@
-"""The command tree as its manual needs it."""
+"""The command tree, as the manual needs it."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from mcpctl.main import tree
 
 @dataclass(frozen=True)
 class Parameter:
-    """One option or argument: `names` as typed, what it takes, and the help that `--help` prints."""
+    """One option or argument: its names as typed, its metavar, and the help that `--help` prints."""
 
     names: tuple[str, ...]
     secondary: tuple[str, ...]
@@ -34,7 +34,7 @@ class Node:
     children: tuple["Node", ...]
 
     def walk(self) -> Iterator["Node"]:
-        """It, and all that is below it."""
+        """The node, and every node below it."""
         yield self
         for child in self.children:
             yield from child.walk()
@@ -57,34 +57,34 @@ class Node:
 
     @cached_property
     def examples(self) -> list[str]:
-        """The lines that its help gives as examples."""
-        found = re.search(r"\x08\nExamples?:\n(.*?)(?:\n\n|\Z)", self.help, re.DOTALL)
-        return [line.removeprefix("  ") for line in found[1].splitlines()] if found else []
+        """The lines of the examples in its help."""
+        match = re.search(r"\x08\nExamples?:\n(.*?)(?:\n\n|\Z)", self.help, re.DOTALL)
+        return [line.removeprefix("  ") for line in match[1].splitlines()] if match else []
 
 
 @cache
 def whole() -> Node:
-    """The program, with all of its commands."""
+    """The node of the program, with all commands below it."""
     return _node(typer.main.get_command(tree()), ("mcpctl",), None)
 
 
 def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None) -> Node:
     context = typer.Context(command, parent=parent, info_name=path[-1], **command.context_settings)
     parameters = command.get_params(context)
-    arguments = [each for each in parameters if each.param_type_name == "argument"]
-    options = [each for each in parameters if each.param_type_name == "option" and not getattr(each, "hidden", False)]
-    below: dict[str, Command] = getattr(command, "commands", {})
+    arguments = [item for item in parameters if item.param_type_name == "argument"]
+    options = [item for item in parameters if item.param_type_name == "option" and not getattr(item, "hidden", False)]
+    commands: dict[str, Command] = getattr(command, "commands", {})
     return Node(
         path,
         command.help or "",
-        tuple(_parameter(each, context) for each in arguments),
-        tuple(_parameter(each, context) for each in options),
-        tuple(_node(each, (*path, name), context) for name, each in below.items() if not each.hidden),
+        tuple(_parameter(argument, context) for argument in arguments),
+        tuple(_parameter(option, context) for option in options),
+        tuple(_node(child, (*path, name), context) for name, child in commands.items() if not child.hidden),
     )
 
 
-def _parameter(given: ClickParameter, context: typer.Context) -> Parameter:
-    takes = "" if getattr(given, "is_flag", False) else given.metavar or (given.name or "").upper()
-    record = given.get_help_record(context)
-    names = sorted(given.opts, key=len)  # typer keeps those of --help in a set, in any order
-    return Parameter(tuple(names), tuple(given.secondary_opts), takes, record[1] if record else "")
+def _parameter(parameter: ClickParameter, context: typer.Context) -> Parameter:
+    takes = "" if getattr(parameter, "is_flag", False) else parameter.metavar or (parameter.name or "").upper()
+    record = parameter.get_help_record(context)
+    names = sorted(parameter.opts, key=len)  # typer keeps the names of --help in a set, in any order
+    return Parameter(tuple(names), tuple(parameter.secondary_opts), takes, record[1] if record else "")

@@ -91,7 +91,7 @@ def chosen_format(json: bool, jsonl: bool, format: str) -> str:
 
 def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
     """Print the rows in the window and the format of the options."""
-    names = chosen(columns, options)
+    names = chosen_fields(columns, options)
     if options.count:
         write_text(str(results.count()))
         return
@@ -182,7 +182,7 @@ def _embedded(value: Any) -> Any:
     return [_embedded(item) for item in value] if kind is list or kind is tuple else value
 
 
-def chosen(columns: Columns, options: ListOptions) -> Sequence[str]:
+def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
     """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
     if options.fields is None:
         return columns.fields if options.effective in ("json", "jsonl") else columns.shown

@@ -51,7 +51,7 @@ def pairs(row: Row) -> Iterator[str]:
             value = _decoded(value)
         if isinstance(value, Mapping | list | tuple) and value:
             yield f"{name}:"
-            for line in json.dumps(value, ensure_ascii=False, indent=2).splitlines():
+            for line in _indented(value):
                 yield f"  {line_of(line)}"
         else:
             yield f"{name + ':':<{width + 1}} {_scalar(value)}".rstrip()
@@ -79,7 +79,7 @@ def tool(row: Row) -> Iterator[str]:
     for name in ("inputSchema", "outputSchema"):
         if isinstance(definition, Mapping) and name in definition:
             yield f"{name}:"
-            for line in json.dumps(definition[name], ensure_ascii=False, indent=2).splitlines():
+            for line in _indented(definition[name]):
                 yield f"  {line_of(line)}"
 
 
@@ -164,6 +164,15 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
 def _usage(row: Row) -> str:
     calls = "1 call" if row["usage"] == 1 else f"{row['usage']:,} calls"
     return f"{calls} on record, the last at {row['last_used']}" if row["usage"] else "no call on record"
+
+
+def _indented(value: Any) -> list[str]:
+    """The lines of a value as JSON: one, where it is nested too deep to be indented."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2)
+    except RecursionError:
+        text = json.dumps(value, ensure_ascii=False)  # in C, which goes deeper
+    return text.splitlines()
 
 
 def _decoded(text: RawJson) -> Any:

@@ -42,8 +42,8 @@ class Cloud:
             reasons, notice = self._ask(queries, context, min(limit, MAX_RESULTS))
         except Exception as error:
             return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
-        named = {key: Explanation(key, 1.0, "", (), how) for key, how in self._words.named(queries).items()}
-        best = sorted((reasons | named).values(), key=lambda why: (-why.relevance, why.key))[:limit]
+        by_name = {key: Explanation(key, 1.0, "", (), how) for key, how in self._words.named(queries).items()}
+        best = sorted((reasons | by_name).values(), key=lambda why: (-why.relevance, why.key))[:limit]
         return Ranking(
             hits=tuple(Hit(why.key, why.relevance) for why in best),
             provider=self.name,

@@ -106,10 +106,12 @@ class Embeddings:
         if missing := [text for text in dict.fromkeys(texts) if text not in vectors]:
             until = time.monotonic() + self._seconds
             for start in range(0, len(missing), _BATCH):
-                if (left := until - time.monotonic()) <= 0:
+                if (remaining := until - time.monotonic()) <= 0:
                     raise Unavailable(f"no answer within {self._seconds:.3g} s")
                 batch = missing[start : start + _BATCH]
-                vectors.update(zip(batch, _embed(self._model(), batch, are_queries=True, seconds=left), strict=True))
+                vectors.update(
+                    zip(batch, _embed(self._model(), batch, are_queries=True, seconds=remaining), strict=True)
+                )
             with self._remembering:
                 self._queries |= vectors
                 while len(self._queries) > _MAX_QUERIES:

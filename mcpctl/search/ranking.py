@@ -53,7 +53,7 @@ class Explanation:
     """The query that it answers best."""
     parts: tuple[Part, ...]
     pinned: str | None
-    """The kind of name by which the query names the tool; then its relevance is 1.0, whatever the sum of the parts."""
+    """The kind of name by which the query names the tool; then its relevance is 1.0, not the sum of the parts."""
     said: str = ""
     """The explanation of a search service, in place of parts."""
 
@@ -69,14 +69,14 @@ class Explanation:
             return ()
         ranked = min(self.score, _MAX_RANKED) if self.pinned else self.relevance
         exact = [part.score * ranked / (self.score or 1.0) * _DIGITS for part in self.parts]
-        named = [Part("", PINNED_PART, self.relevance)] if self.pinned else []
+        exact_name = [Part("", PINNED_PART, self.relevance)] if self.pinned else []
         units = [math.floor(value) for value in exact]
         # The units lost by rounding down go to the parts that lost most.
-        left = round(ranked * _DIGITS) - sum(units)
-        for number in sorted(range(len(units)), key=lambda n: units[n] - exact[n])[:left]:
+        missing = round(ranked * _DIGITS) - sum(units)
+        for number in sorted(range(len(units)), key=lambda n: units[n] - exact[n])[:missing]:
             units[number] += 1
         parts = [replace(part, score=unit / _DIGITS) for part, unit in zip(self.parts, units, strict=True) if unit]
-        return (*parts, *(replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in named))
+        return (*parts, *(replace(part, score=round(part.score - sum(units) / _DIGITS, 4)) for part in exact_name))
 
     def by_word(self) -> dict[str, dict[str, float]]:
         """The shares of each word by field, the largest first; shares that belong to no word come last, as ''."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from mcpctl import tool_keys
 from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, Found, Row
 from mcpctl.store import query
 
@@ -112,7 +113,7 @@ def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
 
 def _of_tool(conditions: query.Conditions, tool: str) -> None:
     if ":" in tool:
-        conditions.when("server = ? AND tool = ?", *tool.split(":", 1))
+        conditions.when("server = ? AND tool = ?", *tool_keys.split(tool))
     elif "." in tool:
         server, _, name = tool.partition(".")  # a server's name has no dot, a tool's may have some
         conditions.when("tool IN (?, ?) AND (tool = ? OR server = ?)", tool, name, tool, server)

@@ -261,8 +261,8 @@ def _inherit(draft: Draft, subject: NotedTool, name: str) -> None:
         container = entry if name == "title" or not isinstance(entry, dict) else entry.get("annotations")
         if _is_about(entry, subject) and isinstance(container, dict) and name in container:
             rest = {key: value for key, value in entry.items() if key not in ("toolRef", place[0])}
-            left = {} if name == "title" else {key: value for key, value in container.items() if key != name}
-            has_more = bool(rest and rest != {"annotations": {}}) or bool(left)
+            others = {} if name == "title" else {key: value for key, value in container.items() if key != name}
+            has_more = bool(rest and rest != {"annotations": {}}) or bool(others)
             removed.append(("toolOverrides", number, *place) if has_more else ("toolOverrides", number))
     if removed:
         draft.drop(*removed)

@@ -65,11 +65,11 @@ def shape(root: Any) -> Iterator[Problem]:
     It does not use jsonschema, which takes a minute for the largest file that a toolset may be.
     """
     several = isinstance(root, dict) and "toolsets" in root and "tools" not in root
-    left: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
+    pending: list[tuple[tuple[str | int, ...], Any, Mapping[str, Any]]] = [
         ((), root, SCHEMA["then" if several else "else"])
     ]
-    while left:
-        place, value, schema = left.pop()
+    while pending:
+        place, value, schema = pending.pop()
         schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
         type_ = schema.get("type", "object")
         kinds = [type_] if isinstance(type_, str) else type_
@@ -79,9 +79,9 @@ def shape(root: Any) -> Iterator[Problem]:
             yield from _missing(value, schema, place)
             properties, others = schema.get("properties", {}), schema.get("additionalProperties")
             members = ((name, properties.get(name, others)) for name in value)
-            left += (((*place, name), value[name], inner) for name, inner in members if inner)
+            pending += (((*place, name), value[name], inner) for name, inner in members if inner)
         elif isinstance(value, list):
-            left += (((*place, number), item, schema["items"]) for number, item in enumerate(value))
+            pending += (((*place, number), item, schema["items"]) for number, item in enumerate(value))
 
 
 def _missing(value: Mapping[str, Any], schema: Mapping[str, Any], place: Place) -> Iterator[Problem]:
@@ -113,17 +113,17 @@ def _object(members: list[tuple[str, Any]]) -> _Object:
 def repeated_members(text: str) -> Iterator[Problem]:
     """Members that an object has more than once, in JSON text that was decoded before."""
     try:
-        left: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_object))]
+        pending: list[tuple[tuple[str | int, ...], Any]] = [((), json.loads(text, object_pairs_hook=_object))]
     except (ValueError, RecursionError):
         return  # deeper than any toolset is
-    while left:
-        place, value = left.pop()
+    while pending:
+        place, value = pending.pop()
         if isinstance(value, _Object):
             for name in value.repeated:
                 yield Problem("E114", (*place, name), f"{_label((*place, name))} appears more than once")
-            left += (((*place, name), member) for name, member in value.items())
+            pending += (((*place, name), member) for name, member in value.items())
         elif isinstance(value, list):
-            left += (((*place, number), item) for number, item in enumerate(value))
+            pending += (((*place, number), item) for number, item in enumerate(value))
 
 
 def _label(place: Place) -> str:
@@ -175,7 +175,7 @@ def _tools(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> I
 def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budget: int) -> Iterator[Problem]:
     seen: set[tuple[str, str]] = set()
     spent: dict[str, int] = {}
-    shown: dict[str, dict[str, Note]] = {}
+    counted_notes: dict[str, dict[str, Note]] = {}
     for entry in entries(content, at, "toolNotes"):
         tool, before = who(entry.reference), spent.get(who(entry.reference), 0)
         for number, note in enumerate(items(entry.said, "notes")):
@@ -190,7 +190,7 @@ def _notes(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who, budg
         if before <= budget < spent.get(tool, 0):
             message = f"the notes of {entry.reference.label} have {spent[tool]} characters; the budget is {budget}"
             yield Problem("W201", entry.place, message)
-        counted = shown.setdefault(tool, {})
+        counted = counted_notes.setdefault(tool, {})
         was_whole = len(first(counted.values())) == len(counted)
         counted |= {note.name: note for note in notes_of(entry.said) if note.name not in counted}
         if was_whole and (count := len(first(counted.values()))) < len(counted):

@@ -215,10 +215,10 @@ def _merged(reference: Reference, entries: Sequence[ToolsetEntry]) -> ToolsetEnt
 def first(notes: Iterable[Note]) -> tuple[Note, ...]:
     """The notes of a tool that models read: the first ones, within MAX_NOTES and MAX_NOTES_CHARS."""
     shown: list[Note] = []
-    left = MAX_NOTES_CHARS
+    budget = MAX_NOTES_CHARS
     for note in notes:
-        left -= len(note.text)
-        if left < 0 or len(shown) == MAX_NOTES:
+        budget -= len(note.text)
+        if budget < 0 or len(shown) == MAX_NOTES:
             break
         shown.append(note)
     return tuple(shown)

@@ -128,6 +128,10 @@ TAKE_A_PROJECT = {
 }  # fmt: skip
 
 
+def test_every_command_that_takes_a_project_exists() -> None:
+    assert set(EVERY_NAME) >= TAKE_A_PROJECT
+
+
 @pytest.mark.parametrize("line", ["tools show ", "tools call ", "calls ls --tool ", "calls ls --tool="])
 def test_tools_are_offered_by_key_with_their_titles(line: str, full: Paths) -> None:
     lead = line[line.index("--tool=") :] if line.endswith("=") else ""

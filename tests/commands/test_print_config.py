@@ -142,6 +142,6 @@ def test_the_project_is_in_the_block(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyP
 
 
 def test_a_person_is_told_that_one_permission_covers_all_tools_unless_they_are_split(mcpctl: Mcpctl) -> None:
-    assert "--split-execute tells what reads" in mcpctl("serve", "--print-config", "cursor", tty=True).err
+    assert "--split-execute separates reads" in mcpctl("serve", "--print-config", "cursor", tty=True).err
     assert "--split-execute" not in mcpctl("serve", "--print-config", "cursor", "--split-execute", tty=True).err
     assert mcpctl("serve", "--print-config", "cursor").err == ""

@@ -8,11 +8,11 @@ from mcpctl.commands import options as opt
 
 Name = Annotated[str | None, typer.Argument(metavar="[NAME]", help="The note's name.", show_default=False)]
 Text = Annotated[
-    str | None, typer.Argument(metavar="[TEXT|-]", help="What it says; - reads it from stdin.", show_default=False)
+    str | None, typer.Argument(metavar="[TEXT|-]", help="The note's text; - reads it from stdin.", show_default=False)
 ]
 Several = Annotated[
     list[str] | None,
-    typer.Option("--note", metavar="NAME=TEXT", help="A note; may be given several times.", show_default=False),
+    typer.Option("--note", metavar="NAME=TEXT", help="A note. May be repeated.", show_default=False),
 ]
 
 
@@ -27,10 +27,10 @@ def add(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Add notes to a tool of a toolset. Models read them in its description, and searches find it by them.
+    """Add notes to a tool of a toolset. Models read them in its description, and searches read them too.
 
-    A name has 2 to 50 of a-z, 0-9 and -, a text up to 500 characters. Nothing is ever replaced: a name that the tool
-    has already is skipped with a warning. Prints the names of the notes that were added.
+    A name has 2 to 50 of a-z, 0-9 and -, a text up to 500 characters. Nothing is replaced: if the tool already has a
+    note of that name, the new one is skipped with a warning. Prints the names of the added notes.
 
     \b
     Examples:
@@ -42,5 +42,5 @@ def add(
 
     notes = columns.notes(name, text, note or [])
     paths = opt.paths(config, data_dir)
-    done = tool_notes.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
-    columns.told(done, [note.name for note in done.notes.added], dry_run)
+    change = tool_notes.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
+    columns.write_change(change, [note.name for note in change.notes.added], dry_run)

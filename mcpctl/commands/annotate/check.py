@@ -9,28 +9,30 @@ from mcpctl.commands import options as opt
 
 Places = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[PATH...]", help="Toolset files, and folders with some.", show_default=False),
+    typer.Argument(metavar="[PATH...]", help="Toolset files, or folders that have some.", show_default=False),
 ]
 CatalogFile = Annotated[
     Path | None,
-    typer.Option("--catalog", metavar="FILE", help="Compare with the tools that FILE has: mcpctl tools export > FILE.",
+    typer.Option("--catalog", metavar="FILE", help="Compare with the tools in FILE: mcpctl tools export > FILE.",
                  show_default=False),
 ]  # fmt: skip
 Live = Annotated[bool, typer.Option("--live", help="List the tools of all servers first.")]
 MaxNoteChars = Annotated[
-    int, typer.Option(metavar="N", min=0, help="How many characters the notes of one tool may have.")
+    int, typer.Option(metavar="N", min=0, help="The most characters that one tool's notes may have.")
 ]
-FailOn = Annotated[str, typer.Option(metavar="SEVERITY", help="What fails the check: error, or warning too.")]
+FailOn = Annotated[
+    str, typer.Option(metavar="SEVERITY", help="The least severity that fails the check: error or warning.")
+]
 Select = Annotated[
     list[str] | None,
-    typer.Option(metavar="RULE", help="Only these rules, or those that begin so; A,B for several.", show_default=False),
+    typer.Option(metavar="RULE", help="Only rules whose ids begin with this; A,B for several.", show_default=False),
 ]
 Ignore = Annotated[
     list[str] | None,
-    typer.Option(metavar="RULE", help="Not these rules, nor those that begin so.", show_default=False),
+    typer.Option(metavar="RULE", help="No rules whose ids begin with this; A,B for several.", show_default=False),
 ]
 Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text, json, jsonl, github, sarif or junit.")]
-Rules = Annotated[bool, typer.Option("--rules", help="List the rules, with the reason and the fix of each.")]
+Rules = Annotated[bool, typer.Option("--rules", help="List the rules, each with its reason and its fix.")]
 
 
 def check(
@@ -48,14 +50,14 @@ def check(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Check toolset files: their JSON, their names and notes, and whether the tools are there. For CI.
+    """Check toolset files: their JSON, their names and notes, and whether their tools exist. For CI.
 
-    Without a path your own toolsets are checked. In a folder every .json file is checked that is not clearly something
-    else; stderr says how many were checked and skipped, and a folder without any fails with exit status 3.
+    Without a path it checks your own toolsets. In a folder it checks every .json file that is not clearly something
+    else; stderr has the numbers of checked and skipped files. A folder without toolset files fails with exit status 3.
 
-    Entries are compared with what the servers last listed, with a snapshot (--catalog), or with what they list now
-    (--live). Rules that begin with E find errors, those with W warnings, those with I what is good to know. Exit
-    status 7 means that something was found that counts, 5 that a file cannot be read.
+    Entries are compared with the tools that the servers last listed, with those of a snapshot (--catalog), or with
+    those that they list now (--live). Ids of rules that find errors begin with E, of warnings with W, of information
+    with I. Exit status 7 means that a finding fails the check, 5 that a file cannot be read.
 
     \b
     Examples:
@@ -65,10 +67,10 @@ def check(
     """
     from mcpctl.commands.annotate import findings
 
-    asked = findings.asked(max_note_chars, fail_on, select or [], ignore or [])
+    options = findings.options(max_note_chars, fail_on, select or [], ignore or [])
     kind = findings.kind(json, jsonl, format)
     if rules:
         findings.write_rules(kind)
         return
     paths = opt.paths(config, data_dir)
-    findings.check(paths, places or [], lambda: findings.known(paths, catalog, live), asked, kind)
+    findings.check(paths, places or [], lambda: findings.known(paths, catalog, live), options, kind)

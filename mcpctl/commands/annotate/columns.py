@@ -1,4 +1,4 @@
-"""How notes and overrides are given and listed."""
+"""Notes and overrides: their options on the command line, and their lists."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,51 +17,51 @@ COLUMNS = Columns(
     shown=("key", "kind", "name", "value"),
     cut=frozenset(("value", "path")),
     noun="notes and overrides",
-    empty="nothing is noted yet; add a note with: mcpctl annotate add KEY NAME TEXT",
+    empty="no notes or overrides yet; add a note with: mcpctl annotate add KEY NAME TEXT",
 )
 INHERITABLE = {**{name.replace("_", "-"): hint for name, hint in HINT_FIELDS.items()}, "title": "title"}
 
-_MOST_TEXT = 1 << 16
+_MAX_TEXT = 1 << 16
 
 
 def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[Note]:
-    """The notes of a command line, `-` being the text on stdin; raises `WrongUsage`."""
-    found = []
+    """The notes of a command line; the text `-` is read from stdin. Raises `WrongUsage`."""
+    result = []
     if (name is None) != (text is None):
-        raise WrongUsage("a note has a name and a text", "write: mcpctl annotate add KEY NAME TEXT", "bad_note")
+        raise WrongUsage("a note needs a name and a text", "use: mcpctl annotate add KEY NAME TEXT", "bad_note")
     if name is not None and text is not None:
-        found.append(Note(name, read_stdin(_MOST_TEXT).strip() if text == "-" else text))
+        result.append(Note(name, read_stdin(_MAX_TEXT).strip() if text == "-" else text))
     for word in several:
-        named, equals, said = word.partition("=")
+        note, equals, content = word.partition("=")
         if not equals:
-            raise WrongUsage("--note wants NAME=TEXT", "write for example: --note 'team=Ask first.'", "bad_note")
-        found.append(Note(named, said))
-    return found
+            raise WrongUsage("--note needs NAME=TEXT", "for example: --note 'team=Ask first.'", "bad_note")
+        result.append(Note(note, content))
+    return result
 
 
 def hints(
-    given: Mapping[str, bool | None], title: str | None, inherit: Sequence[str]
+    values: Mapping[str, bool | None], title: str | None, inherit: Sequence[str]
 ) -> tuple[dict[str, bool], list[str]]:
-    """The hints to be set and the members to be inherited; raises `WrongUsage` when they contradict each other."""
+    """The hints to set and the members to inherit; raises `WrongUsage` if they contradict each other."""
     members = {**INHERITABLE, **{hint: hint for hint in INHERITABLE.values()}}
     for name in inherit:
         if name not in members:
             raise WrongUsage(f"--inherit has no value '{name}'", f"values: {', '.join(INHERITABLE)}")
-    wanted = {HINT_FIELDS[name]: value for name, value in given.items() if value is not None}
+    changes = {HINT_FIELDS[name]: value for name, value in values.items() if value is not None}
     inherited = [members[name] for name in inherit]
-    if both := set(inherited) & {*wanted, *(["title"] if title else [])}:
-        raise WrongUsage(f"{min(both)} cannot be set and inherited at once", "leave out one of them")
-    if not (wanted or inherited or title is not None):
-        raise WrongUsage("nothing to set", "give --read-only, --no-destructive, --title, --inherit or the like")
+    if conflicts := set(inherited) & {*changes, *(["title"] if title else [])}:
+        raise WrongUsage(f"{min(conflicts)} cannot be set and inherited at once", "leave out one of them")
+    if not (changes or inherited or title is not None):
+        raise WrongUsage("nothing to set", "use --read-only, --no-destructive, --title, --inherit or the like")
     if title is not None and not 0 < len(title.strip()) <= 200:
-        raise WrongUsage("a title has 1 to 200 characters", "take it away with: --inherit title", "bad_title")
-    return wanted, inherited
+        raise WrongUsage("a title needs 1 to 200 characters", "remove the title with: --inherit title", "bad_title")
+    return changes, inherited
 
 
-def told(done: Done, lines: Sequence[str], dry_run: bool) -> None:
-    """Print the change of a dry run, or what was changed."""
-    output.write_lines(map(block_of, done.diff if dry_run else lines))
-    if not done.diff:
+def write_change(change: Done, lines: Sequence[str], dry_run: bool) -> None:
+    """Print the diff of a dry run, or the names of what was changed."""
+    output.write_lines(map(block_of, change.diff if dry_run else lines))
+    if not change.diff:
         output.say("nothing to change")
     elif not dry_run:
-        output.say(f"changed {done.place.path}")
+        output.say(f"changed {change.place.path}")

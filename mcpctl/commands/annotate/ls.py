@@ -8,7 +8,9 @@ from mcpctl.commands import options as opt
 
 
 def ls(
-    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Only of this tool.", show_default=False)] = None,
+    key: Annotated[
+        str | None, typer.Argument(metavar="[KEY]", help="Only those of this tool.", show_default=False)
+    ] = None,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -21,7 +23,7 @@ def ls(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """List the notes and overrides of a toolset, or of one tool in it, as they count.
+    """List the notes and overrides in effect of a toolset, or of one tool in it.
 
     \b
     Examples:
@@ -32,5 +34,5 @@ def ls(
     from mcpctl.catalog import tool_notes
     from mcpctl.commands.annotate.columns import COLUMNS
 
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(tool_notes.listed(opt.paths(config, data_dir), toolset, key, project), COLUMNS, asked)
+    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    output.write_list(tool_notes.listed(opt.paths(config, data_dir), toolset, key, project), COLUMNS, options)

@@ -2,7 +2,7 @@
 
 
 def schema() -> None:
-    """Print the JSON Schema of toolset files, with which editors complete and check them.
+    """Print the JSON Schema of toolset files. Editors use it to complete and check them.
 
     \b
     Examples:

@@ -6,16 +6,22 @@ import typer
 
 from mcpctl.commands import options as opt
 
-ReadOnly = Annotated[bool | None, typer.Option("--read-only/--no-read-only", help="It only reads, or not.")]
-Destructive = Annotated[bool | None, typer.Option("--destructive/--no-destructive", help="It may destroy, or not.")]
-Idempotent = Annotated[bool | None, typer.Option("--idempotent/--no-idempotent", help="It is safe to repeat, or not.")]
-OpenWorld = Annotated[bool | None, typer.Option("--open-world/--no-open-world", help="It reaches outside, or not.")]
-Title = Annotated[str | None, typer.Option(metavar="T", help="Its title.", show_default=False)]
+ReadOnly = Annotated[bool | None, typer.Option("--read-only/--no-read-only", help="The tool only reads, or not.")]
+Destructive = Annotated[
+    bool | None, typer.Option("--destructive/--no-destructive", help="The tool may destroy, or not.")
+]
+Idempotent = Annotated[
+    bool | None, typer.Option("--idempotent/--no-idempotent", help="The tool is safe to repeat, or not.")
+]
+OpenWorld = Annotated[
+    bool | None, typer.Option("--open-world/--no-open-world", help="The tool reaches outside systems, or not.")
+]
+Title = Annotated[str | None, typer.Option(metavar="T", help="The tool's title.", show_default=False)]
 Inherit = Annotated[
     list[str] | None,
     typer.Option(
         "--inherit", metavar="HINT", show_default=False,
-        help="Leave read-only, destructive, idempotent, open-world or title to its server again.",
+        help="Take read-only, destructive, idempotent, open-world or title from the server again.",
     ),
 ]  # fmt: skip
 
@@ -34,10 +40,10 @@ def set(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Override a tool's behaviour hints and title in a toolset. Prints what changed.
+    """Override a tool's behaviour hints and title in a toolset. Prints the names of what changed.
 
-    A toolset that a repository brings along may only tighten what decides, such as which tool_execute_... calls it;
-    what it loosens is shown, and counts from your own data directory alone.
+    A toolset in a repository may only tighten the hints that decide, for example, which tool_execute_... may call a
+    tool. A hint that it loosens is only shown; it counts only in a toolset of your own data directory.
 
     \b
     Examples:
@@ -47,8 +53,8 @@ def set(
     from mcpctl.catalog import tool_notes
     from mcpctl.commands.annotate import columns
 
-    given = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
-    hints, inherited = columns.hints(given, title, inherit or [])
+    values = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
+    hints, inherited = columns.hints(values, title, inherit or [])
     paths = opt.paths(config, data_dir)
-    done = tool_notes.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
-    columns.told(done, [*hints, *(["title"] if title else []), *inherited] if done.diff else [], dry_run)
+    change = tool_notes.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
+    columns.write_change(change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run)

@@ -12,19 +12,20 @@ Env = Annotated[
     typer.Option(
         "--env",
         metavar="NAME=VALUE",
-        help="A variable for it; '${VAR}' keeps a secret out of the file.",
+        help="A variable for the server; '${VAR}' keeps a secret out of the file.",
         show_default=False,
     ),
 ]
 Deny = Annotated[
-    list[str] | None, typer.Option("--deny", metavar="TOOL", help="A tool never found nor called.", show_default=False)
+    list[str] | None,
+    typer.Option("--deny", metavar="TOOL", help="A tool that can be neither found nor called.", show_default=False),
 ]
 Projects = Annotated[
     list[str] | None,
     typer.Option(
         "--project",
         metavar="NAME",
-        help="A project that sees it; without one, every project does.",
+        help="A project that sees the server; without one, every project sees it.",
         show_default=False,
         autocompletion=complete.projects,
     ),
@@ -39,12 +40,13 @@ Header = Annotated[
     ),
 ]
 Command = Annotated[
-    list[str] | None, typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="What starts it.", show_default=False)
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="The command that starts the server.", show_default=False),
 ]
 Transport = Annotated[
     str | None,
     typer.Option(
-        metavar="http|sse", help="How to speak to URL: Streamable HTTP, or the older SSE.",
+        metavar="http|sse", help="The transport of URL: Streamable HTTP, or the older SSE.",
         autocompletion=complete.choices("http", "sse"),
     ),
 ]  # fmt: skip
@@ -53,20 +55,24 @@ Transport = Annotated[
 def add(
     name: opt.NewServerName,
     command: Command = None,
-    url: Annotated[str | None, typer.Option(metavar="URL", help="Where it is, if it is not started here.")] = None,
+    url: Annotated[str | None, typer.Option(metavar="URL", help="The address of a remote server.")] = None,
     transport: Transport = None,
     header: Header = None,
     env: Env = None,
-    env_file: Annotated[str | None, typer.Option(metavar="FILE", help="NAME=value lines for its environment.")] = None,
-    cwd: Annotated[str | None, typer.Option(metavar="DIR", help="Where it runs.")] = None,
+    env_file: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A file of NAME=value lines for its environment.")
+    ] = None,
+    cwd: Annotated[str | None, typer.Option(metavar="DIR", help="The folder in which the command runs.")] = None,
     project: Projects = None,
     deny: Deny = None,
-    start_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds it may take to start.")] = None,
-    call_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds a call may take; 0: any.")] = None,
+    start_timeout: Annotated[float | None, typer.Option(metavar="S", help="Seconds that the start may take.")] = None,
+    call_timeout: Annotated[
+        float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")
+    ] = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Add a server to config.toml. Comments and order of a hand-written file are kept.
+    """Add a server to config.toml. The comments and the order of a hand-written file stay.
 
     A server is a command that speaks MCP on stdin and stdout, or a URL.
 

@@ -9,11 +9,13 @@ from mcpctl.commands import options as opt
 
 Names = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[NAME]...", help="Only these.", show_default=False, autocompletion=complete.servers),
+    typer.Argument(
+        metavar="[NAME]...", help="Only these servers.", show_default=False, autocompletion=complete.servers
+    ),
 ]
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="S", min=0.1, help="Seconds to wait for each, in place of its start_timeout_s."),
+    typer.Option(metavar="S", min=0.1, help="Seconds to wait for each server, in place of its start_timeout_s."),
 ]
 
 
@@ -28,11 +30,11 @@ def check(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Connect every server, list its tools, and say what is wrong.
+    """Connect to every server, list its tools, and report problems.
 
-    The status of each is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 when any has
-    failed. A table has its problems below it, on stderr, and so has a warning of commands that only your shell finds,
-    not a program with a window.
+    The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
+    has failed. With a table, the problems are on stderr. A warning names commands that your shell finds and a program
+    with a window does not.
 
     \b
     Examples:
@@ -44,8 +46,8 @@ def check(
     from mcpctl.commands.servers.columns import say_hidden, write_checked
     from mcpctl.proxy.server_check import check
 
-    asked, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
+    options, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
     with output.progress("checking", "servers") as on_progress:
         rows = check(paths, names or [], timeout, on_progress, project)
     say_hidden(paths, rows)
-    write_checked(rows, asked)
+    write_checked(rows, options)

@@ -1,4 +1,4 @@
-"""How servers are listed."""
+"""The columns of servers, of checks and of imports."""
 
 import shlex
 from collections.abc import Sequence
@@ -54,35 +54,38 @@ CHECKED = Columns(
 )
 
 
-def write_checked(rows: Sequence[Row], asked: ListOptions) -> None:
-    """Print what a check found, each problem once: in full among the rows, or for a table on stderr.
+def write_checked(rows: Sequence[Row], options: ListOptions) -> None:
+    """Print the rows of a check, and each problem once: in its row, or for a table on stderr.
 
-    Raises `UpstreamFailed` when a server has failed.
+    Raises `UpstreamFailed` if a server has failed.
     """
-    columns, told = CHECKED, "problems" in output.chosen(CHECKED, asked)
-    if asked.effective == "table":
-        columns, told = replace(CHECKED, shown=tuple(name for name in CHECKED.shown if name != "problems")), False
-    output.write_list(Found.of(rows), columns, asked)
-    if not told:
+    columns, has_problems = CHECKED, "problems" in output.chosen_fields(CHECKED, options)
+    if options.effective == "table":
+        columns, has_problems = (
+            replace(CHECKED, shown=tuple(name for name in CHECKED.shown if name != "problems")),
+            False,
+        )
+    output.write_list(Found.of(rows), columns, options)
+    if not has_problems:
         for row in rows:
             for problem in row["problems"] if row["status"] == "odd" else ():
                 warn(f"{row['server']}: {problem}")
     failed = [row for row in rows if row["status"] == "failed"]
     if failed:
-        said = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
-        said += [_attributed(row["server"], problem) for row in failed if not told for problem in row["problems"]]
-        again = f"fix it, then: mcpctl servers check {failed[0]['server']}"
-        raise UpstreamFailed("\n".join(said), again, "check_failed")
+        lines = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
+        lines += [_attributed(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
+        hint = f"fix it, then: mcpctl servers check {failed[0]['server']}"
+        raise UpstreamFailed("\n".join(lines), hint, "check_failed")
 
 
 def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
-    """Warn of servers among those that were checked whose command a program with a window would not find."""
-    checked = {row["server"] for row in rows}
-    usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked}
+    """Warn about checked servers whose command a program with a window would not find."""
+    checked_names = {row["server"] for row in rows}
+    usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked_names}
     if hidden := window_path.hidden(usable):
         programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
         warn(
-            f"programs with a window do not find {programs} ({names}); the block of mcpctl serve --print-config CLIENT"
+            f"programs with a window do not find {programs} ({names}); the entry of mcpctl serve --print-config CLIENT"
             " has a PATH that does"
         )
 

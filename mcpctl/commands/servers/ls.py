@@ -17,7 +17,7 @@ def ls(
 ) -> None:
     """List the configured servers.
 
-    Secrets are never printed: ${VAR} stays as it is, literal values show as ***.
+    Secrets are never printed: ${VAR} stays as it is, and literal values show as ***.
 
     \b
     Examples:
@@ -28,7 +28,7 @@ def ls(
     from mcpctl.commands.servers.columns import COLUMNS
     from mcpctl.models import Found
 
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
+    options = output.listing(json, jsonl, format, fields, limit, offset, count)
     rows = server_entries.ls(opt.paths(config, data_dir), project)
-    output.write_list(Found.of(rows, filtered=project is not None), COLUMNS, asked)
+    output.write_list(Found.of(rows, filtered=project is not None), COLUMNS, options)
     opt.say_project(project)

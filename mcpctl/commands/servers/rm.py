@@ -8,7 +8,7 @@ def rm(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Remove a server from config.toml. What is on record of it stays.
+    """Remove a server from config.toml. Its records stay.
 
     \b
     Example:

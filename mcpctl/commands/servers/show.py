@@ -9,7 +9,7 @@ def show(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Show one server's entry, its secrets masked.
+    """Show one server's entry, with its secrets masked.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""What `tools call` is given as arguments."""
+"""The arguments of `tools call`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,29 +13,30 @@ from mcpctl.proxy import jsonrpc
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:
-    """The arguments' JSON: `{…}` as it stands, `-` from stdin, else `key=value` pairs; raises `WrongUsage`.
+    """The arguments' JSON: `{…}` as it is, `-` from stdin, else `key=value` pairs; raises `WrongUsage`.
 
-    What the values of pairs are, the schema of the tool decides, where the tool is known.
+    If the tool is known, its schema decides the types of the values of pairs.
     """
     if list(words) == ["-"]:
         return _json(read_stdin(), "stdin")
     if len(words) == 1 and words[0].lstrip().startswith("{"):
         return _json(words[0], "the argument")
-    given: dict[str, bytes] = {}
+    values: dict[str, bytes] = {}
     properties = tool.input_schema.get("properties") if tool else None
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            raise WrongUsage(f"'{word}' is no KEY=VALUE", "give JSON, - for JSON on stdin, or KEY=VALUE pairs")
-        if name in given:
+            raise WrongUsage(f"'{word}' is not KEY=VALUE", "give JSON, - for JSON on stdin, or KEY=VALUE pairs")
+        if name in values:
             raise WrongUsage(f"'{name}' is given twice, and only one value can count", f"give {name}=VALUE once")
         schema = properties.get(name) if isinstance(properties, Mapping) else None
-        given[name] = _value(value, schema)
-    return jsonrpc.object_of(given)
+        values[name] = _value(value, schema)
+    return jsonrpc.object_of(values)
 
 
 def _value(text: str, schema: Any) -> bytes:
-    """What a pair's value is: text where the schema takes nothing else, else JSON if it is some, else text."""
+    """The JSON of a pair's value: text if the schema takes only text, else the value itself if it is JSON, else
+    text."""
     kinds = _kinds(schema)
     if "string" not in kinds or kinds - {"string", "null"}:
         try:
@@ -47,29 +48,29 @@ def _value(text: str, schema: Any) -> bytes:
 
 
 def _kinds(schema: Any) -> set[Any]:
-    """The JSON types that a parameter's schema names, in itself or in its alternatives."""
+    """The JSON types that a parameter's schema or its alternatives name."""
     if not isinstance(schema, Mapping):
         return set()
-    named = schema.get("type")
-    kinds = {kind for kind in (named if isinstance(named, list) else [named]) if isinstance(kind, str)}
+    types = schema.get("type")
+    kinds = {kind for kind in (types if isinstance(types, list) else [types]) if isinstance(kind, str)}
     for alternatives in (schema.get("anyOf"), schema.get("oneOf")):
-        for each in alternatives if isinstance(alternatives, list) else ():
-            kinds |= _kinds(each) or {"any"}
+        for alternative in alternatives if isinstance(alternatives, list) else ():
+            kinds |= _kinds(alternative) or {"any"}
     return kinds
 
 
 def _json(text: str, where: str) -> bytes:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError as error:
-        raise WrongUsage(f"{where} is no JSON: {error}", "give one JSON object") from None
+        raise WrongUsage(f"{where} is not JSON: {error}", "give one JSON object") from None
     except RecursionError:
-        raise WrongUsage(f"{where} is nested too deeply to be read", "give one JSON object that is not") from None
-    if not isinstance(found, dict):
-        raise WrongUsage(f"{where} is no JSON object", 'give one, such as {"city": "Oslo"}')
+        raise WrongUsage(f"{where} is nested too deeply to be read", "give a JSON object that is less deep") from None
+    if not isinstance(value, dict):
+        raise WrongUsage(f"{where} is not a JSON object", 'give one, such as {"city": "Oslo"}')
     return _one_line(text.strip())
 
 
 def _one_line(text: str) -> bytes:
-    # JSON-RPC on stdio is one line a message; no JSON string has a line break in it, though it may have U+2028.
+    # JSON-RPC on stdio has one message a line. A line break in JSON is never in a string, but U+2028 may be.
     return text.replace("\r", " ").replace("\n", " ").encode()

@@ -14,7 +14,7 @@ Arguments = Annotated[
 
 Timeout = Annotated[
     float | None,
-    typer.Option(metavar="S", min=0.1, help="Seconds it may take, in place of the server's call_timeout_s."),
+    typer.Option(metavar="S", min=0.1, help="Seconds that the call may take, in place of the server's call_timeout_s."),
 ]
 
 
@@ -28,11 +28,11 @@ def call(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Call a tool, on record like any call, and print the text of its result.
+    """Call a tool and print the text of its result. The call is recorded like any other.
 
-    --json prints the result exactly as the server sent it, an error of the tool's too; where the server refused the
-    request instead, {"error": …} with the error it sent. Exit status 4 means that it was an error, and stderr says
-    which. An answer to arguments that do not match the schema has mcpctl's help as its last block.
+    --json prints the result exactly as the server sent it, also if the tool reports an error. If the server refuses the
+    request, --json prints {"error": …} with the server's error. Both exit with status 4, and stderr has the error. If
+    the tool refuses arguments that do not match its schema, the last block of the result is help from mcpctl.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""How tools are listed: by `tools ls` and `tools search` alike."""
+"""The columns of tools, for `tools ls` and `tools search`."""
 
 import dataclasses
 
@@ -11,7 +11,7 @@ from mcpctl.output import Columns, ListOptions, text
 from mcpctl.paths import Paths
 
 BEST = 10
-"""Tools that a terminal gets of a search, and that are explained, where no --limit asks for more."""
+"""How many tools of a search a terminal gets, and how many are explained, without --limit."""
 _SHORT = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
 
 COLUMNS = Columns(
@@ -37,41 +37,41 @@ REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
 EXPLAINED = dataclasses.replace(FOUND, fields=(*FOUND.fields, "explanation"))
 
 
-def write_found(found: Found, asked: ListOptions, *, explained: bool) -> None:
-    """Print what a search found; explained, as text, each with lines of its own, unless fields are chosen."""
-    as_text = asked.effective not in ("json", "jsonl") and asked.fields is None and not asked.count
+def write_found(results: Found, options: ListOptions, *, explained: bool) -> None:
+    """Print the results of a search. Explanations are lines of text, unless fields or a JSON format are chosen."""
+    as_text = options.effective not in ("json", "jsonl") and options.fields is None and not options.count
     if not explained or not as_text:
-        output.write_list(found, EXPLAINED if explained else FOUND, asked)
+        output.write_list(results, EXPLAINED if explained else FOUND, options)
         return
-    rows = list(found.rows(BEST if asked.limit is None else asked.limit or None, asked.offset))
+    rows = list(results.rows(BEST if options.limit is None else options.limit or None, options.offset))
     output.write_lines(line for row in rows for line in text.explained(row))
     if not rows:
         output.say(FOUND.empty)
 
 
-def ordered(order: rows.Order, asked: ListOptions) -> Columns:
-    """The columns of `tools ls`, with what it is sorted by, and grouped by; in a table groups have headings instead."""
-    named = [order.sort] if order.sort in rows.USAGE_FIELDS else []
-    named += [order.by] if order.by and asked.effective != "table" else []
-    return dataclasses.replace(COLUMNS, shown=("key", *named, *COLUMNS.shown[1:]), group=order.by or "")
+def ordered(order: rows.Order, options: ListOptions) -> Columns:
+    """The columns of `tools ls`, with those by which it is sorted and grouped; a table has headings for groups."""
+    added = [order.sort] if order.sort in rows.USAGE_FIELDS else []
+    added += [order.by] if order.by and options.effective != "table" else []
+    return dataclasses.replace(COLUMNS, shown=("key", *added, *COLUMNS.shown[1:]), group=order.by or "")
 
 
 def footnote(catalog: Catalog) -> None:
-    """Tell a person at a terminal of which project and toolset the rows are, and what marks overrides."""
+    """Name the project and the toolset of the rows on a terminal, and the mark of overrides."""
     opt.say_project(catalog.config.project)
     if (toolset := catalog.toolset) is not None:
-        marked = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
-        output.say(f"only the tools of toolset '{toolset.name}'{marked}; --toolset none shows all")
+        legend = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
+        output.say(f"only the tools of toolset '{toolset.name}'{legend}; --toolset none shows all")
 
 
-def usage(paths: Paths, columns: Columns, listing: ListOptions, sort: str | None = None) -> Usage | None:
-    """How much tools were used, if the list shows it; else None, since finding out takes a look at the records."""
-    fields = {sort} if listing.count else {sort, *output.chosen(columns, listing)}
+def usage(paths: Paths, columns: Columns, options: ListOptions, sort: str | None = None) -> Usage | None:
+    """The usage of tools if the rows show it or are sorted by it; else None, since reading the records takes time."""
+    fields = {sort} if options.count else {sort, *output.chosen_fields(columns, options)}
     return recorded_usage(paths) if fields.intersection(rows.USAGE_FIELDS) else None
 
 
 def recorded_usage(paths: Paths) -> Usage:
-    """How much tools were used."""
+    """The usage of tools, from the records."""
     from mcpctl.store import records
 
     with output.progress(opt.READING) as on_progress:

@@ -11,26 +11,32 @@ from mcpctl.commands import options as opt
 Queries = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Labelled queries, one JSON object a line.", show_default=False)
 ]
-FromRecords = Annotated[bool, typer.Option("--from-records", help="Take searches on record and what was then called.")]
+FromRecords = Annotated[
+    bool, typer.Option("--from-records", help="Use the recorded searches and the calls after them.")
+]
 CatalogFile = Annotated[
     Path | None,
-    typer.Option("--catalog", metavar="FILE", help="Search these tools, one JSON object a line.", show_default=False),
+    typer.Option(
+        "--catalog", metavar="FILE", help="Search the tools in FILE, one JSON object a line.", show_default=False
+    ),
 ]
 Providers = Annotated[
     list[str] | None,
     typer.Option(
         "--provider", metavar="P", show_default=False,
-        help="Measure this one: bm25, semantic, cloud or off. May be repeated.",
+        help="Measure this provider: bm25, semantic, cloud or off. May be repeated.",
         autocompletion=complete.choices("bm25", "semantic", "cloud", "off"),
     ),
 ]  # fmt: skip
 Baseline = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="Fail when worse than what --json printed there.", show_default=False),
+    typer.Option(
+        metavar="FILE", help="Fail if search is worse than in FILE, an earlier output of --json.", show_default=False
+    ),
 ]
 FailUnder = Annotated[
     list[str] | None,
-    typer.Option(metavar="METRIC=N", help="Fail when a measure is below N: recall@5=0.8.", show_default=False),
+    typer.Option(metavar="METRIC=N", help="Fail if a metric is below N: recall@5=0.8.", show_default=False),
 ]
 
 
@@ -52,21 +58,21 @@ def eval(
 ) -> None:
     """Measure how well searches find the right tools.
 
-    FILE has lines such as {"query": "open a ticket", "expect": [["github:create_issue", "jira:create"]]}: a list for
-    each tool that is wanted, with those that are as good. "mode": "any" says that one of them is enough. --catalog
-    takes lines such as {"server": "github", "tool": {"name": "create_issue", …}} in place of the configured servers.
-    --from-records takes the searches on record that were followed, in their session, by a call of a tool they found;
-    what a search missed is not on record, so that these measure the order alone.
+    --queries reads lines such as {"query": "open a ticket", "expect": [["github:create_issue", "jira:create"]]}, with a
+    list for each expected tool: its key, and the keys of tools that are as good. With "mode": "any", one of the
+    expected tools is enough. --catalog reads lines such as {"server": "github", "tool": {"name": "create_issue", …}} in
+    place of the configured servers' tools. --from-records uses the recorded searches after which their session called a
+    tool that they had found. Records do not have the tools that a search missed, so these measure only the order.
 
     Measures the configured provider, or each one given by --provider. A provider that falls back to another fails the
     run.
 
-    The measures are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first
-    right tool, and how long a search takes. The _ci columns are 95 % bootstrap intervals.
+    The metrics are recall among the first 1, 3, 5 and 10, nDCG among the first 10, the mean of 1/rank of the first
+    right tool, and the time of a search. The _ci columns are 95 % bootstrap intervals.
 
-    The exit status is 7 when a measure is below --fail-under by more than its standard error, or worse than in
-    --baseline by more than chance: then 95 of 100 bootstrap samples of the difference are worse. Each provider is
-    compared with its own row there, or with the only one.
+    The exit status is 7 if a metric is below --fail-under by more than its standard error, or worse than in --baseline
+    by more than chance: 95 of 100 bootstrap samples of the difference are worse. Each provider is compared with its own
+    row in the baseline, or with the only row.
 
     \b
     Examples:
@@ -79,9 +85,9 @@ def eval(
     from mcpctl import output
     from mcpctl.commands.tools import measuring
 
-    asked = output.listing(json, jsonl, format, fields)
+    options = output.listing(json, jsonl, format, fields)
     demands = measuring.Demands.read(fail_under or (), baseline)
     source = measuring.Source(queries, from_records, catalog, opt.paths(config, data_dir), project, toolset)
     measured = measuring.measured(source, provider or [])
-    output.write_list(measuring.rows(measured), measuring.COLUMNS, asked)
+    output.write_list(measuring.rows(measured), measuring.COLUMNS, options)
     demands.check(measured)

@@ -20,10 +20,10 @@ def export(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Print the tools of all enabled servers as they were sent: one JSON object a line, {"server", "tool"}.
+    """Print the tools of all enabled servers as the servers sent them: one JSON object a line, {"server", "tool"}.
 
-    It is the snapshot that mcpctl annotate check --catalog reads where there are no servers, as in CI. No toolset
-    counts unless --toolset names one.
+    mcpctl annotate check --catalog reads this snapshot where servers cannot run, as in CI. No toolset is in force
+    unless --toolset names one.
 
     \b
     Examples:
@@ -33,6 +33,6 @@ def export(
     from mcpctl import output
     from mcpctl.catalog import catalog_file, rows
 
-    wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     with rows.catalog(opt.paths(config, data_dir), toolset, project, server=server) as catalog:
-        output.write_lines(line.decode() for line in catalog_file.written(catalog, wanted))
+        output.write_lines(line.decode() for line in catalog_file.written(catalog, filters))

@@ -25,14 +25,14 @@ def ls(
 ) -> None:
     """List the tools of all enabled servers, as last listed, with their behaviour hints.
 
-    A hint shows as yes or no where the server declares it, as yes* or no* where the toolset in force overrides it, and
-    as - where nobody said. Filters take the hint in effect: a tool of which nobody said anything counts as
-    destructive, as the protocol says. With a toolset in force, only its tools are listed.
+    A hint is yes or no if the server declares it, yes* or no* if the toolset in force overrides it, and - if it is not
+    declared. Filters use the hint in effect: a tool without declared hints counts as destructive, as MCP says. With a
+    toolset in force, only its tools are listed.
 
-    --by risk groups by what a tool may do at worst: read-only; changing, but declared not to destroy; destructive,
-    which a tool that is declared not read-only is unless declared otherwise; not-declared, where nobody said either.
-    Within a group, and without one, tools stand by server and as it lists them, or as --sort says: usage, how many
-    calls are on record, and last_used begin with the most and the latest.
+    --by risk groups the tools by the worst that they may do: read-only; changing, but declared not destructive;
+    destructive, also if a tool is only declared not read-only; not-declared, without either hint. In a group or without
+    groups, tools are in the order of their servers and of each server's own list. --sort usage, the number of recorded
+    calls, and --sort last_used begin with the highest number and the latest time.
 
     \b
     Examples:
@@ -46,11 +46,11 @@ def ls(
 
     opt.one_of("sort", sort, rows.SORTS)
     opt.one_of("by", by, rows.GROUPS)
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    wanted = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
-    shown = columns.ordered(order, asked)
-    used = columns.usage(paths, shown, asked, sort)
+    layout = columns.ordered(order, options)
+    usage = columns.usage(paths, layout, options, sort)
     with rows.catalog(paths, toolset, project, server=server) as catalog:
-        output.write_list(rows.listed(catalog, wanted, order, used), shown, asked)
+        output.write_list(rows.listed(catalog, filters, order, usage), layout, options)
         columns.footnote(catalog)

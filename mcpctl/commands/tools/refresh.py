@@ -25,9 +25,9 @@ def refresh(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Start the servers and list their tools anew.
+    """Start the servers and list their tools again.
 
-    Rows are printed of those that were listed, also when others failed; then the exit status is 4, and stderr says why.
+    If some servers fail, the rows of the others are printed, the exit status is 4, and stderr has the reasons.
 
     \b
     Examples:
@@ -38,9 +38,9 @@ def refresh(
     from mcpctl.commands.tools.columns import REFRESHED
     from mcpctl.proxy import one_shot
 
-    asked = output.listing(json, jsonl, format, fields)
+    options = output.listing(json, jsonl, format, fields)
     with output.progress("listing tools", "servers") as on_progress:
         rows, failure = one_shot.refresh(opt.paths(config, data_dir), servers or [], on_progress, project)
-    output.write_list(rows, REFRESHED, asked)
+    output.write_list(rows, REFRESHED, options)
     if failure:
         raise failure

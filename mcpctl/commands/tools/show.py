@@ -11,7 +11,7 @@ def show(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Show one tool: its description, its hints and what they mean, its parameters, how much it is used.
+    """Show one tool: its description, its hints and their meaning, its parameters and its usage.
 
     \b
     Examples:

@@ -9,7 +9,7 @@ def add(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Put tools into a toolset. Prints the keys of those that were not in it yet.
+    """Put tools into a toolset. Prints the keys of the tools that were not in it before.
 
     \b
     Examples:
@@ -19,6 +19,6 @@ def add(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
 
-    added = toolset_builder.add(opt.paths(config, data_dir), name, keys or [])
-    output.write_lines(map(output.text.line_of, added))
-    output.say(f"{len(added)} tools were added to {name}")
+    keys_added = toolset_builder.add(opt.paths(config, data_dir), name, keys or [])
+    output.write_lines(map(output.text.line_of, keys_added))
+    output.say(f"{len(keys_added)} tools were added to {name}")

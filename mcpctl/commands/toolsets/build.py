@@ -10,14 +10,16 @@ from mcpctl.commands import options as opt
 def build(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
-    description: Annotated[str | None, typer.Option(metavar="TEXT", help="What it is for.", show_default=False)] = None,
+    description: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The purpose of the toolset.", show_default=False)
+    ] = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Make a toolset of these tools.
+    """Create a toolset of these tools.
 
-    A NAME is kept in the data directory; what has a / or ends in .json is the path of a file, in a repository say. All
-    tools can be named, whatever toolset is in force.
+    A toolset with a NAME is kept in the data directory. A PATH has a / or ends in .json, and may be in a repository.
+    All tools can be named, even if a toolset is in force.
 
     \b
     Examples:
@@ -27,6 +29,6 @@ def build(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
 
-    built = toolset_builder.build(opt.paths(config, data_dir), name, keys or [], description)
-    output.write_text(built)
-    output.say(f"put it in force with: mcpctl toolsets equip {built}")
+    reference = toolset_builder.build(opt.paths(config, data_dir), name, keys or [], description)
+    output.write_text(reference)
+    output.say(f"put it in force with: mcpctl toolsets equip {reference}")

@@ -1,4 +1,4 @@
-"""How toolsets are listed."""
+"""The columns of toolsets."""
 
 from mcpctl.models import TOOLSET_FIELDS
 from mcpctl.output import Columns
@@ -8,5 +8,5 @@ COLUMNS = Columns(
     shown=("name", "equipped", "tools", "notes", "overrides", "description", "problem"),
     cut=frozenset(("description", "problem", "path")),
     noun="toolsets",
-    empty="no toolsets yet; make one with: mcpctl toolsets build NAME KEY...",
+    empty="no toolsets yet; create one with: mcpctl toolsets build NAME KEY...",
 )

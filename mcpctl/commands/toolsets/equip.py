@@ -7,9 +7,10 @@ def equip(
     name: opt.ToolsetName,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Put a toolset in force: only its tools are found and called, by every client and command that names no other.
+    """Put a toolset in force: every client and command that names no other finds and calls only its tools.
 
-    A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset go before it.
+    A running serve follows at its next search or call. --toolset, MCPCTL_TOOLSET and a project's toolset take
+    precedence over the equipped one.
 
     \b
     Examples:

@@ -13,9 +13,9 @@ def ls(
     count: opt.Count = False,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """List the toolsets of the data directory, and the equipped one wherever it is.
+    """List the toolsets of the data directory, and the equipped one even if it is in another place.
 
-    Of a file of hypertool-mcp with several toolsets, each is listed, as FILE#NAME.
+    If a file of hypertool-mcp has several toolsets, each is listed as FILE#NAME.
 
     \b
     Examples:
@@ -26,5 +26,5 @@ def ls(
     from mcpctl.catalog import toolset_builder
     from mcpctl.commands.toolsets.columns import COLUMNS
 
-    asked = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), COLUMNS, asked)
+    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    output.write_list(toolset_builder.ls(opt.paths(None, data_dir)), COLUMNS, options)

@@ -16,11 +16,11 @@ def rm(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Take tools out of a toolset, or with --all delete it.
+    """Remove tools from a toolset, or with --all delete the toolset.
 
-    Notes and overrides of a tool that is taken out stay in the file, and count again when it is added again. Only a
-    toolset of the data directory can be deleted here, and not the equipped one. Without a KEY and without --all nothing
-    is done: a variable that is empty must not delete a toolset.
+    The notes and overrides of a removed tool stay in the file, and count again if the tool is added again. Only a
+    toolset of the data directory can be deleted, unless it is equipped. Without a KEY and without --all the command
+    fails: an empty variable must not delete a toolset.
 
     \b
     Examples:
@@ -32,9 +32,9 @@ def rm(
     from mcpctl.errors import WrongUsage
 
     if bool(keys) is everything:
-        hint = f"name tools to take out, or delete it whole: mcpctl toolsets rm {name} --all"
-        what = "tools and --all contradict each other" if everything else "no tool was named"
-        raise WrongUsage(what, hint, "no_tools")
+        hint = f"name the tools to remove, or delete the toolset with: mcpctl toolsets rm {name} --all"
+        problem = "tools and --all contradict each other" if everything else "no tool was named"
+        raise WrongUsage(problem, hint, "no_tools")
 
     paths = opt.paths(config, data_dir)
     if keys:

@@ -19,9 +19,10 @@ def show(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Show a toolset: its tools, whether they are there, and the notes and overrides of each.
+    """Show a toolset: its tools with their status, notes and overrides.
 
-    A tool is changed when what it takes or promises is not what it was when it was added: for information only.
+    The status of a tool is ok, changed (its parameters, output or hints differ from when it was added, which is only
+    information) or unknown (no such tool is listed).
 
     \b
     Examples:

@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def unequip(data_dir: opt.DataDir = None) -> None:
-    """Put no toolset in force: all tools can be found and called again.
+    """End the equipped toolset: all tools can be found and called again.
 
     \b
     Example:

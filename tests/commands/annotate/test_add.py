@@ -90,9 +90,9 @@ def test_a_dry_run_prints_the_diff_and_writes_nothing(mcpctl: Mcpctl, path: Path
         (["x" * 51, "x"], "cannot name a note"),
         (["ok", ""], "note 'ok' is empty"),
         (["ok", "x" * 501], "note 'ok' is too long: 501 characters"),
-        (["ok"], "a note has a name and a text"),
+        (["ok"], "a note needs a name and a text"),
         ([], "0 notes at once"),
-        (["--note", "ok"], "--note wants NAME=TEXT"),
+        (["--note", "ok"], "--note needs NAME=TEXT"),
         ([word for n in range(21) for word in ("--note", f"n{n:02}=x")], "21 notes at once"),
     ],
 )

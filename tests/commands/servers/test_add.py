@@ -233,7 +233,7 @@ def test_a_name_that_is_given_twice_is_refused(mcpctl: Mcpctl, paths: Paths, opt
 def test_an_option_of_the_program_without_dashes_is_told_of_them(mcpctl: Mcpctl, paths: Paths) -> None:
     ran = mcpctl("servers", "add", "time", "mcp-server-time", "--local-timezone", "Europe/Oslo")
     assert (ran.code, paths.config.exists()) == (2, False)
-    assert "goes behind --: -- COMMAND --local-timezone" in ran.err
+    assert "go after --: -- COMMAND --local-timezone" in ran.err
     assert mcpctl("servers", "add", "time", "--evn", "A=1", "--", "mcp-server-time").err.count("--env") == 1
 
 
