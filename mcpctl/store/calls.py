@@ -59,12 +59,12 @@ def followed_searches(db: sqlite3.Connection, project: str | None = None) -> lis
     """
     rows = db.execute(
         "SELECT session_id, started_at, position, NULL AS key, query, context, results FROM discoveries"
-        " WHERE ?1 IS NULL OR project = ?1"
+        " WHERE :project IS NULL OR project = :project"
         " UNION ALL SELECT session_id, started_at, position, server || ':' || tool, NULL, NULL, NULL FROM calls"
         " WHERE session_id IN (SELECT session_id FROM discoveries)"
         # Of a search and a call of one moment the search was first: NULL is sorted before every key.
         " ORDER BY session_id, started_at, key",
-        (project,),
+        {"project": project},
     )
     followed: list[tuple[tuple[str, str, int], Row, list[str]]] = []
     for session, events in itertools.groupby(rows, key=lambda row: row[0]):

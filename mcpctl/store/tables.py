@@ -28,8 +28,8 @@ _ACTIVITY = (
     " last_activity = max(last_activity, ?) WHERE id = ?"
 )
 _USAGE = (
-    "INSERT INTO usage VALUES (?1, ?2, ?3, ?4)"
-    " ON CONFLICT DO UPDATE SET calls = calls + ?3, last_used = max(last_used, ?4)"
+    "INSERT INTO usage VALUES (?, ?, ?, ?)"
+    " ON CONFLICT DO UPDATE SET calls = calls + excluded.calls, last_used = max(last_used, excluded.last_used)"
 )
 
 
@@ -114,7 +114,7 @@ def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
 def mark_read(db: sqlite3.Connection, journal: str, position: int) -> None:
     """Keep how far a journal has been read."""
     db.execute(
-        "INSERT INTO journals (name, session_id, offset) VALUES (?1, ?2, ?3)"
-        " ON CONFLICT (name) DO UPDATE SET offset = ?3",
+        "INSERT INTO journals (name, session_id, offset) VALUES (?, ?, ?)"
+        " ON CONFLICT (name) DO UPDATE SET offset = excluded.offset",
         (journal, journal.removesuffix(".jsonl").partition("_")[2], position),
     )
