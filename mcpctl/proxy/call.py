@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,8 +36,8 @@ class Call(Reply):
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "_exchange", "_execute", "_record", "_rounds", "_was_renewed", "arguments", "asked", "done", "extra", "listing",
-        "name", "parent_id", "parked", "record_id", "responses", "server", "tool", "view",
+        "_exchange", "_execute", "_questions", "_record", "_rounds", "_was_renewed", "arguments", "asked", "done",
+        "extra", "listing", "name", "parent_id", "parked", "record_id", "responses", "server", "tool", "view",
     )  # fmt: skip
 
     def __init__(self, execute: "Execute", asked: Asked, view: View, server: str, name: str, arguments: bytes) -> None:
@@ -55,6 +56,8 @@ class Call(Reply):
         self.parent_id: str | None = None
         self.record_id = ""
         self.done = False
+        self._questions = 0
+        """How many questions of its server's an older client is being asked."""
         self._was_renewed = False
         self._execute = execute
         self._exchange: Exchange | None = None
@@ -160,9 +163,24 @@ class Call(Reply):
         if not can_be_asked(caller, question.method):
             return False
         if not caller.modern:
-            return self._execute.ask_older(question, self)
+            return self._ask_older(question)
         # The call goes on upstream meanwhile.
         self.ask(question)
+        return True
+
+    def _ask_older(self, question: Question) -> bool:
+        exchange = self._exchange
+
+        def closed() -> None:
+            self._questions -= 1
+            if exchange and exchange is self._exchange and not self._questions and not self.done:
+                self._execute.watch(self.server, exchange)
+
+        if not self._execute.ask_older(replace(question, closed=closed), self):
+            return False
+        self._questions += 1
+        if exchange and exchange.timer:
+            exchange.timer.cancel()  # the time of people does not count
         return True
 
     def ask(self, question: Question) -> None:
@@ -178,7 +196,7 @@ class Call(Reply):
     def _park(self, parked: Parked) -> None:
         if parked.exchange and parked.exchange.timer:
             parked.exchange.timer.cancel()  # the time of people does not count
-        result = refusals.own(parked.required(self._execute.parking.park(parked)), self.asked.caller)
+        result = refusals.own(parked.required(self._execute.parking.park(parked)), self.asked.caller, complete=False)
         self._exchange = None
         self._finish("input_required", response=result)
         self._answer(result)

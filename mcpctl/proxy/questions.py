@@ -42,6 +42,8 @@ class Question:
     """Whose question it is; None for one of ours."""
     id: bytes = b""
     """The id that the question has there."""
+    closed: Callable[[], None] = lambda: None
+    """Called when an older client is asked it no more: it has answered, or nobody wants to know any longer."""
 
 
 def of_server(connection: Connection, message: jsonrpc.Message) -> Question:
@@ -83,16 +85,23 @@ class Questions:
         # Later: it may be whoever is asking now.
         asyncio.get_running_loop().call_soon(question.answered, call, b"", _TOO_MANY)
 
+    def _close(self, id_: bytes) -> "tuple[Question | None, Call | None]":
+        question, call = self._open.pop(id_, (None, None))
+        if question:
+            question.closed()
+        return question, call
+
     def answered(self, message: jsonrpc.Message) -> None:
         """Take the client's answer; one to a question that is open no more is dropped."""
-        question, call = self._open.pop(bytes(message.id), (None, None))
+        question, call = self._close(bytes(message.id))
         if question:
             error = bytes(message.error)
             question.answered(call, bytes(message.result) or b"{}", b"" if error == b"null" else error)
 
     def withdraw(self, id_: bytes, params: Mapping[str, bytes]) -> None:
         """Tell the client that a question needs no answer any more."""
-        if self._open.pop(id_, None):
+        question, _ = self._close(id_)
+        if question:
             withdrawal = jsonrpc.object_of({**params, "requestId": id_})
             self._send(jsonrpc.notification("notifications/cancelled", withdrawal))
 

@@ -5,10 +5,12 @@ import msgspec
 from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Catalog
 from mcpctl.near_names import nearest
-from mcpctl.proxy import metatools, translate
+from mcpctl.proxy import jsonrpc, metatools
 from mcpctl.tool_keys import is_plain
 
 _LONGEST_KEY = 256
+_STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), metatools.SERVER_INFO)
+_COMPLETE = b',"resultType":"complete"'
 
 
 def result(message: str, caller: Caller) -> bytes:
@@ -24,9 +26,14 @@ def no_results(message: str, caller: Caller) -> bytes:
     return own(msgspec.json.encode({"content": content, "structuredContent": found, "isError": True}), caller)
 
 
-def own(result: bytes, caller: Caller) -> bytes:
-    """A result of mcpctl's own as the caller's revision has it."""
-    return translate.stamped(result, caller, metatools.SERVER_INFO)
+def own(result: bytes, caller: Caller, *, complete: bool = True) -> bytes:
+    """A result of mcpctl's own, a JSON object with members, as the caller's revision has it.
+
+    2026-07-28 wants the server's name in its `_meta`, and a `resultType`, which one that is not `complete` has itself.
+    """
+    if not caller.modern:
+        return result
+    return b"%b,%b%b}" % (result[:-1], _STAMP, _COMPLETE if complete else b"")
 
 
 def near(key: str, catalog: Catalog) -> list[str]:

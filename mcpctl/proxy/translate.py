@@ -55,11 +55,6 @@ def for_client(result: Json, top: Head, caller: Caller, connection: Connection |
     return result
 
 
-def stamped(result: bytes, caller: Caller, server_info: bytes) -> bytes:
-    """A result of our own as the caller's revision has it."""
-    return _for_modern(result, head(result), server_info) if caller.modern else result
-
-
 def with_block(result: bytes, text: str) -> bytes:
     """`result` with one more text block at the end of its content, everything else as it was."""
     block = msgspec.json.encode({"type": "text", "text": text})

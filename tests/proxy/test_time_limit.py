@@ -39,15 +39,7 @@ def answered(client: Client, arguments: dict[str, Any]) -> Any:
     return id_
 
 
-@pytest.mark.parametrize(
-    ("revision", "server_revision"),
-    [
-        pytest.param(
-            LATEST, LATEST, marks=pytest.mark.xfail(reason="a question passed on as it came stops no clock yet")
-        ),
-        (LATEST, MODERN),
-    ],
-)
+@pytest.mark.parametrize(("revision", "server_revision"), [(LATEST, LATEST), (LATEST, MODERN)])
 def test_it_stands_still_while_the_user_is_asked(serve: Serve, revision: str, server_revision: str) -> None:
     client = limited(serve, revision, server_revision)
     result = client.answer(answered(client, {"methods": [ELICIT]})).json["result"]
