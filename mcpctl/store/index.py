@@ -26,7 +26,7 @@ _BUILDING = (
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
     "PRAGMA locking_mode = EXCLUSIVE",
-    "PRAGMA cache_size = -32000",
+    "PRAGMA cache_size = -16000",
 )
 
 

@@ -1,5 +1,6 @@
 """What lines change: the same, however many of them are taken at once."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing
@@ -59,6 +60,23 @@ def test_what_interrupts_calls_comes_after_the_batch_that_has_them() -> None:
     assert (second.calls, [line.id for line in second.closed]) == ({}, [CLAUDE])
 
 
+def test_a_session_that_is_told_late_has_nothing_of_what_came_before_it() -> None:
+    first, second = batches(started(1, 1), created())
+    assert (list(first.calls), list(second.sessions)) == ([call_id(1)], [CLAUDE])
+
+
+def test_a_call_whose_beginning_was_read_before_and_written_again_ends(paths: Paths) -> None:
+    journal = opened(paths, created(), [started(1, 1)])
+    before = rows(paths)
+    journal.append(b"".join(map(journal_lines.encode, [started(1, 1), *call(2, 2), finished(1, 3)])))
+    grown = rows(paths)
+    journal.close()
+    assert grown != before
+    assert [row[8] for row in grown[1]] == ["ok", "ok"]
+    index.remove(paths)
+    assert rows(paths) == grown
+
+
 def test_a_row_has_a_value_for_each_column() -> None:
     (changes,) = batches(created(), *call(1, 1), started(2, 2), searched(3, 3))
     ended, running = map(projection.call_row, changes.calls.values())
@@ -92,14 +110,21 @@ journals = st.lists(
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(lines=journals, cuts=st.sets(st.integers(1, 4000), max_size=4), chunk=st.sampled_from([1, 300, 1 << 20]))
+@given(
+    lines=journals,
+    cuts=st.sets(st.integers(1, 4000), max_size=4),
+    chunk=st.sampled_from([1, 300, 1 << 20]),
+    is_headless=st.booleans(),
+)
 def test_however_many_lines_are_taken_at_once_the_rows_are_the_same(
-    paths: Paths, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], cuts: set[int], chunk: int
+    paths: Paths, monkeypatch: pytest.MonkeyPatch, lines: list[bytes], cuts: set[int], chunk: int, is_headless: bool
 ) -> None:
     for file in paths.sessions.glob("*"):
         file.unlink()
     index.remove(paths)
     journal = opened(paths, created())
+    if is_headless:
+        os.truncate(journal.path, 0)
     text = b"".join(lines)
     # A journal that grows and is read at places that may be in the middle of a line.
     for start, end in pairwise([0, *sorted(cut for cut in cuts if cut < len(text)), len(text)]):
