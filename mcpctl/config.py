@@ -177,7 +177,7 @@ def no_server(name: str, known: Iterable[str]) -> NotFound:
 def load(path: Path, project: str | None = None) -> Config:
     """The configuration in `path` with this project in force, empty when there is no such file.
 
-    Raises `Unusable` when the file is no TOML or a section other than one server's is wrong, `NotFound` when nothing
+    Raises `Unusable` when the file is not TOML or a section other than one server's is wrong, `NotFound` when nothing
     in it names the project.
     """
     try:

@@ -250,13 +250,13 @@ def _named(definition: bytes) -> tuple[str, str]:
         decoded = msgspec.json.decode(definition)
         text = definition.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        decoded, text = _mended(definition)
+        decoded, text = _repaired(definition)
     name = decoded.get("name") if isinstance(decoded, dict) else None
     return (name, text) if isinstance(name, str) and name.strip() and len(name) <= bounds.NAME else ("", "")
 
 
-def _mended(definition: bytes) -> tuple[Any, str]:
-    """What can be kept of a definition that is no strict JSON: NaN becomes null, half characters U+FFFD."""
+def _repaired(definition: bytes) -> tuple[Any, str]:
+    """What can be kept of a definition that is not strict JSON: NaN becomes null, half characters U+FFFD."""
     try:
         loose = json.loads(definition.decode("utf-8", "replace"), parse_constant=lambda _: None, strict=False)
         text = json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace")

@@ -24,7 +24,7 @@ def oddities(definitions: Sequence[bytes]) -> list[str]:
         try:
             definition = msgspec.json.decode(text)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            found.append(f"tool no. {number} is no strict JSON")
+            found.append(f"tool no. {number} is not strict JSON")
             continue
         name = definition.get("name") if isinstance(definition, dict) else None
         if not isinstance(name, str) or not name.strip():
@@ -46,7 +46,7 @@ def _of(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
         yield "its name has characters, or a length, that clients may refuse"
     for member in ("title", "description"):
         if not isinstance(definition.get(member), str | None):
-            yield f"its {member} is no text"
+            yield f"its {member} is not a text"
     yield from _schema("inputSchema", definition.get("inputSchema"))
     if definition.get("outputSchema") is not None:
         yield from _schema("outputSchema", definition["outputSchema"])
@@ -65,7 +65,7 @@ def _schema(member: str, schema: Any) -> Iterator[str]:
     try:
         jsonschema.Draft202012Validator.check_schema(schema)
     except jsonschema.SchemaError as error:
-        yield f"its {member} is no JSON Schema: {error.json_path}: {error.message[:100]}"
+        yield f"its {member} is not a JSON Schema: {error.json_path}: {error.message[:100]}"
     except RecursionError:
         yield f"its {member} is too deep"
 
@@ -74,7 +74,7 @@ def _annotations(annotations: Any) -> Iterator[str]:
     if annotations is None:
         return
     if not isinstance(annotations, dict):
-        yield "its annotations are no object"
+        yield "its annotations are not an object"
         return
     for hint in HINTS:
         if not isinstance(annotations.get(hint), bool | None):

@@ -24,7 +24,7 @@ def build(paths: Paths, reference: str, words: Sequence[str], description: str |
     if place.inner:
         raise WrongUsage(f"'{reference}' is one of several in a file", "name a file of its own", "bad_name")
     if place.path.suffix != ".json":
-        raise WrongUsage(f"'{reference}' is no path of a toolset", "end it in .json", "bad_name")
+        raise WrongUsage(f"'{reference}' is not a path of a toolset", "end it in .json", "bad_name")
     tools = _tools(paths, keys(words))
     if not tools:
         raise WrongUsage("no tool was named", "name tools by their keys, or write them to stdin and give -", "no_tools")

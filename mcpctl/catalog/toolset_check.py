@@ -160,7 +160,7 @@ class _File:
     def _problems(self, root: Any) -> Iterator[Problem]:
         several = lint.toolsets(root)
         if not several and not (isinstance(root, dict) and "toolsets" in root):
-            yield Problem("E104", (), "the file is no toolset: it has neither tools nor toolsets")
+            yield Problem("E104", (), "the file is not a toolset: it has neither tools nor toolsets")
             return
         yield from lint.shape(root)
         yield from lint.repeated_members(self.text)

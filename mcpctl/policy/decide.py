@@ -154,5 +154,5 @@ def _of_class(subject: Subject) -> Verdict:
 
 def _failure(subject: Subject, code: str, **facts: Any) -> Failure:
     """A refusal with what its words need: the key, the server, the view, and whether the tool is known."""
-    known = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
-    return Failure(code, {**known, **facts})
+    about = {"key": subject.key, "server": subject.server, "view": subject.view, "is_listed": subject.tool is not None}
+    return Failure(code, {**about, **facts})

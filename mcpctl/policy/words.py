@@ -60,8 +60,8 @@ def _outcome(failure: Failure) -> str:
     parts = (f"server '{facts['server']}'" if "server" in facts else "", facts.get("did", ""))
     what = " ".join(part for part in parts if part)
     reason = facts.get("reason", "")
-    told = f"{what}: {reason}" if what and reason else what or reason
-    return f"{told}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else told
+    outcome = f"{what}: {reason}" if what and reason else what or reason
+    return f"{outcome}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else outcome
 
 
 def _sent(failure: Failure) -> str:
@@ -84,8 +84,8 @@ def _refusal_for_model(failure: Failure) -> str:
     if failure.code == "not_in_toolset":
         toolset = view.toolset
         problem = f" ({toolset.problem})" if toolset.problem else ""
-        told = f"{named(key)} is not in the toolset '{toolset.name}', whose tools alone may be called now{problem}"
-        return f"{told}{_near(facts, '; did you mean ', '?') or '; do not retry it'}"
+        refusal = f"{named(key)} is not in the toolset '{toolset.name}', whose tools alone may be called now{problem}"
+        return f"{refusal}{_near(facts, '; did you mean ', '?') or '; do not retry it'}"
     if failure.code == "not_listed":
         return (
             f"{named(key)} was not called: server '{server}' has not listed its tools in time, and the user's"
@@ -114,8 +114,8 @@ def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
         hint = f"see what is in it with: mcpctl toolsets show{which}; or call it with --toolset none"
         return Refused(f"tool '{key}' is not in the toolset in force", hint, code)
     if code == "not_listed":
-        told = f"tool '{key}' was not called: server '{server}' has not listed its tools in time"
-        return Refused(told, f"see why with: mcpctl servers check {server}", code)
+        refusal = f"tool '{key}' was not called: server '{server}' has not listed its tools in time"
+        return Refused(refusal, f"see why with: mcpctl servers check {server}", code)
     if code == "wrong_execute":
         return Refused(_refusal_for_model(failure), "call it with that one", code)
     if code == "not_in_project":

@@ -27,15 +27,15 @@ def help_with(tool: Tool, arguments: bytes) -> str:
     if len(arguments) > _MAX_CHECKED or len(tool.text) > _MAX_SCHEMA or not tool.input_schema:
         return ""
     try:
-        wrong = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
+        mismatches = _mismatches(tool, msgspec.json.decode(arguments or b"{}"))
     except Exception:
         # The schema is the server's and may be anything; without help its own answer still stands.
         return ""
-    if not wrong:
+    if not mismatches:
         return ""
     schema = json.dumps(tool.input_schema, ensure_ascii=False)
-    found = "\n".join(f"- {line}" for line in wrong)
-    return f"mcpctl: these arguments do not match the schema of {tool.key}:\n{found}\nIts inputSchema: {schema}"
+    listed = "\n".join(f"- {line}" for line in mismatches)
+    return f"mcpctl: these arguments do not match the schema of {tool.key}:\n{listed}\nIts inputSchema: {schema}"
 
 
 def _mismatches(tool: Tool, arguments: Any) -> list[str]:

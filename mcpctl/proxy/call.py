@@ -17,7 +17,7 @@ from mcpctl.policy.decide import CALL, KEPT, RESUME, Subject
 from mcpctl.policy.view import View
 from mcpctl.proxy import argument_help, jsonrpc, refusals, translate
 from mcpctl.proxy import connection as upstream
-from mcpctl.proxy.client_side import Asked
+from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.connection import Connection, Exchange, Reply
 from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.messages import beside
@@ -36,17 +36,19 @@ class Call(Reply):
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "_exchange", "_execute", "_questions", "_record", "_rounds", "_was_renewed", "arguments", "asked", "done",
-        "extra", "listing", "name", "parent_id", "parked", "record_id", "responses", "server", "tool", "view",
+        "_exchange", "_execute", "_questions", "_record", "_rounds", "_was_renewed", "arguments", "done", "extra",
+        "listing", "name", "parent_id", "parked", "record_id", "request", "responses", "server", "tool", "view",
     )  # fmt: skip
 
-    def __init__(self, execute: "Execute", asked: Asked, view: View, server: str, name: str, arguments: bytes) -> None:
-        self.asked = asked
+    def __init__(
+        self, execute: "Execute", request: CallRequest, view: View, server: str, name: str, arguments: bytes
+    ) -> None:
+        self.request = request
         self.view = view
         self.server = server
         self.name = name
         self.arguments = arguments
-        self.extra = asked.extra
+        self.extra = request.extra
         self.tool: Tool | None = None
         self.listing = KEPT
         self.parked: Parked | None = None
@@ -63,7 +65,7 @@ class Call(Reply):
         self._exchange: Exchange | None = None
         self._record: OpenCall | None = None
         self._rounds: InputRounds | None = None
-        execute.in_flight[asked.id] = self
+        execute.in_flight[request.id] = self
         execute.idle.clear()
 
     @property
@@ -76,7 +78,7 @@ class Call(Reply):
         """What is to be decided on, as far as it is known."""
         return Subject(
             RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view,
-            self.asked.execute_class, self.arguments, self.listing,
+            self.request.execute_class, self.arguments, self.listing,
         )  # fmt: skip
 
     # ---- to its server
@@ -85,7 +87,7 @@ class Call(Reply):
         """Put the call on record, with the hints that its tool declares at this moment."""
         self._record = self._execute.recorder.call_started(
             self.server, self.name, self.arguments or b"{}",
-            request_id=self.asked.id, annotations=hints.snapshot(self.tool), parent_id=self.parent_id,
+            request_id=self.request.id, annotations=hints.snapshot(self.tool), parent_id=self.parent_id,
             origin=self.view.origin,
         )  # fmt: skip
         self.record_id = self._record.id
@@ -99,7 +101,7 @@ class Call(Reply):
         params = {"name": msgspec.json.encode(self.name), **self.extra}
         if self.arguments:
             params["arguments"] = self.arguments
-        self._exchange = Exchange(upstream.CALL, params, self.asked.meta, self.asked.caller, self, self.tool)
+        self._exchange = Exchange(upstream.CALL, params, self.request.meta, self.request.caller, self, self.tool)
         self._execute.send(self.server, self._exchange)
 
     def _started(self) -> None:
@@ -159,7 +161,7 @@ class Call(Reply):
 
     def question(self, question: Question) -> bool:
         """Ask the client what the tool wants to know; whether it can be asked."""
-        caller = self.asked.caller
+        caller = self.request.caller
         if not can_be_asked(caller, question.method):
             return False
         if not caller.modern:
@@ -185,7 +187,7 @@ class Call(Reply):
 
     def ask(self, question: Question) -> None:
         """Ask the client, before anything is sent or in the middle; its answer comes with the call that goes on."""
-        if not self.asked.caller.modern:
+        if not self.request.caller.modern:
             self._execute.questions.ask(question, self)
             return
         self._started()
@@ -196,19 +198,19 @@ class Call(Reply):
     def _park(self, parked: Parked) -> None:
         if parked.exchange and parked.exchange.timer:
             parked.exchange.timer.cancel()  # the time of people does not count
-        result = refusals.own(parked.required(self._execute.parking.park(parked)), self.asked.caller, complete=False)
+        result = refusals.own(parked.required(self._execute.parking.park(parked)), self.request.caller, complete=False)
         self._exchange = None
         self._finish("input_required", response=result)
         self._answer(result)
 
     def log(self, raw: Raw) -> None:
         """Pass on what the server logs; a client of 2026-07-28 hears nothing without a level in its request."""
-        level = self.asked.meta.get(jsonrpc.LOG_LEVEL_KEY, b"null") if self.asked.caller.modern else None
+        level = self.request.meta.get(jsonrpc.LOG_LEVEL_KEY, b"null") if self.request.caller.modern else None
         self._execute.client.log(raw, level)
 
     def progress(self, params: dict[str, bytes]) -> None:
         """Pass on how far it is, to a client that has asked."""
-        if token := self.asked.meta.get("progressToken"):
+        if token := self.request.meta.get("progressToken"):
             self._execute.client.progress({**params, "progressToken": token})
 
     # ---- back to its client
@@ -219,7 +221,7 @@ class Call(Reply):
         error = words.for_person(failure)
         self._finish(_status(failure), error=msgspec.json.encode({"code": failure.code, "message": error.message}))
         if not self.done:
-            self._execute.client.refused(self.asked, failure, self.record_id)
+            self._execute.client.refused(self.request, failure, self.record_id)
             self._end()
 
     def reject(self, message: str, code: int = jsonrpc.INVALID_PARAMS) -> None:
@@ -242,7 +244,7 @@ class Call(Reply):
         if len(result) <= bounds.AT_ONCE:
             self._pass_on(result, translate.head(result), None)
             return
-        caller, connection = self.asked.caller, self._connection
+        caller, connection = self.request.caller, self._connection
 
         def looked_at() -> tuple[translate.Head, Json]:
             head = translate.head(result)
@@ -267,7 +269,7 @@ class Call(Reply):
         is_error = bytes(head.is_error) == b"true"
         is_waiting = bytes(head.result_type) == b'"input_required"'
         self._finish("tool_error" if is_error else "input_required" if is_waiting else "ok", response=result)
-        if is_waiting and not self.asked.caller.modern:
+        if is_waiting and not self.request.caller.modern:
             self._exchange = None
             self._rounds = self._rounds or InputRounds(self, self._execute.questions)
             self._rounds.begin(bytes(result))
@@ -275,7 +277,7 @@ class Call(Reply):
         if is_waiting:
             self._execute.parents.remember(self.key, bytes(result), self.record_id)
         if answer is None:
-            answer = translate.for_client(result, head, self.asked.caller, self._connection)
+            answer = translate.for_client(result, head, self.request.caller, self._connection)
         if is_error:
             self._with_help(answer, translate.with_block, self._answer)
         else:
@@ -319,12 +321,12 @@ class Call(Reply):
 
     def _answer(self, result: Json) -> None:
         if not self.done:
-            self._execute.client.answer(self.asked, result)
+            self._execute.client.answer(self.request, result)
             self._end()
 
     def _answer_error(self, error: bytes) -> None:
         if not self.done:
-            self._execute.client.error(self.asked, error)
+            self._execute.client.error(self.request, error)
             self._end()
 
     def _end(self) -> None:

@@ -11,7 +11,7 @@ from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller, Client
 from mcpctl.errors import warn
 from mcpctl.proxy import jsonrpc, metatools
-from mcpctl.proxy.client_side import Asked
+from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.messages import id_of
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
@@ -126,8 +126,8 @@ class ClientProtocol:
         return caller
 
     def _initialize(self, id_: bytes, params: dict[str, bytes]) -> None:
-        wanted = _text(params.get("protocolVersion", b""))
-        revision = wanted if wanted in LEGACY_REVISIONS else LEGACY_REVISIONS[-1]
+        version = _text(params.get("protocolVersion", b""))
+        revision = version if version in LEGACY_REVISIONS else LEGACY_REVISIONS[-1]
         capabilities = params.get("capabilities", b"{}")
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
@@ -147,15 +147,15 @@ class ClientProtocol:
         arguments = params.get("arguments", b"{}")
         if name in self._executes:
             extra = {n: value for n, value in params.items() if n not in ("name", "arguments", "_meta")}
-            self._session.execute.start(Asked(id_, caller, meta, extra, self._executes[name]), arguments)
+            self._session.execute.start(CallRequest(id_, caller, meta, extra, self._executes[name]), arguments)
         elif name == b'"tool_discovery"':
             self._session.discover(id_, caller, arguments)
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
             self._session.annotate(id_, caller, arguments)
         else:
             *first, last = self._offer.names
-            known = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
-            self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", known)
+            hint = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
+            self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", hint)
 
     # ---- notifications and answers
 

@@ -12,14 +12,14 @@ from mcpctl.store.recorder import Json
 
 
 @dataclass(slots=True)
-class Asked:
+class CallRequest:
     """A `tool_execute` as the client sent it."""
 
     id: bytes
     caller: Caller
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
-    """Members of the request's params that are no concern of ours, such as `inputResponses`."""
+    """Members of the request's params that do not concern us, such as `inputResponses`."""
     execute_class: str | None = None
     """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
 
@@ -31,13 +31,13 @@ class ClientSide(Protocol):
     def is_reading(self) -> bool:
         """Whether it takes what it is sent; who does not goes without questions and notifications."""
 
-    def answer(self, asked: Asked, result: Json) -> None:
+    def answer(self, request: CallRequest, result: Json) -> None:
         """The result of a call, as the client's revision has it."""
 
-    def error(self, asked: Asked, error: bytes) -> None:
+    def error(self, request: CallRequest, error: bytes) -> None:
         """The JSON-RPC error of a call."""
 
-    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """A call did not happen, or did not end; `call_id` is its id on record."""
 
     def progress(self, params: dict[str, bytes]) -> None:

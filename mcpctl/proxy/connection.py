@@ -95,8 +95,8 @@ class _Answer(Reply):
             self._future.set_result(bytes(result))
 
     def error(self, error: bytes) -> None:
-        said = mask(error[:300].decode("utf-8", "replace"))
-        self._fail(failed("refused", f"its answer to {self._method} is an error", said=f": {said}").failure, error)
+        answer = mask(error[:300].decode("utf-8", "replace"))
+        self._fail(failed("refused", f"its answer to {self._method} is an error", said=f": {answer}").failure, error)
 
     def failed(self, failure: Failure) -> None:
         self._fail(failure)
@@ -281,10 +281,10 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 
 def envelope(caller: Caller) -> dict[str, bytes]:
     """The `_meta` members that every 2026-07-28 request carries, for `caller`."""
-    found = {jsonrpc.VERSION_KEY: b'"%b"' % MODERN_REVISION.encode()}
+    members = {jsonrpc.VERSION_KEY: b'"%b"' % MODERN_REVISION.encode()}
     if caller.info:
-        found[jsonrpc.CLIENT_INFO_KEY] = caller.info
-    return {**found, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else askable(caller)}
+        members[jsonrpc.CLIENT_INFO_KEY] = caller.info
+    return {**members, jsonrpc.CAPABILITIES_KEY: caller.capabilities if caller.modern else askable(caller)}
 
 
 def askable(caller: Caller) -> bytes:

@@ -62,16 +62,16 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
     """The request in `arguments`; raises `Malformed` with what a model should fix."""
     example = 'Example: {"query": ["create an issue in github"]}'
     try:
-        given: dict[str, Any] = {
+        members: dict[str, Any] = {
             name: jsonrpc.value(text, object) for name, text in arguments.items() if name in _ASKED
         }
     except Malformed:
         raise Malformed(f"the arguments of tool_discovery cannot be read as JSON. {example}") from None
-    query = given.get("query")
+    query = members.get("query")
     queries = [query] if isinstance(query, str) else query
     if not isinstance(queries, list) or not queries or not all(isinstance(text, str) for text in queries):
         raise Malformed(f"query must be a list of texts, each saying what a tool should do. {example}")
-    context, limit, detail = given.get("context"), given.get("maxResults", 10), given.get("detail", "auto")
+    context, limit, detail = members.get("context"), members.get("maxResults", 10), members.get("detail", "auto")
     if context is not None and not isinstance(context, str):
         raise Malformed("context must be a text")
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit <= _MAX_RESULTS:
@@ -114,11 +114,11 @@ class Discovery:
 
         `missing` says, per server without any known tools, why it has none.
         """
-        known = [hit for hit in ranking.hits if hit.key in self._tools]
-        if len(known) < len(ranking.hits):
+        known_hits = [hit for hit in ranking.hits if hit.key in self._tools]
+        if len(known_hits) < len(ranking.hits):
             gone = "Tools have changed while they were searched; search again."
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
-        hits = search_results.spread(known, request.limit)
+        hits = search_results.spread(known_hits, request.limit)
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.db, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)

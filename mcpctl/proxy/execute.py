@@ -12,7 +12,7 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
 from mcpctl.proxy import jsonrpc, refusals
 from mcpctl.proxy.call import Call
-from mcpctl.proxy.client_side import Asked, ClientSide
+from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
@@ -45,17 +45,19 @@ class Execute:
 
     # ---- what the client does
 
-    def start(self, asked: Asked, arguments: bytes) -> None:
+    def start(self, request: CallRequest, arguments: bytes) -> None:
         """Begin one call; `arguments` is the JSON of `{toolKey, arguments?}`."""
         try:
             key, passed = _taken_apart(arguments)
         except ValueError as error:
-            self.client.answer(asked, refusals.result(str(error), asked.caller))
+            self.client.answer(request, refusals.result(str(error), request.caller))
             return
-        if asked.id in self.in_flight:
-            self.client.error(asked, jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call"))
+        if request.id in self.in_flight:
+            self.client.error(
+                request, jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
+            )
             return
-        call = Call(self, asked, self._gateway.first_view(asked.caller), *tool_keys.split(key), passed)
+        call = Call(self, request, self._gateway.first_view(request.caller), *tool_keys.split(key), passed)
         self._gateway.when_current(lambda: self._begin(call))
 
     def _begin(self, call: Call) -> None:
@@ -68,8 +70,8 @@ class Execute:
 
     def _open(self, call: Call) -> None:
         """Tell a new call from one that goes on with another."""
-        state = call.asked.extra.get("requestState", b"")
-        responses = _responses(call.asked.extra.get("inputResponses", b"null"))
+        state = call.request.extra.get("requestState", b"")
+        responses = _responses(call.request.extra.get("inputResponses", b"null"))
         if responses is None:
             call.reject("inputResponses must be an object")
             return
@@ -101,8 +103,8 @@ class Execute:
         self._waiting.pop(call, None)
         if call.parked:
             self._give_up(call.parked)
-        if self.in_flight.get(call.asked.id) is call:
-            del self.in_flight[call.asked.id]
+        if self.in_flight.get(call.request.id) is call:
+            del self.in_flight[call.request.id]
         if not self.in_flight:
             self.idle.set()
 
@@ -124,7 +126,7 @@ class Execute:
         return self._decided(call).outcome == ALLOW
 
     def _decided(self, call: Call) -> Verdict:
-        call.view = self._gateway.view(call.asked.caller)
+        call.view = self._gateway.view(call.request.caller)
         call.tool = self._gateway.catalog(call.view).find(call.server, call.name)
         if call.listing in (KEPT, CURRENT):
             call.listing = CURRENT if self._gateway.has_listed(call.server) else KEPT
@@ -167,15 +169,15 @@ class Execute:
         if not self._is_at_work_on(call):
             return
         if upstream and self._decided(call).outcome == LIST:
-            wait = (upstream.server.start_timeout_s or None) if call.asked.execute_class else _LIST_WAIT_S
+            wait = (upstream.server.start_timeout_s or None) if call.request.execute_class else _LIST_WAIT_S
             try:
-                await upstream.connected(call.asked.caller)
+                await upstream.connected(call.request.caller)
             except Failed as error:
                 if self._is_at_work_on(call):
                     call.failed(error.failure)
                 return
             try:
-                await upstream.refresh(call.asked.caller, wait)
+                await upstream.refresh(call.request.caller, wait)
                 call.listing = ANEW
             except Exception:
                 # It runs but its list cannot be had or kept, or not soon.
@@ -237,10 +239,10 @@ class Execute:
         return True
 
 
-def _responses(given: bytes) -> dict[str, bytes] | None:
-    """The client's answers to what a tool asked, by its keys; None where they are no object."""
+def _responses(text: bytes) -> dict[str, bytes] | None:
+    """The client's answers to what a tool asked, by its keys; None where they are not an object."""
     try:
-        return {} if given == b"null" else jsonrpc.members(given)
+        return {} if text == b"null" else jsonrpc.members(text)
     except jsonrpc.Malformed:
         return None
 

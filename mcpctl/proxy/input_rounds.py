@@ -65,7 +65,7 @@ class InputRounds:
     def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
         members = {key: jsonrpc.members(request) for key, request in requests.items()}
         methods = {key: jsonrpc.value(each.get("method", b'""'), str) for key, each in members.items()}
-        if not all(can_be_asked(self._call.asked.caller, method) for method in methods.values()):
+        if not all(can_be_asked(self._call.request.caller, method) for method in methods.values()):
             self._fail("cannot_ask", _CANNOT_ASK)
             return
         responses: dict[str, bytes] = {}

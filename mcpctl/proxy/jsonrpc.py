@@ -63,10 +63,10 @@ def messages(line: bytes) -> "list[Message | Malformed]":
     """
     line = bytes(loose_json.well_formed(line))
     if not line.lstrip().startswith(b"["):
-        found = _loosely(line)
-        if type(found) is Malformed:
-            raise found
-        return [found]
+        message = _loosely(line)
+        if type(message) is Malformed:
+            raise message
+        return [message]
     batch = items(line, bounds.BATCH + 1)
     if len(batch) > bounds.BATCH:
         return [Malformed(f"a batch has at most {bounds.BATCH} messages")]
@@ -78,15 +78,15 @@ def _loosely(text: bytes) -> "Message | Malformed":
         return message
     try:
         where = loose_json.members(text, bounds.MEMBERS)
-        found = {name: text[start:end] for name, (start, end) in where.items()}
-        method = json.loads(found["method"]) if "method" in found else None
+        members = {name: text[start:end] for name, (start, end) in where.items()}
+        method = json.loads(members["method"]) if "method" in members else None
     except (ValueError, RecursionError) as error:
         return Malformed(str(error))
     if not isinstance(method, str | None):
         return Malformed("its method is not a string")
     if method is not None:
         method = method.encode("utf-8", "replace").decode()  # half a character could be put in no answer
-    id_, params, answer, failure = (Raw(found.get(name, b"")) for name in ("id", "params", "result", "error"))
+    id_, params, answer, failure = (Raw(members.get(name, b"")) for name in ("id", "params", "result", "error"))
     return Message(id_, method, params, answer, failure)
 
 
@@ -125,14 +125,14 @@ def items(text: bytes | Raw, most: int) -> list[bytes]:
             return [bytes(value) for value in _items.decode(data)[:most]]
         except _REFUSED:
             pass
-    found: list[bytes] = []
+    values: list[bytes] = []
     try:
         for start, end in loose_json.parts(data, b"[", most):
-            found.append(data[start:end])
+            values.append(data[start:end])
     except loose_json.NotJson as error:
-        if len(found) < most:
+        if len(values) < most:
             raise Malformed(str(error)) from error
-    return found
+    return values
 
 
 T = TypeVar("T")

@@ -92,8 +92,8 @@ class Listing:
                 self.begin(connection, caller)
                 self.listen(connection, caller, min(2 * wait, _MAX_BETWEEN_LISTENS_S))
 
-        wanted = {"notifications": b'{"toolsListChanged":true}'}
-        connection.send(Exchange(LISTEN, wanted, {}, caller, _Ended(wait, again)))
+        subscription = {"notifications": b'{"toolsListChanged":true}'}
+        connection.send(Exchange(LISTEN, subscription, {}, caller, _Ended(wait, again)))
 
     async def _until_settled(self) -> None:
         wait = _BETWEEN_LISTS_S

@@ -68,7 +68,7 @@ def members(text: bytes, most: int) -> dict[str, tuple[int, int]]:
 
     Raises `NotJson` where it is not an object, has more than `most` members, or a value is not even loosely JSON.
     """
-    found: dict[str, tuple[int, int]] = {}
+    spans: dict[str, tuple[int, int]] = {}
     for start, end in parts(text, b"{", most):
         key = _KEY.match(text, start, end)
         if key is None or key.end() == end:
@@ -78,8 +78,8 @@ def members(text: bytes, most: int) -> dict[str, tuple[int, int]]:
         except ValueError as error:
             raise NotJson("the name of a member is not a string") from error
         _check(text, key.end(), end)
-        found[name] = key.end(), end
-    return found
+        spans[name] = key.end(), end
+    return spans
 
 
 def parts(text: bytes, opening: bytes, most: int) -> Iterator[tuple[int, int]]:

@@ -91,8 +91,8 @@ def id_of(beginning: bytes, end: bytes) -> bytes:
     """The id, in JSON, of a message that cannot be read, from its first and last bytes; empty where neither tells."""
     if b'"jsonrpc"' not in beginning and b'"jsonrpc"' not in end:
         return b""
-    found = _FIRST_ID.match(beginning) or _LAST_ID.search(end)
-    return found[1] if found else b""
+    match = _FIRST_ID.match(beginning) or _LAST_ID.search(end)
+    return match[1] if match else b""
 
 
 _ID = rb'"id"[ \t]*:[ \t]*("[^"\\]{0,200}"|-?\d{1,20})[ \t]*'

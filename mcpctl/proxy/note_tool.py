@@ -20,15 +20,15 @@ from mcpctl.toolsets.toolset_files import ToolsetPlace
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
 
 
-def asked(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[Note]]:
+def note_request(arguments: bytes, catalog: Catalog) -> tuple[NotedTool, list[Note]]:
     """Which notes are to be added to which tool; raises `McpctlError` with what a model should fix, or `Failed`."""
     if catalog.toolset is None:
         raise NotFound(
             "no toolset is equipped", "the user can equip one with: mcpctl toolsets equip NAME", "no_toolset"
         )
     try:
-        given = jsonrpc.value(arguments or b"{}", dict)
-        named, notes = dict(given["toolRef"]), [_note(note) for note in given["notes"]]
+        members = jsonrpc.value(arguments or b"{}", dict)
+        named, notes = dict(members["toolRef"]), [_note(note) for note in members["notes"]]
     except (KeyError, TypeError, ValueError):
         raise WrongUsage("the arguments of add-tool-annotation have another form", f"Example: {_EXAMPLE}") from None
     edits.check_notes(notes)
@@ -53,8 +53,8 @@ def add(place: ToolsetPlace, subject: NotedTool, notes: list[Note], toolset: str
     return msgspec.json.encode({"content": blocks, "structuredContent": msgspec.Raw(text)})
 
 
-def _note(given: Mapping[str, Any]) -> Note:
-    name, text = given["name"], given["note"]
+def _note(members: Mapping[str, Any]) -> Note:
+    name, text = members["name"], members["note"]
     if not isinstance(name, str) or not isinstance(text, str):
         raise TypeError
     return Note(name, text)
@@ -64,7 +64,7 @@ def _key(named: Mapping[str, Any], catalog: Catalog) -> str:
     name, hash_ = named.get("namespacedName"), named.get("refId")
     if isinstance(name, str) and name:
         return Reference(name, None).key or name
-    found = [tool.key for tool in catalog.permitted() if ref_id(tool) == hash_]
-    if not found:
+    keys = [tool.key for tool in catalog.permitted() if ref_id(tool) == hash_]
+    if not keys:
         raise NotFound(f"no tool has the refId '{str(hash_)[:64]}'", f"Example: {_EXAMPLE}", "tool_not_found")
-    return found[0]
+    return keys[0]

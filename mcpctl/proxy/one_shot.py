@@ -22,7 +22,7 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import jsonrpc, translate
-from mcpctl.proxy.client_side import Asked
+from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
 from mcpctl.store import state
@@ -87,12 +87,12 @@ def refresh(
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
-    wanted = list(dict.fromkeys(names)) or list(loaded.enabled)
-    found, failures = asyncio.run(_refreshed(loaded, paths, wanted, on_progress))
+    servers = list(dict.fromkeys(names)) or list(loaded.enabled)
+    rows, failures = asyncio.run(_refreshed(loaded, paths, servers, on_progress))
     if not failures:
-        return Found.of(found), None
+        return Found.of(rows), None
     hint = f"look closer with: mcpctl servers check {next(iter(failures))}"
-    return Found.of(found), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
+    return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 
 class _OneCall(Session):
@@ -103,17 +103,17 @@ class _OneCall(Session):
         self.outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._key = key
 
-    def answer(self, asked: Asked, result: Json) -> None:
+    def answer(self, request: CallRequest, result: Json) -> None:
         """The tool's result."""
         raw = bytes(result)
         is_error = bytes(translate.head(raw).is_error) == b"true"
         self._take(raw, _content(raw), (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None)
 
-    def error(self, asked: Asked, error: bytes) -> None:
+    def error(self, request: CallRequest, error: bytes) -> None:
         """The error that its server answered with."""
         self._take(b'{"error":%b}' % error, [], translate.message_of(error))
 
-    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """Why there is no answer."""
         if not self.outcome.done():  # else it was interrupted: nobody waits for it any more
             self.outcome.set_exception(words.for_person(failure))
@@ -138,7 +138,7 @@ async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, tool
     session = _OneCall(gateway, key)
     try:
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
-        session.execute.start(Asked(b"1", CALLER), envelope)
+        session.execute.start(CallRequest(b"1", CALLER), envelope)
         return await session.outcome
     finally:
         await session.settle(0)
@@ -194,8 +194,8 @@ def _tool_error(key: str, said: str) -> UpstreamFailed:
 
 def _content(raw: bytes) -> Sequence[Any]:
     try:
-        found = json.loads(raw)
+        result = json.loads(raw)
     except ValueError:
         return []
-    content = found.get("content") if isinstance(found, dict) else None
-    return content if isinstance(content, list) else [found]
+    content = result.get("content") if isinstance(result, dict) else None
+    return content if isinstance(content, list) else [result]

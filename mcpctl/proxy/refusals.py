@@ -21,9 +21,9 @@ def result(message: str, caller: Caller) -> bytes:
 
 def no_results(message: str, caller: Caller) -> bytes:
     """The answer of a search that could not be understood."""
-    found = {"results": [], "notice": message}
+    structured = {"results": [], "notice": message}
     content = [{"type": "text", "text": f"mcpctl: {message}"}]
-    return own(msgspec.json.encode({"content": content, "structuredContent": found, "isError": True}), caller)
+    return own(msgspec.json.encode({"content": content, "structuredContent": structured, "isError": True}), caller)
 
 
 def own(result: bytes, caller: Caller, *, complete: bool = True) -> bytes:

@@ -250,8 +250,8 @@ class Remote(Connection):
                     yield event
                     await self._give_way()
         except TooLong:
-            told = f"an event of its stream has more than {bounds.MESSAGE >> 20} MB"
-            raise failed("answer_unreadable", told) from None
+            reason = f"an event of its stream has more than {bounds.MESSAGE >> 20} MB"
+            raise failed("answer_unreadable", reason) from None
 
     async def _give_way(self) -> None:
         """Let others have their turn once many events in a row have come."""

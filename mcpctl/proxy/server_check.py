@@ -34,11 +34,11 @@ def check(
     for name in names:
         if name not in loaded.problems:
             loaded.server(name)
-    wanted = list(dict.fromkeys(names)) or sorted({*loaded.enabled, *loaded.problems})
-    servers = {name: _prepared(loaded.servers[name], timeout_s) for name in wanted if name in loaded.servers}
+    checked_names = list(dict.fromkeys(names)) or sorted({*loaded.enabled, *loaded.problems})
+    servers = {name: _prepared(loaded.servers[name], timeout_s) for name in checked_names if name in loaded.servers}
     checked = asyncio.run(_checked(replace(loaded, servers=servers), paths, on_progress))
     unusable = {name: _row(name, problems=[problem]) for name, problem in loaded.problems.items()}
-    return [(checked | unusable)[name] for name in wanted]
+    return [(checked | unusable)[name] for name in checked_names]
 
 
 def _failure(row: Row) -> str | None:
@@ -84,8 +84,8 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
     tools = gateway.status(name)["tools"]
     total_s = time.monotonic() - began
     if isinstance(connection, Stdio) and connection.chatter:
-        said = connection.chatter.decode("utf-8", "replace")
-        problems.append(f"it writes to stdout what is no message: {said!r}; logs belong on stderr")
+        line = connection.chatter.decode("utf-8", "replace")
+        problems.append(f"it writes to stdout what is not a message: {line!r}; logs belong on stderr")
     if connection and status == "ok":
         problems += _remarks(connection, listed[name])
     problems += oddities(listed[name])
@@ -105,8 +105,8 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
 
 
 def _remarks(connection: Connection, listed: Sequence[bytes]) -> Iterator[str]:
-    known = (*LEGACY_REVISIONS, MODERN_REVISION)
-    if connection.revision not in known:
+    revisions = (*LEGACY_REVISIONS, MODERN_REVISION)
+    if connection.revision not in revisions:
         yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
     if not listed:
         yield "it lists no tools"
@@ -124,7 +124,7 @@ class _Implementation(msgspec.Struct):
 def _implementation(info: bytes) -> str | None:
     """The name and version that a server gives itself."""
     try:
-        found = msgspec.json.decode(info or b"{}", type=_Implementation)
+        named = msgspec.json.decode(info or b"{}", type=_Implementation)
     except msgspec.MsgspecError:
         return None
-    return f"{found.name} {found.version}".strip() or None
+    return f"{named.name} {named.version}".strip() or None

@@ -15,7 +15,7 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import jsonrpc, refusals
-from mcpctl.proxy.client_side import Asked
+from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
@@ -144,7 +144,7 @@ class Session:
         await self.gateway.searching.unlisted(view)
         catalog = self.gateway.catalog(view)
         try:
-            subject, notes = note_tool.asked(arguments, catalog)
+            subject, notes = note_tool.note_request(arguments, catalog)
         except Failed as error:
             near = await beside(refusals.near, error.failure.facts["key"], catalog.snapshot())
             raise Failed(error.failure.about(near=near)) from None
@@ -163,17 +163,17 @@ class Session:
         """Whether the client takes what it is sent."""
         return self._transport.pending <= bounds.UNREAD_NOTICES
 
-    def answer(self, asked: Asked, result: Json) -> None:
+    def answer(self, request: CallRequest, result: Json) -> None:
         """The result of a call."""
-        self._result(asked.id, result)
+        self._result(request.id, result)
 
-    def error(self, asked: Asked, error: bytes) -> None:
+    def error(self, request: CallRequest, error: bytes) -> None:
         """The JSON-RPC error of a call."""
-        self._transport.write(jsonrpc.error(asked.id, error))
+        self._transport.write(jsonrpc.error(request.id, error))
 
-    def refused(self, asked: Asked, failure: Failure, call_id: str) -> None:
+    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """Tell the model why its call did not happen, or did not end."""
-        self.answer(asked, refusals.result(words.for_model(failure, call=call_id[:8]), asked.caller))
+        self.answer(request, refusals.result(words.for_model(failure, call=call_id[:8]), request.caller))
 
     def progress(self, params: dict[str, bytes]) -> None:
         """How far a call is."""

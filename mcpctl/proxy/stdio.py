@@ -91,8 +91,8 @@ class Stdio(Connection):
     def last_words(self) -> str:
         """The last lines it wrote to stderr, or what it wrote to stdout instead, on one line."""
         lines = (self._stderr.strip() or self.chatter).decode("utf-8", "replace").strip().splitlines()
-        said = mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
-        return f"; its last words: {said}" if said else ""
+        words = mask(" | ".join(line.strip() for line in lines[-3:]))[-500:]
+        return f"; its last words: {words}" if words else ""
 
     def write(self, line: bytes, exchange: Exchange | None = None) -> None:
         """Send a line that is complete already. A server that reads nothing is not answered without end."""

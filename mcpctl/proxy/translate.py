@@ -31,14 +31,14 @@ _head: msgspec.json.Decoder[Head] = msgspec.json.Decoder(Head)
 
 
 def head(result: Json) -> Head:
-    """The deciding members of `result`; all absent when it is no object."""
+    """The deciding members of `result`; all absent when it is not an object."""
     try:
         return _head.decode(result)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         pass
-    found = jsonrpc.members_or_empty(bytes(result))
+    members = jsonrpc.members_or_empty(bytes(result))
     names = ("isError", "resultType", "content", "structuredContent", "_meta")
-    return Head(*(Raw(found.get(name, _EMPTY)) for name in names))
+    return Head(*(Raw(members.get(name, _EMPTY)) for name in names))
 
 
 def for_client(result: Json, top: Head, caller: Caller, connection: Connection | None) -> Json:
@@ -72,21 +72,21 @@ def with_block(result: bytes, text: str) -> bytes:
 def with_data(error: bytes, text: str) -> bytes:
     """`error` with help as its data, if it has no data of its own."""
     try:
-        found = jsonrpc.members(error)
+        members = jsonrpc.members(error)
     except jsonrpc.Malformed:
         return error
-    if found.get("data", b"null") != b"null":
+    if members.get("data", b"null") != b"null":
         return error
-    return jsonrpc.object_of({**found, "data": msgspec.json.encode({"help": text})})
+    return jsonrpc.object_of({**members, "data": msgspec.json.encode({"help": text})})
 
 
 def message_of(error: bytes) -> str:
-    """What an error says; of one that is no error object, all of it."""
+    """What an error says; of one that is not an error object, all of it."""
     try:
-        found: Any = jsonrpc.value(error, object)
+        decoded: Any = jsonrpc.value(error, object)
     except jsonrpc.Malformed:
-        found = error.decode("utf-8", "replace")
-    return str(found.get("message", found) if isinstance(found, dict) else found)[:500]
+        decoded = error.decode("utf-8", "replace")
+    return str(decoded.get("message", decoded) if isinstance(decoded, dict) else decoded)[:500]
 
 
 def text_of(result: bytes) -> str:
@@ -121,20 +121,20 @@ def _for_legacy(result: bytes, top: Head) -> bytes:
     structured = bytes(top.structured)
     if not bytes(top.result_type) and structured[:1] in (b"", b"{"):
         return result
-    found = jsonrpc.members(result)
-    found.pop("resultType", None)
+    members = jsonrpc.members(result)
+    members.pop("resultType", None)
     if structured and structured[:1] != b"{":
-        found["structuredContent"] = b'{"result":%b}' % structured
-    return jsonrpc.object_of(found)
+        members["structuredContent"] = b'{"result":%b}' % structured
+    return jsonrpc.object_of(members)
 
 
 def _with_text(result: bytes, top: Head) -> bytes:
     """Before 2025-06-18 there was only content: structured content that stands alone is repeated as text."""
     if bytes(top.structured) in (b"", b"null") or bytes(top.content).strip(b"[] \t\r\n") not in (b"", b"null"):
         return result
-    found = jsonrpc.members(result)
+    members = jsonrpc.members(result)
     text = bytes(top.structured).decode("utf-8", "replace")
-    return jsonrpc.object_of({**found, "content": msgspec.json.encode([{"type": "text", "text": text}])})
+    return jsonrpc.object_of({**members, "content": msgspec.json.encode([{"type": "text", "text": text}])})
 
 
 def _inserted(text: bytes, member: bytes) -> bytes:
@@ -145,6 +145,6 @@ def _inserted(text: bytes, member: bytes) -> bytes:
 
 def _replaced(text: bytes, name: str, member: bytes) -> bytes:
     """A JSON object in which `member` stands instead of the member `name`."""
-    found = jsonrpc.members(text)
-    found.pop(name)
-    return _inserted(jsonrpc.object_of(found), member)
+    members = jsonrpc.members(text)
+    members.pop(name)
+    return _inserted(jsonrpc.object_of(members), member)

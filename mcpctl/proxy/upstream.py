@@ -326,5 +326,5 @@ class Upstream:
 
     def _stderr(self, data: bytes) -> None:
         for line in data.decode("utf-8", "replace").splitlines():
-            said = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
-            print(f"[{self.name}] {said}", file=sys.stderr)  # noqa: T201
+            printable = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
+            print(f"[{self.name}] {printable}", file=sys.stderr)  # noqa: T201

@@ -79,7 +79,7 @@ def test_a_table_has_its_problems_below_it(mcpctl: Mcpctl, paths: Paths) -> None
     configure(paths, {"odd": table(command("rubbish")), "s": {"command": "/no/such/file"}})
     ran = mcpctl("servers", "check", tty=True)
     assert "PROBLEMS" not in ran.out
-    assert "odd: it writes to stdout what is no message" in ran.err
+    assert "odd: it writes to stdout what is not a message" in ran.err
     assert ran.err.count("there is no file '/no/such/file'") == 1
 
 
@@ -87,9 +87,9 @@ def test_what_is_odd_is_told_by_tool_name_and_fails_nothing(mcpctl: Mcpctl, path
     configure(paths, {"rubbish": table(command("rubbish")), "raw": table(command("raw"))})
     ran = mcpctl("servers", "check", "rubbish", "--json")
     assert (ran.code, ran.json[0]["status"]) == (0, "odd")
-    assert "it writes to stdout what is no message: 'Server is running...'" in ran.json[0]["problems"][0]
+    assert "it writes to stdout what is not a message: 'Server is running...'" in ran.json[0]["problems"][0]
     told = mcpctl("servers", "check", "rubbish", tty=True).err
-    assert "rubbish: it writes to stdout what is no message" in told
+    assert "rubbish: it writes to stdout what is not a message" in told
 
 
 def test_a_server_that_is_named_is_checked_while_it_is_disabled(mcpctl: Mcpctl, paths: Paths) -> None:
