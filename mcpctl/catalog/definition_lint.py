@@ -55,7 +55,7 @@ def _of(name: str, definition: Mapping[str, Any]) -> Iterator[str]:
 
 def _schema(member: str, schema: Any) -> Iterator[str]:
     if not isinstance(schema, dict):
-        yield f"its {member} is {'missing' if schema is None else 'no object'}"
+        yield f"its {member} is {'missing' if schema is None else 'not an object'}"
         return
     if schema.get("type") != "object":
         yield f"its {member} is not of type object"

@@ -55,7 +55,7 @@ def test_what_is_listed_twice_and_what_is_no_json_is_told() -> None:
     good = json.dumps(GOOD).encode()
     assert oddities([good, good, b'{"name":"b","x":NaN}', b"[]"]) == [
         "tool 'a' is listed twice: the second is left out",
-        "tool no. 3 is no strict JSON",
+        "tool no. 3 is not strict JSON",
         "tool no. 4 has no usable name: it is left out",
     ]
 
@@ -65,7 +65,7 @@ def test_a_schema_that_is_too_deep_ends_nothing() -> None:
     for _ in range(2000):
         deep = {"type": "object", "properties": {"x": deep}}
     text = b'{"name":"a","description":"d","inputSchema":' + _dumped(deep) + b"}"
-    assert oddities([text]) in (["tool 'a': its inputSchema is too deep"], ["tool no. 1 is no strict JSON"])
+    assert oddities([text]) in (["tool 'a': its inputSchema is too deep"], ["tool no. 1 is not strict JSON"])
 
 
 def _dumped(schema: Any) -> bytes:

@@ -54,7 +54,7 @@ def test_what_is_taken_away_is_neither_found_nor_called(taken: dict[str, Any] | 
         world.configure(projects={"acme": {}})
         world.begin(project="acme")
         client = await world.client()
-        assert await client.call("two:second") == "{}"
+        assert [await client.call(key) for key in ("one:first", "two:second")] == ["{}", "{}"]
         assert keys(await client.discover("first second")) == ["one:first", "two:second"]
         world.configure({"two": taken}, projects={"acme": {}})  # type: ignore[dict-item]
         assert words in await client.call("two:second")
