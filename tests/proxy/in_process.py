@@ -4,23 +4,25 @@ import asyncio
 import contextlib
 import gc
 import os
+import select
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 from unittest import mock
 
 import psutil
+import typer
 
 from mcpctl import errors
-from mcpctl.main import main
+from mcpctl.main import main, tree
 from mcpctl.paths import Paths
 from mcpctl.proxy import process, stdio_client, upstream
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.metatools import Offer
-from tests.proxy.client import LATEST, Client, until
+from tests.proxy.client import LATEST, Client
 
 _ENDS_IN_S = 5.0
 _SOON_S = 0.2
@@ -35,21 +37,27 @@ class InProcess(Client):
     """
 
     def __init__(self, options: Sequence[str], stderr: Path, *, revision: str = LATEST) -> None:
+        _begins(self)
         self._theirs, ours = os.pipe()
         out, self._stdout = os.pipe()
         self._connect(os.fdopen(ours, "wb", buffering=0), os.fdopen(out, "rb", buffering=0), stderr, revision)
-        self._thread = threading.Thread(name="mcpctl serve", daemon=True)
-        _begins(self)
-        # What is said before the thread runs comes from this one.
-        with (
-            stderr.open("a", encoding="utf-8") as words,
-            contextlib.redirect_stderr(words),
-            mock.patch.object(process, "run", self._run),
-        ):
-            self._status = main(["serve", *options])
-        if self._status:
-            os.close(self._theirs)
-            os.close(self._stdout)
+        self._thread = threading.Thread()  # until there is one
+        self._status = -1
+        try:
+            # What is said before the thread runs comes from this one.
+            with (
+                stderr.open("a", encoding="utf-8") as words,
+                contextlib.redirect_stderr(words),
+                mock.patch("mcpctl.main.tree", return_value=_commands()),
+                mock.patch.object(process, "run", self._run),
+            ):
+                self._status = main(["serve", *options])
+        finally:
+            if self._status:
+                os.close(self._theirs)
+                os.close(self._stdout)
+            if self._status < 0:
+                self.close()
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"a server in this process has no {name}: start it with process=True")
@@ -72,8 +80,10 @@ class InProcess(Client):
             if self._out.closed or self._read(0.05) == b"":
                 self._thread.join(deadline - time.monotonic())
         self._out.close()
-        _ends(self)
-        assert not self._thread.is_alive(), self._story("it does not end")
+        try:
+            assert not self._thread.is_alive(), self._story("it does not end")
+        finally:
+            _ends(self)
 
     def say(self, text: str) -> None:
         """Have a line on its stderr."""
@@ -112,6 +122,13 @@ class InProcess(Client):
 
 # ---- what the servers of this process share
 
+
+@cache
+def _commands() -> Any:
+    """The command line; to make it takes longer than all else that a server does."""
+    return typer.main.get_command(tree("serve"))
+
+
 _running: list[InProcess] = []
 _before: set[object] = set()
 _patches = contextlib.ExitStack()
@@ -131,11 +148,19 @@ def _ends(client: InProcess) -> None:
     _running.remove(client)
     if not _running:
         _patches.close()
-        collects_at = time.monotonic() + _SOON_S
         try:
-            until(f"the end of what servers have started: {_left()}", lambda: _is_clean(collects_at), _ENDS_IN_S)
+            _wait_for_the_end_of_all()
         finally:
             _before.clear()
+
+
+def _wait_for_the_end_of_all() -> None:
+    began = time.monotonic()
+    while left := _things() - _before:
+        assert time.monotonic() < began + _ENDS_IN_S, f"servers have left {left}"
+        select.select([], [], [], 0.01)
+        if time.monotonic() > began + _SOON_S:
+            gc.collect()  # what nobody refers to any more may hold descriptors and threads
 
 
 def _print(text: str, *, file: TextIO, flush: bool = False) -> None:
@@ -144,17 +169,8 @@ def _print(text: str, *, file: TextIO, flush: bool = False) -> None:
     if thread is threading.main_thread():
         print(text, file=file, flush=flush)
     else:
-        next((client for client in _running if client.is_of(thread)), _running[-1]).say(text)
-
-
-def _is_clean(collects_at: float) -> bool:
-    if _left() and time.monotonic() > collects_at:
-        gc.collect()  # what nobody refers to any more may hold descriptors and threads
-    return not _left()
-
-
-def _left() -> set[object]:
-    return _things() - _before
+        for client in [each for each in _running if each.is_of(thread)] or _running[-1:]:
+            client.say(text)
 
 
 def _things() -> set[object]:
