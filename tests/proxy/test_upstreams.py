@@ -551,7 +551,8 @@ def test_a_request_that_cannot_be_written_costs_no_other_its_answer(serve: Serve
 
 
 def test_a_flood_of_requests_is_answered_each_once(serve: Serve) -> None:
-    client = serve({"counter": command("counter"), "gone": ["no-such-command"]})
+    # In a thread it reads them faster than it gets to know its servers, and each call that waits looks at all others.
+    client = serve({"counter": command("counter"), "gone": ["no-such-command"]}, process=True)
     lines = []
     for id_ in range(10_000):
         tool = b"tool_execute" if id_ % 2 else b"nothing"
