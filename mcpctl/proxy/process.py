@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from mcpctl import exposure
+from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
@@ -31,12 +33,7 @@ def run(
     """
     with not_waited_for() as stderr:
         file = ConfigFile(paths, project)
-        loaded = file.read()
-        state.check(paths)
-        in_force.check(paths, loaded, toolset)
-        for problem in loaded.problems.values():
-            warn(f"{problem}; this server is skipped")
-        exposure.guard(paths, loaded)
+        config = checked(paths, file, toolset)
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
         from mcpctl.proxy.stdio_client import serve
@@ -52,14 +49,28 @@ def run(
             os._exit(0)
 
         async def served() -> None:
-            asyncio.get_running_loop().set_exception_handler(_tell)
+            loop, ending = asyncio.get_running_loop(), asyncio.Event()
+            loop.set_exception_handler(tell)
+            for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+                loop.add_signal_handler(number, ending.set)
             await serve(
-                loaded, paths, stdin=0, stdout=stdout, toolset=toolset, offer=Offer(split, annotate), verbose=verbose,
-                followed=file, on_ending=partial(_soon, end),
+                config, paths, ending=ending, stdin=0, stdout=stdout, toolset=toolset, offer=Offer(split, annotate),
+                verbose=verbose, followed=file, on_ending=partial(_soon, end),
             )  # fmt: skip
             end()
 
         asyncio.run(served())
+
+
+def checked(paths: Paths, file: ConfigFile, toolset: str | None) -> Config:
+    """The configuration to serve; what is wrong with it but stops nothing is said. Raises as `run` does."""
+    config = file.read()
+    state.check(paths)
+    in_force.check(paths, config, toolset)
+    for problem in config.problems.values():
+        warn(f"{problem}; this server is skipped")
+    exposure.guard(paths, config)
+    return config
 
 
 def _stdout_alone() -> int:
@@ -81,7 +92,7 @@ def _soon(end: Callable[[], None]) -> None:
     last.start()
 
 
-def _tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def tell(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Say in one line what went wrong where nobody waits for it; in full only to who looks for it."""
     warn(f"internal error: {context.get('exception') or context['message']!r}")
     if os.environ.get("MCPCTL_DEBUG"):

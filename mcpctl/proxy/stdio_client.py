@@ -2,7 +2,6 @@
 
 import asyncio
 import select
-import signal
 from collections.abc import Callable
 
 from mcpctl import bounds
@@ -28,6 +27,7 @@ async def serve(
     config: Config,
     paths: Paths,
     *,
+    ending: asyncio.Event,
     stdin: int,
     stdout: int,
     toolset: str | None = None,
@@ -36,12 +36,11 @@ async def serve(
     followed: ConfigFile | None = None,
     on_ending: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve one client on two descriptors until it goes or a signal says so; then nothing that was started is left.
+    """Serve one client on two descriptors until it goes or `ending` is set; then nothing that was started is left.
 
-    `on_ending` is called when the end begins.
+    `stdout` is closed at the end; `stdin` stays the caller's. `on_ending` is called when the end begins.
     """
     gateway = Gateway(config, paths, toolset=toolset, split=offer.split, verbose=verbose, followed=followed)
-    ending = asyncio.Event()
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=True)
     session = Session(gateway, writer)
     protocol = ClientProtocol(session, writer, offer)
@@ -50,8 +49,6 @@ async def serve(
         on_end=ending.set, on_too_long=protocol.too_long,
     )  # fmt: skip
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, ending.set)
     watching = asyncio.create_task(_watch_for_hang_up(stdin, gateway, writer, ending))
     await ending.wait()
     on_ending()
@@ -62,6 +59,7 @@ async def serve(
     await asyncio.gather(session.close(began + LAST_ANSWER_S), gateway.stop())
     while writer.pending and loop.time() < began + _LAST_S:
         await asyncio.sleep(_LOOK_S)
+    writer.close()
 
 
 async def _watch_for_hang_up(stdin: int, gateway: Gateway, writer: Writer, ending: asyncio.Event) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import psutil
 import tomli_w
@@ -87,13 +87,6 @@ class Client:
         limit: int | None = None,
         unprivileged: bool = False,
     ) -> None:
-        self.revision = revision
-        self.said: list[bytes] = []
-        """Lines that came while another was waited for."""
-        self._stderr = stderr
-        self._buffer = bytearray()
-        self._scanned = 0
-        self._last_id = 0
         self._seen: dict[int, psutil.Process] = {}
         if limit is not None:
             set_limit = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2);"
@@ -108,9 +101,15 @@ class Client:
                 env={**os.environ, "PYTHONPATH": str(ROOT), **(env or {})},
                 preexec_fn=without_privileges if unprivileged else None,
             )
-        assert self.process.stdin
-        assert self.process.stdout
-        self._in, self._out = self.process.stdin, self.process.stdout
+        assert self.process.stdin and self.process.stdout
+        self._connect(self.process.stdin, self.process.stdout, stderr, revision)
+
+    def _connect(self, stdin: IO[bytes], stdout: IO[bytes], stderr: Path, revision: str) -> None:
+        self.revision = revision
+        self.said: list[bytes] = []
+        """Lines that came while another was waited for."""
+        self._in, self._out, self._stderr = stdin, stdout, stderr
+        self._buffer, self._scanned, self._last_id = bytearray(), 0, 0
         os.set_blocking(self._in.fileno(), False)
 
     # ---- sending
@@ -296,8 +295,11 @@ class Client:
         return data
 
     def _story(self, what: str) -> str:
-        state = "running" if self.process.poll() is None else f"ended with {self.process.returncode}"
-        return f"{what}; it is {state}; said {self.said[-3:]!r}, {bytes(self._buffer[-300:])!r}; {self.stderr[-2000:]}"
+        said = f"{self.said[-3:]!r}, {bytes(self._buffer[-300:])!r}"
+        return f"{what}; it is {self._state()}; said {said}; {self.stderr[-2000:]}"
+
+    def _state(self) -> str:
+        return "running" if self.process.poll() is None else f"ended with {self.process.returncode}"
 
 
 def _answers(line: bytes, wanted: bytes, id: Any) -> bool:

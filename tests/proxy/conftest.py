@@ -1,26 +1,35 @@
-"""`serve(...)` starts real processes on this test's home, and leaves none behind."""
+"""`serve(...)` starts `mcpctl serve` on this test's home, in process or as one, and leaves nothing of it behind."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.proxy.client import LATEST, SERVE, Client, write_config
+from tests.proxy.client import LATEST, ROOT, SERVE, Client, write_config
+from tests.proxy.in_process import InProcess
 
 Serve = Callable[..., Client]
 
 
-def starter(folder: Path, home: Path) -> Iterator[Serve]:
-    """A function that starts `mcpctl serve` on `home` with these servers; without any, as it is configured already."""
+def starter(folder: Path, home: Path, *, process: bool = False) -> Iterator[Serve]:
+    """A function that starts `mcpctl serve` on `home` with these servers; without any, as it is configured already.
+
+    It is started in a thread of this process, and as a process of its own where `process` says so or where it has
+    what only a process can have: limits, fewer privileges, or modules that are changed before it loads them.
+    """
     clients: list[Client] = []
+    as_processes = process
 
     def start(
         servers: Mapping[str, Sequence[str] | Mapping[str, Any]] | None = None,
         *,
+        options: Sequence[str] = (),
         revision: str = LATEST,
         opened: bool = True,
         env: Mapping[str, str] | None = None,
+        process: bool = as_processes,
         limit: int | None = None,
         unprivileged: bool = False,
         **sections: Any,
@@ -28,18 +37,23 @@ def starter(folder: Path, home: Path) -> Iterator[Serve]:
         if servers is not None:
             write_config(home, servers, **sections)
         stderr = folder / f"stderr-{len(clients)}.txt"
-        variables = {"MCPCTL_HOME": str(home), **(env or {})}
-        client = Client(SERVE, stderr, revision=revision, env=variables, limit=limit, unprivileged=unprivileged)
+        variables = {"MCPCTL_HOME": str(home), "PYTHONPATH": str(ROOT), **(env or {})}
+        client: Client
+        if process or limit is not None or unprivileged or variables["PYTHONPATH"] != str(ROOT):
+            argv = [*SERVE, *options]
+            client = Client(argv, stderr, revision=revision, env=variables, limit=limit, unprivileged=unprivileged)
+        else:
+            for name, value in variables.items():
+                environment.setenv(name, value)
+            client = InProcess(options, stderr, revision=revision)
+        ends.callback(client.close)
         clients.append(client)
         if opened:
             client.open()
         return client
 
-    try:
+    with pytest.MonkeyPatch.context() as environment, ExitStack() as ends:
         yield start
-    finally:
-        for client in clients:
-            client.close()
     for client in clients:
         assert "internal error" not in client.stderr
         assert "Traceback" not in client.stderr
@@ -47,5 +61,11 @@ def starter(folder: Path, home: Path) -> Iterator[Serve]:
 
 @pytest.fixture
 def serve(tmp_path: Path, home: Path) -> Iterator[Serve]:
-    """Starts `mcpctl serve` on this test's home."""
+    """Starts `mcpctl serve` on this test's home: for what goes in and comes out."""
     yield from starter(tmp_path, home)
+
+
+@pytest.fixture
+def serve_process(tmp_path: Path, home: Path) -> Iterator[Serve]:
+    """Starts `mcpctl serve` on this test's home, each in a process of its own: for signals, memory, and its end."""
+    yield from starter(tmp_path, home, process=True)

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.process
 
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
 MB = 1 << 20
+WICKED = {"wicked": command("wicked"), "counter": command("counter")}
 
 
 def memory_mb(client: Client) -> float:
@@ -32,7 +33,13 @@ def memory_mb(client: Client) -> float:
 @pytest.fixture
 def wicked(serve: Serve) -> Client:
     """A client of a server that does all of it, and of one that does not."""
-    return serve({"wicked": command("wicked"), "counter": command("counter")})
+    return serve(WICKED)
+
+
+@pytest.fixture
+def measured(serve: Serve) -> Client:
+    """The same in a process of its own, whose memory can be looked at."""
+    return serve(WICKED, process=True)
 
 
 def entry(argv: list[str], **settings: Any) -> dict[str, Any]:
@@ -43,14 +50,14 @@ def entry(argv: list[str], **settings: Any) -> dict[str, Any]:
 # ---- messages
 
 
-def test_a_message_of_more_than_64_mb_fails_its_own_call_alone(wicked: Client) -> None:
-    other = wicked.start_call("wicked:wait")
-    answer = wicked.call("wicked:long", {"size": bounds.MESSAGE})
+def test_a_message_of_more_than_64_mb_fails_its_own_call_alone(measured: Client) -> None:
+    other = measured.start_call("wicked:wait")
+    answer = measured.call("wicked:long", {"size": bounds.MESSAGE})
     assert answer.is_error
     assert "its answer has more than 64 MB. The call was sent and may have taken effect" in answer.text
-    assert wicked.call("wicked:many").text == "many"
-    assert not [line for line in wicked.said if json.loads(line).get("id") == other]
-    assert memory_mb(wicked) < 300
+    assert measured.call("wicked:many").text == "many"
+    assert not [line for line in measured.said if json.loads(line).get("id") == other]
+    assert memory_mb(measured) < 300
 
 
 def test_a_message_that_no_decoder_takes_fails_its_own_call_at_once(wicked: Client) -> None:
@@ -85,13 +92,14 @@ def test_a_string_that_does_not_end_is_given_up_in_linear_time(wicked: Client) -
     assert not wicked.call("wicked:unterminated", {"size": MB}).is_error
 
 
-def test_a_message_printed_over_too_many_bytes_is_no_message(wicked: Client) -> None:
-    assert not wicked.call("wicked:printed", {"size": 100}, timeout=60).is_error
-    assert memory_mb(wicked) < 300
+def test_a_message_printed_over_too_many_bytes_is_no_message(measured: Client) -> None:
+    assert not measured.call("wicked:printed", {"size": 100}, timeout=60).is_error
+    assert memory_mb(measured) < 300
 
 
 def test_a_server_that_prints_rubbish_without_end_waits_while_others_do_not(serve: Serve) -> None:
-    client = serve({"yes": ["yes"], "counter": command("counter")})
+    # What it has printed is still being read when all else has ended: only a process ends that too.
+    client = serve({"yes": ["yes"], "counter": command("counter")}, process=True)
     client.start_call("yes:anything")
     for _ in range(20):
         assert not client.call("counter:count").is_error
@@ -105,7 +113,9 @@ def test_rubbish_between_messages_costs_no_answer(wicked: Client) -> None:
 
 
 def test_a_list_without_end_is_cut_and_said(serve: Serve, tmp_path: Path, mcpctl: Mcpctl) -> None:
-    client = serve({"endless": command("wicked", "endlessly", tmp_path / "seen"), "counter": command("counter")})
+    client = serve(
+        {"endless": command("wicked", "endlessly", tmp_path / "seen"), "counter": command("counter")}, process=True
+    )
     found = client.discover("one of many", "count the calls", maxResults=50)
     assert {result["serverName"] for result in found["results"]} == {"endless", "counter"}
     asked = (tmp_path / "seen").read_text(encoding="utf-8").split()
@@ -209,7 +219,7 @@ def test_a_request_that_is_too_long_is_refused_by_its_id(wicked: Client) -> None
 
 
 def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> None:
-    client = serve({"raw": command("raw")})
+    client = serve({"raw": command("raw")}, process=True)
     client.call("raw:big", {"bytes": 1})
     calls = [client.start_call("raw:big", {"bytes": MB}) for _ in range(300)]
     until("the pipe to be full", client.readable)
@@ -220,7 +230,7 @@ def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> No
 
 
 def test_a_client_that_goes_without_reading_is_gone(serve: Serve) -> None:
-    client = serve({"raw": command("raw")})
+    client = serve({"raw": command("raw")}, process=True)
     client.call("raw:big", {"bytes": 1})
     for _ in range(300):
         client.start_call("raw:big", {"bytes": MB})
@@ -275,7 +285,7 @@ def test_a_database_that_another_process_holds_stops_no_ping(revision: str, serv
 
     with closing(state.connect(paths.find(env={**os.environ, "MCPCTL_HOME": str(home)}))) as db:
         db.execute("BEGIN EXCLUSIVE")
-        client = serve({"counter": command("counter")}, revision=revision)
+        client = serve({"counter": command("counter")}, revision=revision, process=True)
         call = client.start_call("counter:count")
         search = client.start_tool("tool_discovery", {"query": ["count"]})
         assert client.answer(client.request("tools/list"), 5).result

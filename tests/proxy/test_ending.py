@@ -30,6 +30,12 @@ ROUNDS = int(os.environ.get("KILL_ROUNDS", "10"))
 SIGNALS = [signal.SIGTERM, signal.SIGINT, signal.SIGHUP]
 
 
+@pytest.fixture
+def serve(serve_process: Serve) -> Serve:
+    """Starts processes: their end is what is tested here."""
+    return serve_process
+
+
 def close_input(client: Client) -> None:
     """The client goes."""
     client.end_input()

@@ -168,7 +168,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     (folder / "answer").write_bytes(b'{"code":-32602,"message":"no"}')
     schemas = [schema for schema, _ in HOSTILE.values()]
     servers = {f"hostile-{n}": schema_server(folder / "answer", schema) for n, schema in enumerate(schemas)}
-    for serve in starter(folder, folder / "home"):
+    # A check that never ends ends with its process.
+    for serve in starter(folder, folder / "home", process=True):
         yield serve({**servers, "strict": command("strict")})
 
 

@@ -1,6 +1,5 @@
 """What a client of one project sees, what it may call, and which servers are started for it."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,8 @@ import pytest
 from mcpctl.paths import Paths
 from tests.configured import configure, noted, toolset
 from tests.conftest import Mcpctl
-from tests.proxy.client import LATEST, MODERN, SERVE, Client, journal_lines
+from tests.proxy.client import LATEST, MODERN, Client, journal_lines
+from tests.proxy.conftest import Serve
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -24,7 +24,7 @@ def starts(tmp_path: Path) -> dict[str, Path]:
 
 
 @pytest.fixture
-def served(home: Path, tmp_path: Path, paths: Paths, starts: dict[str, Path]) -> Iterator[Any]:
+def served(paths: Paths, starts: dict[str, Path], serve: Serve) -> Any:
     """Starts `mcpctl serve` with options on a server of acme, one of every project, and one of zoo."""
     projects = {"mine": ["acme"], "every": [], "other": ["zoo"]}
     configured = {
@@ -34,18 +34,11 @@ def served(home: Path, tmp_path: Path, paths: Paths, starts: dict[str, Path]) ->
     }
     configure(paths, configured, projects={"acme": {"toolset": "acme"}, "zoo": {}})
     toolset(paths, "acme", "mine:echo", "mine:count", "every:count", "other:count", toolNotes=NOTES)
-    clients: list[Client] = []
 
     def start(*options: str, revision: str = LATEST, **env: str) -> Client:
-        variables = {"MCPCTL_HOME": str(home), **env}
-        clients.append(Client([*SERVE, *options], tmp_path / "stderr.txt", revision=revision, env=variables))
-        return clients[-1]
+        return serve(options=options, revision=revision, opened=False, env=env)
 
-    yield start
-    for client in clients:
-        client.close()
-        assert "internal error" not in client.stderr
-        assert "Traceback" not in client.stderr
+    return start
 
 
 def servers_found(client: Client) -> set[str]:

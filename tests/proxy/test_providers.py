@@ -85,7 +85,7 @@ def test_the_end_of_the_session_does_not_wait_for_it(serve: Serve) -> None:
     ended = threading.Event()
     with service.running(lambda asked: ended.wait(30)) as found:
         try:
-            client = serve(SERVERS, search=cloud(found.url, 60))
+            client = serve(SERVERS, search=cloud(found.url, 60), process=True)
             client.start_tool("tool_discovery", {"query": ["one"]})
             until("the service is asked", lambda: found.asked)
             client.end_input()

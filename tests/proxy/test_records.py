@@ -29,7 +29,7 @@ def test_eight_at_once_put_every_call_on_record_once_and_in_order(
     home: Path, paths: Paths, serve: Serve, mcpctl: Mcpctl
 ) -> None:
     write_config(home, {"counter": command("counter")})
-    clients = [serve(opened=False) for _ in range(SERVES)]
+    clients = [serve(opened=False, process=True) for _ in range(SERVES)]
     with ThreadPoolExecutor(SERVES + 1) as pool:
         work = [pool.submit(drive, client, who) for who, client in enumerate(clients)]
         counts = pool.submit(counted_meanwhile, home, paths, work).result(60)

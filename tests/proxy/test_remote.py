@@ -364,7 +364,7 @@ def test_a_server_that_never_answers_harms_only_its_own_calls(serve: Serve) -> N
 
 
 def test_the_session_ends_in_time_while_a_call_to_it_hangs(serve: Serve, address: str) -> None:
-    client = serve(entries(address, "http"))
+    client = serve(entries(address, "http"), process=True)
     client.start_call("http:wait", token=1)
     assert b"waiting" in client.line()
     promise = Promise(client)

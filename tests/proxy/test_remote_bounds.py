@@ -44,7 +44,7 @@ def long_event(exchange: Exchange, _: Any) -> None:
 @pytest.mark.parametrize("does", [without_end, bomb, long_event])
 def test_an_answer_without_end_fails_alone_and_is_read_no_further(does: Any, serve: Serve) -> None:
     with scripted(much=does) as server:
-        client = serve({"web": {"url": server.url}, "counter": command("counter")})
+        client = serve({"web": {"url": server.url}, "counter": command("counter")}, process=True)
         slow = client.start_call("web:much")
         assert not client.call("counter:count").is_error
         answer = client.answer(slow, 60)

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,8 @@ from mcpctl.paths import Paths
 from mcpctl.toolsets.in_force import InForce
 from tests.configured import configure, listed, noted, overridden, reference, stub, toolset
 from tests.conftest import Mcpctl
-from tests.proxy.client import LATEST, MODERN, SERVE, Client, journal_lines
+from tests.proxy.client import LATEST, MODERN, Client, journal_lines
+from tests.proxy.conftest import Serve
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -23,28 +23,15 @@ NOTES = [noted("counter:echo", **{"team-rule": "Ask the zookeeper first."})]
 NOTED = "Returns its arguments.\n\n### Additional Tool Notes\n\n• **team-rule**: Ask the zookeeper first."
 
 
-def starting(home: Path, tmp_path: Path, *options: str, revision: str = LATEST) -> Client:
-    """`mcpctl serve` with options, opened."""
-    client = Client([*SERVE, *options], tmp_path / "stderr.txt", revision=revision, env={"MCPCTL_HOME": str(home)})
-    client.open()
-    return client
-
-
 @pytest.fixture
-def served(home: Path, tmp_path: Path, paths: Paths) -> Iterator[Any]:
+def served(paths: Paths, serve: Serve) -> Any:
     """Starts `mcpctl serve` with options on two servers, with a tool that only reads and one that says nothing."""
     configure(paths, {name: {"command": words[0], "args": words[1:]} for name, words in SERVERS.items()})
-    clients: list[Client] = []
 
     def start(*options: str, revision: str = LATEST) -> Client:
-        clients.append(starting(home, tmp_path, *options, revision=revision))
-        return clients[-1]
+        return serve(options=options, revision=revision)
 
-    yield start
-    for client in clients:
-        client.close()
-        assert "internal error" not in client.stderr
-        assert "Traceback" not in client.stderr
+    return start
 
 
 def result(client: Client, key: str, **more: Any) -> dict[str, Any]:

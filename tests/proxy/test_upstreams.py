@@ -141,7 +141,7 @@ def test_a_server_that_closes_its_stdout_is_ended_and_started_again(tmp_path: Pa
 
 
 def test_a_call_taken_back_from_a_silent_server_takes_back_no_other(tmp_path: Path, serve: Serve) -> None:
-    client = serve({"mortal": command("mortal", tmp_path / "calls")})
+    client = serve({"mortal": command("mortal", tmp_path / "calls")}, process=True)
     client.call("mortal:work")
     before = set(client.children())
     old = client.start_call("mortal:fall_silent")
@@ -175,7 +175,7 @@ def test_a_server_that_exits_at_once_is_named_with_its_status_and_its_last_words
 
 
 def test_a_server_that_hangs_at_start_is_given_its_start_timeout(serve: Serve) -> None:
-    client = serve({"hangs": table(command("hangs"), start_timeout_s=0.3)})
+    client = serve({"hangs": table(command("hangs"), start_timeout_s=0.3)}, process=True)
     answer = client.call("hangs:anything")
     assert answer.is_error
     assert "server 'hangs' did not start: no answer within 0.3 s" in answer.text
@@ -519,7 +519,7 @@ def test_an_argument_that_no_process_can_have_is_a_failed_start(serve: Serve) ->
 
 
 def test_a_catalog_that_breaks_while_it_is_used_costs_no_answer(paths: Paths, serve: Serve) -> None:
-    client = serve({"counter": command("counter")})
+    client = serve({"counter": command("counter")}, process=True)
     assert not client.call("counter:count").is_error
     # Its -shm is mapped in memory: a process whose map is cut short is ended by SIGBUS, whatever it does.
     for suffix in ("", "-wal"):
@@ -551,7 +551,8 @@ def test_a_request_that_cannot_be_written_costs_no_other_its_answer(serve: Serve
 
 
 def test_a_flood_of_requests_is_answered_each_once(serve: Serve) -> None:
-    client = serve({"counter": command("counter"), "gone": ["no-such-command"]})
+    # In a thread it reads them faster than it gets to know its servers, and each call that waits looks at all others.
+    client = serve({"counter": command("counter"), "gone": ["no-such-command"]}, process=True)
     lines = []
     for id_ in range(10_000):
         tool = b"tool_execute" if id_ % 2 else b"nothing"
@@ -567,7 +568,7 @@ def test_a_flood_of_requests_is_answered_each_once(serve: Serve) -> None:
 
 
 def test_a_client_that_does_not_read_costs_a_bounded_memory(serve: Serve, home: Path) -> None:
-    client = serve({"flood": command("flood"), "counter": command("counter")})
+    client = serve({"flood": command("flood"), "counter": command("counter")}, process=True)
     id_ = client.start_call("flood:flood", token="t")
     server = psutil.Process(client.process.pid)
     highest = 0
