@@ -137,7 +137,6 @@ class Execute:
             self._wait(call, self._list_first(call))
         elif verdict.outcome == ALLOW:
             self._waiting.pop(call, None)
-            self.listed(call.server)  # who waited for the list goes before who comes later
             call.go()
         elif verdict.failure:
             self._refuse(call, verdict.failure)
@@ -155,7 +154,7 @@ class Execute:
             call.refuse(failure.about(near=near))
 
     def listed(self, server: str) -> None:
-        """Send the calls that waited for what a server has listed now: before any that comes later."""
+        """Send the calls that waited for what is known of a server's tools just now: before any that comes later."""
         for call in list(self._waiting):
             if call.server == server and self.allows(call):
                 del self._waiting[call]
@@ -164,7 +163,6 @@ class Execute:
     async def _list_first(self, call: Call) -> None:
         """A tool that is not known may be kept, or new; and where hints decide, its server's list of now counts."""
         await self._gateway.load(call.server)
-        self.listed(call.server)
         upstream = self._gateway.upstreams.get(call.server)
         if not self._is_at_work_on(call):
             return

@@ -60,7 +60,7 @@ class Gateway:
         self._verbose = verbose
         self._transports = transports or RealTransports(config.path, self.turn)
         self._lists: Lists = {}
-        self._memory = ServerMemory(paths, self._lists)
+        self._memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
@@ -258,6 +258,9 @@ class Gateway:
         if asked:
             self.asked_for[name] = definitions
         await self._memory.keep(name, upstream.server, definitions, asked=asked)
+
+    def tools_known(self, name: str) -> None:
+        """Send the calls that waited for a server's list."""
         for session in self.sessions:
             session.execute.listed(name)
 

@@ -22,9 +22,11 @@ _THREADS = 4
 class ServerMemory:
     """Remembers in threads, since another process may hold the database for as long as it likes."""
 
-    def __init__(self, paths: Paths, lists: Lists) -> None:
+    def __init__(self, paths: Paths, lists: Lists, on_loaded: Callable[[str], None]) -> None:
+        """`on_loaded` is called with the name of a server whose kept tools are known just now."""
         self._paths = paths
         self._lists = lists
+        self._on_loaded = on_loaded
         self._threads = ThreadPoolExecutor(_THREADS, "keep")
         self._loads: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._outcomes: dict[str, str | None] = {}
@@ -54,6 +56,7 @@ class ServerMemory:
         listed = await self._aside(self._read, lambda db: cache.load(db, name, fingerprint), True)
         if listed:
             self._lists.setdefault((name, fingerprint), listed)
+            self._on_loaded(name)
 
     async def era(self, name: str, server: Server) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""

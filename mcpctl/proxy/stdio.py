@@ -107,6 +107,8 @@ class Stdio(Connection):
     async def stop(self) -> None:
         """End it: close its stdin, then SIGTERM, then SIGKILL, to its whole session; returns when that is done."""
         await asyncio.shield(self._end())
+        # What it has said and nobody has read yet is of no interest any more, however much it is.
+        self._leave(self.ended())
 
     def _end(self) -> "asyncio.Task[None]":
         if self._ending is None:

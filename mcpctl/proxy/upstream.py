@@ -33,7 +33,10 @@ class Events(Protocol):
     """What an upstream tells, and asks."""
 
     def listed(self, upstream: "Upstream", definitions: list[bytes]) -> Coroutine[Any, Any, None]:
-        """It has listed its tools, each definition as JSON."""
+        """It has listed its tools, each definition as JSON; returns when they are known."""
+
+    def tools_known(self, name: str) -> None:
+        """What it has listed is known, and of the connection of now."""
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """It has sent a request or notification that is not about listing or progress."""
@@ -108,6 +111,7 @@ class Upstream:
         connection = self._connection
         await self._events.listed(self, definitions)
         self._listed_by = connection
+        self._events.tools_known(self.name)
 
     # ---- requests
 

@@ -172,7 +172,7 @@ def test_the_toolset_of_a_project_is_followed_with_it(home: Path, scene: Play) -
         world.configure(projects={"acme": {}})
         world.begin(project="acme")
         client = await world.client()
-        assert await client.call("one:first") == "{}"
+        assert [await client.call(key) for key in ("one:first", "two:second")] == ["{}", "{}"]
         world.configure(projects={"acme": {"toolset": "mine"}})
         assert "is not in the toolset 'mine'" in await client.call("one:first")
         assert keys(await client.discover("first second")) == ["two:second"]
