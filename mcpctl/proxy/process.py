@@ -14,7 +14,7 @@ from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.stderr import not_waited_for
-from mcpctl.store import state
+from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
 _LAST_S = 1.6
@@ -32,7 +32,7 @@ def run(
     with not_waited_for() as stderr:
         file = ConfigFile(paths, project)
         loaded = file.read()
-        state.check(paths)
+        State.check(paths)
         in_force.check(paths, loaded, toolset)
         for problem in loaded.problems.values():
             warn(f"{problem}; this server is skipped")
