@@ -129,6 +129,11 @@ class Config:
         seen = sorted(self.servers.keys() - self.elsewhere)
         return {name: self.servers[name] for name in seen if self.servers[name].enabled}
 
+    @cached_property
+    def fingerprints(self) -> Mapping[str, str]:
+        """The fingerprints of the servers in use."""
+        return {name: server.fingerprint for name, server in self.enabled.items()}
+
     @property
     def optimization(self) -> str:
         """How searches rank tools, one of `OPTIMIZATIONS`: as the project in force says, else as [search] does."""

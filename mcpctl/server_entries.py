@@ -3,20 +3,19 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping, MutableMapping
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from mcpctl import config, exposure, files
-from mcpctl.catalog import cache
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.store import clock, state
+from mcpctl.store import clock
 from mcpctl.store.redact import MASK, is_secret_name, mask
+from mcpctl.store.state import State
 
 FIELDS = (
     "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "cwd",
@@ -32,9 +31,9 @@ _VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 def ls(paths: Paths, project: str | None = None) -> list[Row]:
     """A row for every entry of the file, or for those that `project` sees, usable or not, by name."""
-    with closing(state.opened(paths)) as db:
+    with State.opened(paths) as state:
         loaded = config.load(paths.config, project)
-        catalog = Catalog(View(loaded), db)
+        catalog = Catalog(View(loaded), state)
         names = {*loaded.servers, *loaded.problems} - loaded.elsewhere
         return [row(loaded, name, catalog) for name in sorted(names)]
 
@@ -75,7 +74,7 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             tools=len(listed.tools) if listed else None,
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )
-        if failure := cache.last_failure(catalog.db, name, server.fingerprint):
+        if failure := catalog.state.last_failure(name, server.fingerprint):
             when, why = failure
             values.update(problem=why.removeprefix(f"server '{name}' "), failed_at=clock.iso(when))
     return values

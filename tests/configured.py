@@ -3,7 +3,6 @@
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from mcpctl import config
 from mcpctl.catalog import cache
 from mcpctl.demo import notes, weather
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store.state import State
 
 DEMO = {name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")}
 
@@ -32,8 +31,8 @@ def stub(*args: str) -> dict[str, Any]:
 def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]]) -> None:
     """Keep these as what a configured server lists."""
     fingerprint = config.load(paths.config).servers[server].fingerprint
-    with closing(state.connect(paths)) as db:
-        cache.replace(db, server, fingerprint, [json.dumps(definition).encode() for definition in definitions])
+    with State.connect(paths) as state:
+        cache.replace(state, server, fingerprint, [json.dumps(definition).encode() for definition in definitions])
 
 
 def toolset(paths: Paths, name: str, *keys: str, path: Path | None = None, **members: Any) -> Path:

@@ -9,7 +9,7 @@ import pytest
 
 from mcpctl import config, exposure
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store import state_file
 from tests.configured import DEMO, configure
 from tests.conftest import Mcpctl
 from tests.proxy.conftest import Serve, serve  # noqa: F401
@@ -49,7 +49,7 @@ def test_a_configuration_that_others_can_change_is_said(paths: Paths, capsys: py
 
 
 def opened_to_all(paths: Paths) -> None:
-    with closing(state.connect(paths)):
+    with closing(state_file.connect(paths)):
         pass
     for path in (paths.data, paths.state):
         path.chmod(0o777)

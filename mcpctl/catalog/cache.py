@@ -1,7 +1,6 @@
 """The catalog cache in `state.db`: every server's tools as it last listed them."""
 
 import json
-import sqlite3
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +16,8 @@ from mcpctl.errors import warn
 from mcpctl.models import Tool
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.view import View
-from mcpctl.store import sqlite
 from mcpctl.store.redact import mask
+from mcpctl.store.state import State
 from mcpctl.toolsets.toolset import Toolset
 
 STALE_S = 24 * 3600
@@ -58,9 +57,9 @@ class Catalog:
     knows only what is put there, and never waits.
     """
 
-    def __init__(self, view: View, db: sqlite3.Connection | None, lists: Lists | None = None) -> None:
+    def __init__(self, view: View, state: State | None, lists: Lists | None = None) -> None:
         self.view = view
-        self._db = db
+        self._state = state
         self._lists = {} if lists is None else lists
 
     @property
@@ -74,10 +73,10 @@ class Catalog:
         return self.view.toolset
 
     @property
-    def db(self) -> sqlite3.Connection:
-        """The database, of a catalog that has one."""
-        assert self._db is not None
-        return self._db
+    def state(self) -> State:
+        """What is kept, of a catalog that reads it."""
+        assert self._state is not None
+        return self._state
 
     def snapshot(self) -> "Catalog":
         """What is known at this moment, for another thread."""
@@ -85,13 +84,13 @@ class Catalog:
 
     def listed(self, server: str) -> Listed | None:
         """What an enabled server last listed; None when it has never been asked."""
-        entry = self.config.enabled.get(server)
-        if entry is None:
+        fingerprint = self.config.fingerprints.get(server)
+        if fingerprint is None:
             return None
-        key = server, entry.fingerprint
+        key = server, fingerprint
         listed = self._lists.get(key)
-        if listed is None and self._db is not None:
-            listed = load(self._db, *key)
+        if listed is None and self._state is not None:
+            listed = load(self._state, *key)
             if listed is not None:
                 self._lists[key] = listed
         return listed
@@ -130,11 +129,11 @@ class Catalog:
 
     def generations(self) -> dict[str, int]:
         """A number per listed server that grows whenever its tools change; what has grown is loaded anew."""
-        rows = {(s, f): g for s, f, g in self.db.execute("SELECT server, fingerprint, generation FROM catalogs")}
+        kept = self.state.generations()
         generations: dict[str, int] = {}
-        for name, server in self.config.enabled.items():
-            key = name, server.fingerprint
-            listed, generation = self._lists.get(key), rows.get(key)
+        for key in self.config.fingerprints.items():
+            name, _ = key
+            listed, generation = self._lists.get(key), kept.get(key)
             if listed and listed.generation == HELD:
                 generations[name] = -round(listed.fetched_at * 1000)  # told from every other, kept or held
                 continue
@@ -145,31 +144,12 @@ class Catalog:
         return generations
 
 
-def replace(
-    db: sqlite3.Connection, server: str, fingerprint: str, definitions: Sequence[bytes], *, asked: bool = False
-) -> bool:
-    """Put what a server lists in place of what it listed before, at once; True when that changed anything.
+def replace(state: State, server: str, fingerprint: str, definitions: Sequence[bytes], *, asked: bool = False) -> bool:
+    """Put what can be used of what a server lists in place of what it listed before; True when that changed anything.
 
     An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
     """
-    texts = _usable(server, definitions)
-    key = (server, fingerprint)
-    with sqlite.transaction(db):
-        before = db.execute(
-            "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key
-        ).fetchall()
-        keep = before == texts or (before and not texts and not asked)
-        if not keep:
-            db.execute("DELETE FROM tools WHERE server = ? AND fingerprint = ?", key)
-            db.executemany(
-                "INSERT INTO tools VALUES (?, ?, ?, ?, ?)", [(*key, i, *text) for i, text in enumerate(texts)]
-            )
-        db.execute(
-            "INSERT INTO catalogs VALUES (?, ?, 1, ?)"
-            " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, generation = generation + ?",
-            (*key, time.time(), 0 if keep else 1),
-        )
-    return not keep
+    return state.replace(server, fingerprint, _usable(server, definitions), asked=asked)
 
 
 def held(server: str, definitions: Sequence[bytes]) -> Listed:
@@ -177,52 +157,18 @@ def held(server: str, definitions: Sequence[bytes]) -> Listed:
     return Listed(HELD, time.time(), tuple(tool(server, name, text) for name, text in _usable(server, definitions)))
 
 
-def known_era(db: sqlite3.Connection, server: str, fingerprint: str) -> bool | None:
-    """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
-    key = (server, fingerprint)
-    row = db.execute("SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", key).fetchone()
-    return bool(row[0]) if row else None
+def remember_failure(state: State, server: str, fingerprint: str, message: str | None) -> None:
+    """Keep why a server failed just now, without secrets and cut; None: it works."""
+    told = None if message is None else mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
+    state.remember_failure(server, fingerprint, told)
 
 
-def remember_era(db: sqlite3.Connection, server: str, fingerprint: str, modern: bool) -> None:
-    """Keep what `server/discover` showed, so that it is asked once."""
-    db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
-
-
-def last_failure(db: sqlite3.Connection, server: str, fingerprint: str) -> tuple[float, str] | None:
-    """When a server last failed, in seconds of the epoch, and why; None when it has worked since."""
-    key = (server, fingerprint)
-    try:
-        row = db.execute("SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", key).fetchone()
-    except sqlite3.OperationalError:  # of an older mcpctl, in a folder that cannot be written
-        return None
-    return (row[0], row[1]) if row else None
-
-
-def remember_failure(db: sqlite3.Connection, server: str, fingerprint: str, message: str | None) -> None:
-    """Keep why a server failed just now, without secrets and cut; None: it works.
-
-    It is told to people alone, so what cannot be kept is let go.
-    """
-    key = (server, fingerprint)
-    try:
-        if message is not None:
-            told = mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
-            db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), told))
-        elif last_failure(db, *key):
-            db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
-    except sqlite3.Error:
-        return
-
-
-def load(db: sqlite3.Connection, server: str, fingerprint: str) -> Listed | None:
+def load(state: State, server: str, fingerprint: str) -> Listed | None:
     """What a server last listed; None when it has never been asked."""
-    key = (server, fingerprint)
-    row = db.execute("SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?", key).fetchone()
-    if row is None:
+    kept = state.listed(server, fingerprint)
+    if kept is None:
         return None
-    texts = db.execute("SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position", key)
-    return Listed(row[0], row[1], tuple(tool(server, name, text) for name, text in texts))
+    return Listed(kept.generation, kept.fetched_at, tuple(tool(server, name, text) for name, text in kept.tools))
 
 
 def tool(server: str, name: str, text: str) -> Tool:

@@ -1,7 +1,7 @@
 """Tools as commands list them: one row each, filtered by their effective hints."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +15,8 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, FIND, SHOW, Subject, decide
 from mcpctl.policy.view import View
-from mcpctl.store import clock, state
+from mcpctl.store import clock
+from mcpctl.store.state import State
 from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import in_force
 from mcpctl.toolsets.toolset_files import NONE
@@ -86,8 +87,8 @@ def catalog(
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
-    with closing(state.opened(paths)) as db:
-        found = Catalog(View(loaded, in_force.current(paths, loaded, toolset, db)), db)
+    with State.opened(paths) as state:
+        found = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
         unlisted = [name for name in found.unlisted() if server in (None, name)] if not quiet else []
         if unlisted:
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")

@@ -76,7 +76,7 @@ def override(
 def listed(paths: Paths, option: str | None, key: str | None, project: str | None = None) -> Found:
     """The notes and overrides of the toolset in force, or of one tool in it: one row each."""
     with rows.catalog(paths, project=project, quiet=True) as catalog:
-        place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         if key is None:
             about = _by_tool(catalog, toolset)
         else:
@@ -110,7 +110,7 @@ def not_in(toolset: Toolset, key: str) -> NotFound:
 
 def _named(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, NotedTool]:
     with rows.catalog(paths, project=project, quiet=True) as catalog:
-        place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         return place, of_key(catalog, toolset, key)
 
 

@@ -1,7 +1,6 @@
 """Toolsets as a person builds, lists and equips them."""
 
 from collections.abc import Sequence
-from contextlib import closing
 from typing import Any
 
 from mcpctl.catalog import rows
@@ -10,7 +9,7 @@ from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage
 from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store.state import State
 from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Draft
@@ -67,8 +66,8 @@ def delete(paths: Paths, reference: str) -> None:
     place = place_of(paths, reference)
     if not place.is_named or place.inner:
         raise WrongUsage(f"{place.reference} is a file of yours", "delete it as any file", "not_deletable")
-    with closing(state.opened(paths)) as db:
-        equipped = state.equipped(db)
+    with State.opened(paths) as state:
+        equipped = state.equipped()
     if equipped and place_of(paths, equipped).path == place.path:
         raise Refused(f"toolset '{reference}' is equipped", "unequip it first: mcpctl toolsets unequip", "equipped")
     try:
@@ -81,19 +80,21 @@ def equip(paths: Paths, reference: str) -> str:
     """Put a toolset in force for every client that names none; how it is called. It must be readable."""
     place = place_of(paths, reference)
     read(place)
-    state.equip(paths, place.reference)
+    with State.connect(paths) as state:
+        state.equip(place.reference)
     return place.reference
 
 
 def unequip(paths: Paths) -> None:
     """Put no toolset in force."""
-    state.equip(paths, None)
+    with State.connect(paths) as state:
+        state.equip(None)
 
 
 def ls(paths: Paths) -> Found:
     """The toolsets of the data directory, and the equipped one wherever it is; one that is broken says so."""
-    with closing(state.opened(paths)) as db:
-        equipped = state.equipped(db)
+    with State.opened(paths) as state:
+        equipped = state.equipped()
     places = [place for path in sorted(paths.toolsets.glob("*.json")) for place in _places(paths, path.stem)]
     if equipped and equipped not in [place.reference for place in places]:
         places.append(place_of(paths, equipped))
@@ -103,8 +104,8 @@ def ls(paths: Paths) -> Found:
 def show(paths: Paths, option: str | None, project: str | None = None) -> Row:
     """One toolset, or the one in force: what it says of each of its tools, and whether they are there."""
     with rows.catalog(paths, project=project, quiet=True) as catalog:
-        place, toolset = in_force.required(paths, catalog.config, option, catalog.db)
-        equipped = state.equipped(catalog.db)
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
+        equipped = catalog.state.equipped()
         return {**_row(place, equipped), "own": toolset.own, "tools": _tool_rows(catalog, toolset)}
 
 

@@ -1,6 +1,5 @@
 """One `tool_discovery`: search the catalog, and say as much about each tool as the answer's budget allows."""
 
-import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +16,7 @@ from mcpctl.proxy.jsonrpc import Malformed
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
+from mcpctl.store.state import State
 from mcpctl.toolsets.toolset import Toolset, searched
 
 DETAILS = ("auto", "names", "full")
@@ -85,8 +85,8 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
 class Discovery:
     """Answers searches over a catalog, its index built once per change of the catalog or of what is in force."""
 
-    def __init__(self, paths: Paths, db: sqlite3.Connection, lists: Lists, *, split: bool = False) -> None:
-        self.db = db
+    def __init__(self, paths: Paths, state: State, lists: Lists, *, split: bool = False) -> None:
+        self.state = state
         self._paths = paths
         self._lists = lists
         self._split = split
@@ -100,13 +100,13 @@ class Discovery:
         """What ranks the tools that a request with this view may find."""
         if self._build is None or view.config is not self._configured:
             self._build, self._configured = builder(view.config, self._paths), view.config
-        catalog = Catalog(view, self.db, self._lists)
-        state = (catalog.generations(), view.toolset, view.generation)
-        if self._provider is None or state != self._built_for:
+        catalog = Catalog(view, self.state, self._lists)
+        built_for = (catalog.generations(), view.toolset, view.generation)
+        if self._provider is None or built_for != self._built_for:
             visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
             self._tools = {tool.key: tool for tool in visible}
             self._provider = self._build(visible, searched(visible), None)
-            self._built_for = state
+            self._built_for = built_for
         return self._provider
 
     def answer(self, request: SearchRequest, view: View, ranking: Ranking, missing: Mapping[str, str]) -> Answer:
@@ -120,7 +120,7 @@ class Discovery:
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
         hits = search_results.spread(known_hits, request.limit)
         tools = [self._tools[hit.key] for hit in hits]
-        catalog = Catalog(view, self.db, self._lists)
+        catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
         # What the notice takes is not there for results, the sentence that some did not fit included.
         longest = {"results": [], "notice": notice.text(left_out=len(hits))}

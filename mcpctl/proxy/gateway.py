@@ -1,7 +1,6 @@
 """What all clients share, for `serve` and for commands: the configuration in force, upstreams, catalog, search."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.transports import RealTransports, Transports
 from mcpctl.proxy.turn import Turn
 from mcpctl.proxy.upstream import Upstream
+from mcpctl.store.state import State
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset_files import ToolsetPlace
@@ -64,7 +64,7 @@ class Gateway:
         self.searching = Searching(paths, self._lists, split=split)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
-        self._state: sqlite3.Connection | None = None
+        self._state: State | None = None
         self._in_force: InForce | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)

@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,8 +24,8 @@ from mcpctl.proxy import jsonrpc, translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
-from mcpctl.store import state
 from mcpctl.store.recorder import Json
+from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
 _TOLD_EVERY_S = 0.1
@@ -63,8 +62,8 @@ def call(
     """
     loaded = _load(paths, project)
     server, name = tool_keys.split_typed(key)
-    with closing(state.opened(paths)) as db:
-        catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, db)), db)
+    with State.opened(paths) as state:
+        catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
         if not name:
             raise rows.unknown(catalog, key)
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
@@ -182,7 +181,7 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
 
 def _load(paths: Paths, project: str | None) -> Config:
     loaded = config.load(paths.config, project)
-    state.check(paths)
+    State.check(paths)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     return loaded

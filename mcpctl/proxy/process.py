@@ -16,7 +16,7 @@ from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.stderr import not_waited_for
-from mcpctl.store import state
+from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
 _LAST_S = 1.6
@@ -65,7 +65,7 @@ def run(
 def checked(paths: Paths, file: ConfigFile, toolset: str | None) -> Config:
     """The configuration to serve; what is wrong with it but stops nothing is said. Raises as `run` does."""
     config = file.read()
-    state.check(paths)
+    State.check(paths)
     in_force.check(paths, config, toolset)
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")

@@ -1,7 +1,6 @@
 """Searches beside the event loop: one thread ranks, others wait for those who rank elsewhere."""
 
 import asyncio
-import sqlite3
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,7 +10,7 @@ from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy.discovery import Answer, Discovery, SearchRequest
 from mcpctl.search.ranking import Provider, Ranking
-from mcpctl.store import state
+from mcpctl.store.state import State, StateError
 
 _ASKED_AT_ONCE = 32
 
@@ -29,7 +28,7 @@ class Searching:
 
     def close(self) -> None:
         """Answer nothing more; what a thread is at, it ends with."""
-        self._ranking.submit(self._close_database)
+        self._ranking.submit(self._close_state)
         self._ranking.shutdown(wait=False)
         self._asking.shutdown(wait=False)
 
@@ -72,21 +71,21 @@ class Searching:
     def _make_ready(self, view: View) -> None:
         try:
             self._search(SearchRequest(("",)), view, {}, None)
-        except (Unusable, sqlite3.Error) as error:
+        except (Unusable, StateError) as error:
             warn(f"the catalog cannot be read: {error}")
 
     def _unlisted(self, view: View) -> list[str]:
         try:
-            return Catalog(view, self._opened().db, self._lists).unlisted()
-        except sqlite3.Error:
+            return Catalog(view, self._opened().state, self._lists).unlisted()
+        except StateError:
             return Catalog(view, None, self._lists).unlisted()
 
     def _opened(self) -> Discovery:
         if self._discovery is None:
-            db = state.opened(self._paths, create=True)
-            self._discovery = Discovery(self._paths, db, self._lists, split=self._split)
+            state = State.opened(self._paths, create=True)
+            self._discovery = Discovery(self._paths, state, self._lists, split=self._split)
         return self._discovery
 
-    def _close_database(self) -> None:
+    def _close_state(self) -> None:
         if self._discovery:
-            self._discovery.db.close()
+            self._discovery.state.close()

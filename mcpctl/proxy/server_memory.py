@@ -1,11 +1,10 @@
 """What `state.db` remembers of servers: their tools, their era, why they failed. The event loop never waits for it."""
 
 import asyncio
-import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, suppress
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from mcpctl.catalog import cache
@@ -13,7 +12,7 @@ from mcpctl.catalog.cache import Listed, Lists
 from mcpctl.config import Server
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store.state import State, StateError, trouble
 
 T = TypeVar("T")
 _THREADS = 4
@@ -36,9 +35,9 @@ class ServerMemory:
         """Remember nothing more; what a thread is at, it ends with."""
         self._threads.shutdown(wait=False)
 
-    async def opened(self) -> sqlite3.Connection:
+    async def opened(self) -> State:
         """The database, for the event loop: reading it never waits, but fails where another process holds it."""
-        return await self._aside(state.opened_for_others, self._paths)
+        return await self._aside(State.opened_for_others, self._paths)
 
     async def keep(self, name: str, server: Server, definitions: list[bytes], *, asked: bool) -> None:
         """Keep what a server has listed just now."""
@@ -53,18 +52,18 @@ class ServerMemory:
             await asyncio.shield(self._loads[key])
 
     async def _load(self, name: str, fingerprint: str) -> None:
-        listed = await self._aside(self._read, lambda db: cache.load(db, name, fingerprint), True)
+        listed = await self._aside(self._read, lambda state: cache.load(state, name, fingerprint), True)
         if listed:
             self._lists.setdefault((name, fingerprint), listed)
             self._on_loaded(name)
 
     async def era(self, name: str, server: Server) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
-        return await self._aside(self._read, lambda db: cache.known_era(db, name, server.fingerprint), False)
+        return await self._aside(self._read, lambda state: state.known_era(name, server.fingerprint), False)
 
     def remember_era(self, name: str, server: Server, modern: bool) -> None:
         """Remember which era a server speaks; where it cannot be kept, it is asked again next time."""
-        self._threads.submit(self._write, lambda db: cache.remember_era(db, name, server.fingerprint, modern))
+        self._threads.submit(self._write, lambda state: state.remember_era(name, server.fingerprint, modern))
 
     def remember_outcome(self, name: str, server: Server, failure: str | None) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
@@ -74,29 +73,29 @@ class ServerMemory:
     def _remember_outcome(self, name: str, fingerprint: str) -> None:
         # One at a time, each the latest: what was said first must not be written last.
         with self._remembering:
-            self._write(lambda db: cache.remember_failure(db, name, fingerprint, self._outcomes[name]))
+            self._write(lambda state: cache.remember_failure(state, name, fingerprint, self._outcomes[name]))
 
     def _keep(self, name: str, server: Server, definitions: Sequence[bytes], asked: bool) -> Listed:
         fingerprint = server.fingerprint
         try:
-            with closing(state.opened(self._paths, create=True)) as db:
-                cache.replace(db, name, fingerprint, definitions, asked=asked)
-                if listed := cache.load(db, name, fingerprint):
+            with State.opened(self._paths, create=True) as state:
+                cache.replace(state, name, fingerprint, definitions, asked=asked)
+                if listed := cache.load(state, name, fingerprint):
                     return listed
-        except (sqlite3.Error, Unusable) as error:
-            warn(f"the tools of '{name}' cannot be kept: {state.trouble(self._paths, error)}")
+        except (StateError, Unusable) as error:
+            warn(f"the tools of '{name}' cannot be kept: {trouble(self._paths, error)}")
         return cache.held(name, definitions)
 
-    def _read(self, read: Callable[[sqlite3.Connection], T], create: bool) -> T | None:
+    def _read(self, read: Callable[[State], T], create: bool) -> T | None:
         try:
-            with closing(state.opened(self._paths, create=create)) as db:
-                return read(db)
-        except (sqlite3.Error, Unusable):
+            with State.opened(self._paths, create=create) as state:
+                return read(state)
+        except (StateError, Unusable):
             return None  # its server is asked instead
 
-    def _write(self, write: Callable[[sqlite3.Connection], None]) -> None:
-        with suppress(sqlite3.Error, Unusable), closing(state.opened(self._paths, create=True)) as db:
-            write(db)
+    def _write(self, write: Callable[[State], None]) -> None:
+        with suppress(StateError, Unusable), State.opened(self._paths, create=True) as state:
+            write(state)
 
     async def _aside(self, work: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)

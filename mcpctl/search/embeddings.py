@@ -1,7 +1,6 @@
 """Vectors of texts: computed once by a model, and kept in `state.db` by the hash of the text."""
 
 import contextlib
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from hashlib import sha256
@@ -16,7 +15,7 @@ from mcpctl.models import Progress
 from mcpctl.paths import Paths
 from mcpctl.search.ranking import Unavailable
 from mcpctl.search.tokens import sendable
-from mcpctl.store import sqlite, state
+from mcpctl.store.state import State, StateError
 
 Matrix = NDArray[np.float32]
 """One row for each text, a vector of length 1, or of length 0 for an empty text."""
@@ -123,8 +122,8 @@ class Embeddings:
         with self._starting:
             self._making = None
             self._known.clear()
-            with contextlib.suppress(McpctlError), contextlib.closing(state.connect(self._paths)) as db:
-                _forget(db, self._model().name)
+            with contextlib.suppress(McpctlError), State.connect(self._paths) as state:
+                _forget(state, self._model().name)
 
     def _model(self) -> Model:
         with self._loading:
@@ -182,10 +181,10 @@ class _Making(Thread):
         vectors = {key: self._known[key] for key in keys if key in self._known}
         with contextlib.ExitStack() as stack:
             try:
-                db = stack.enter_context(contextlib.closing(state.connect(self._paths)))
+                state = stack.enter_context(State.connect(self._paths))
             except McpctlError:
-                db = None  # a cache: the next process computes again what cannot be kept
-            vectors |= _load(db, model.name, [key for key in keys if key not in vectors]) if db else {}
+                state = None  # a cache: the next process computes again what cannot be kept
+            vectors |= _load(state, model.name, [key for key in keys if key not in vectors]) if state else {}
             self.done = len(vectors)
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
             # Sorted by length, so that short texts are not padded to the length of long ones.
@@ -196,13 +195,13 @@ class _Making(Thread):
                 batch = ordered[start : start + _BATCH]
                 rows = _embed(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S)
                 new = dict(zip(batch, rows, strict=True))
-                if db and not _save(db, model.name, new, at_most=max(_MAX_VECTORS, 2 * len(texts))):
-                    db = None
+                if state and not _save(state, model.name, new, at_most=max(_MAX_VECTORS, 2 * len(texts))):
+                    state = None
                 vectors |= new
                 self.done += len(batch)
             if len({vector.size for vector in vectors.values()}) > 1:
                 self._known.clear()
-                _forget(db, model.name)
+                _forget(state, model.name)
                 raise Unavailable("the model returned vectors of different lengths")
         self._known.clear()
         self._known |= vectors
@@ -221,30 +220,27 @@ def _embed(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: fl
     return np.stack([next(rows) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
 
 
-def _load(db: sqlite3.Connection, model: str, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
+def _load(state: State, model: str, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
     vectors: dict[bytes, NDArray[np.float32]] = {}
     # A cache: what cannot be read is computed again.
-    with contextlib.suppress(sqlite3.Error, ValueError):
+    with contextlib.suppress(StateError, ValueError):
         for key in dict.fromkeys(keys):
-            row = db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, key)).fetchone()
-            if row:
-                vectors[key] = np.frombuffer(row[0], np.float32)
+            vector = state.vector(model, key)
+            if vector is not None:
+                vectors[key] = np.frombuffer(vector, np.float32)
     return vectors
 
 
-def _forget(db: sqlite3.Connection | None, model: str) -> None:
-    if db:
-        with contextlib.suppress(sqlite3.Error):
-            db.execute("DELETE FROM vectors WHERE model = ?", (model,))
+def _forget(state: State | None, model: str) -> None:
+    if state:
+        with contextlib.suppress(StateError):
+            state.forget_vectors(model)
 
 
-def _save(db: sqlite3.Connection, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> bool:
+def _save(state: State, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> bool:
     """Save vectors; False if they cannot be saved, and then the next ones cannot be either."""
-    rows = [(model, key, vector.tobytes()) for key, vector in vectors.items()]
     try:
-        with sqlite.transaction(db):
-            db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
-            db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
-    except sqlite3.Error:
+        state.keep_vectors(model, {key: vector.tobytes() for key, vector in vectors.items()}, at_most)
+    except StateError:
         return False
     return True

@@ -1,161 +1,215 @@
-"""`state.db`: what mcpctl remembers that is not a record. Grown by named steps, never rewritten."""
+"""`state.db`: what mcpctl remembers that is not a record."""
 
-import os
 import sqlite3
-from contextlib import closing, suppress
-from pathlib import Path
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
+from typing import NamedTuple, Self
 
-from mcpctl.errors import Unusable, warn
-from mcpctl.paths import Paths, cannot_write, private_dir
-from mcpctl.store import sqlite
-
-STEPS = (
-    ("settings", "CREATE TABLE settings (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID"),
-    (
-        "catalogs",
-        "CREATE TABLE catalogs (server TEXT NOT NULL, fingerprint TEXT NOT NULL, generation INTEGER NOT NULL,"
-        " fetched_at REAL NOT NULL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
-    ),
-    (
-        "tools",
-        "CREATE TABLE tools (server TEXT NOT NULL, fingerprint TEXT NOT NULL, position INTEGER NOT NULL,"
-        " name TEXT NOT NULL, definition TEXT NOT NULL, PRIMARY KEY (server, fingerprint, position)) WITHOUT ROWID",
-    ),
-    (
-        "eras",
-        "CREATE TABLE eras (server TEXT NOT NULL, fingerprint TEXT NOT NULL, modern INTEGER NOT NULL,"
-        " PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
-    ),
-    (
-        "vectors",
-        "CREATE TABLE vectors (model TEXT NOT NULL, text BLOB NOT NULL, vector BLOB NOT NULL, UNIQUE (model, text))",
-    ),
-    (
-        "failures",
-        "CREATE TABLE failures (server TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL,"
-        " message TEXT NOT NULL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
-    ),
-)
-"""Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths
+from mcpctl.store import sqlite, state_file
 
 
-def connect(paths: Paths) -> sqlite3.Connection:
-    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
-    try:
-        return _opened(paths.state)
-    except OSError as error:
-        raise cannot_write(paths.state, error) from error
-    except sqlite3.OperationalError as error:
-        raise sqlite.unwritable(paths.state, error) from error
-    except sqlite3.DatabaseError as error:
-        raise Unusable(
-            f"{paths.state} is damaged: {error}",
-            f"remove it; it is a cache and fills again: rm {paths.state}",
-            code="state_damaged",
-        ) from error
+class StateError(Exception):
+    """What is kept cannot be read or written now: another process holds it, the disk is full, or it is damaged."""
+
+    def __init__(self, cause: sqlite3.Error) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
-def opened(paths: Paths, *, create: bool = False) -> sqlite3.Connection:
-    """The database, or one in memory where there is none (and none is to be made) or it cannot be used.
+class KeptList(NamedTuple):
+    """What one server last listed, as it is kept."""
 
-    Raises `Unusable` only for a newer one: what it holds must not be taken for nothing.
+    generation: int
+    fetched_at: float
+    tools: list[tuple[str, str]]
+    """Names and definitions, as listed."""
+
+
+class State:
+    """What is kept of servers, toolsets and vectors; open until it is closed, or its `with` block ends.
+
+        with State.opened(paths) as state:
+            state.equipped()
+
+    Threads may hand it on, but not share it. Where another process writes, it waits for that one, unless it is
+    `opened_for_others`. Its methods raise `StateError`.
     """
-    if not create and not paths.state.exists():
-        return in_memory()
-    try:
-        return connect(paths)
-    except Unusable as error:
-        if error.code == "state_newer":
-            raise
-        warn(f"{error.message}; the catalog is kept in memory ({error.hint})")
-        return in_memory()
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._db = connection
+
+    @classmethod
+    def connect(cls, paths: Paths) -> Self:
+        """That on disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened."""
+        with _told():
+            return cls(state_file.connect(paths))
+
+    @classmethod
+    def opened(cls, paths: Paths, *, create: bool = False) -> Self:
+        """That on disk, or one in memory where there is none (and none is to be made) or it cannot be used.
+
+        Raises `Unusable` only for a newer one: what it holds must not be taken for nothing.
+        """
+        with _told():
+            return cls(state_file.opened(paths, create=create))
+
+    @classmethod
+    def opened_for_others(cls, paths: Paths) -> Self:
+        """`opened`, for another thread than this one; it never waits, but fails where another process holds it."""
+        with _told():
+            db = state_file.opened(paths, create=True)
+            db.execute("PRAGMA busy_timeout = 0")
+            return cls(db)
+
+    @staticmethod
+    def check(paths: Paths) -> None:
+        """Raises `Unusable` for one of a newer mcpctl: what it holds must not be taken for nothing. Never waits."""
+        if not paths.state.exists():
+            return
+        uri = f"{paths.state.absolute().as_uri()}?mode=ro"
+        # One that cannot be read now, or has no table yet, is looked at again by whoever opens it.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
+            state_file.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")})
+
+    def close(self) -> None:
+        """Let go of it."""
+        with _told():
+            self._db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- what servers list
+
+    def replace(self, server: str, fingerprint: str, tools: list[tuple[str, str]], *, asked: bool = False) -> bool:
+        """Put what a server lists in place of what it listed before, at once; True when that changed anything.
+
+        An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
+        """
+        key = (server, fingerprint)
+        with _told(), sqlite.transaction(self._db):
+            before = self._tools(server, fingerprint)
+            keep = before == tools or (before and not tools and not asked)
+            if not keep:
+                self._db.execute("DELETE FROM tools WHERE server = ? AND fingerprint = ?", key)
+                self._db.executemany(
+                    "INSERT INTO tools VALUES (?, ?, ?, ?, ?)", [(*key, i, *tool) for i, tool in enumerate(tools)]
+                )
+            self._db.execute(
+                "INSERT INTO catalogs VALUES (?, ?, 1, ?)"
+                " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, generation = generation + ?",
+                (*key, time.time(), 0 if keep else 1),
+            )
+        return not keep
+
+    def listed(self, server: str, fingerprint: str) -> KeptList | None:
+        """What a server last listed; None when it has never been asked."""
+        with _told():
+            row = self._db.execute(
+                "SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?",
+                (server, fingerprint),
+            ).fetchone()
+            return KeptList(row[0], row[1], self._tools(server, fingerprint)) if row else None
+
+    def generations(self) -> dict[tuple[str, str], int]:
+        """A number per list, by server and fingerprint, that grows whenever its tools change."""
+        with _told():
+            rows = self._db.execute("SELECT server, fingerprint, generation FROM catalogs")
+            return {(server, fingerprint): generation for server, fingerprint, generation in rows}
+
+    def _tools(self, server: str, fingerprint: str) -> list[tuple[str, str]]:
+        return self._db.execute(
+            "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position",
+            (server, fingerprint),
+        ).fetchall()
+
+    # ---- how servers are
+
+    def known_era(self, server: str, fingerprint: str) -> bool | None:
+        """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
+        with _told():
+            row = self._db.execute(
+                "SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", (server, fingerprint)
+            ).fetchone()
+        return bool(row[0]) if row else None
+
+    def remember_era(self, server: str, fingerprint: str, modern: bool) -> None:
+        """Keep what `server/discover` showed, so that it is asked once."""
+        with _told():
+            self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
+
+    def last_failure(self, server: str, fingerprint: str) -> tuple[float, str] | None:
+        """When a server last failed, in seconds of the epoch, and why; None when it has worked since."""
+        with _told():
+            try:
+                row = self._db.execute(
+                    "SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", (server, fingerprint)
+                ).fetchone()
+            except sqlite3.OperationalError:  # of an older mcpctl, in a folder that cannot be written
+                return None
+        return (row[0], row[1]) if row else None
+
+    def remember_failure(self, server: str, fingerprint: str, message: str | None) -> None:
+        """Keep why a server failed just now; None: it works."""
+        key = (server, fingerprint)
+        with _told():
+            if message is not None:
+                self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), message))
+            elif self.last_failure(*key):
+                self._db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
+
+    # ---- the equipped toolset
+
+    def equipped(self) -> str | None:
+        """The toolset that is in force where nothing else is named: its name, or the path of its file."""
+        with _told():
+            row = self._db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
+        return bytes(row[0]).decode() if row else None
+
+    def equip(self, reference: str | None) -> None:
+        """Put this toolset in force, or none."""
+        with _told():
+            if reference is None:
+                self._db.execute("DELETE FROM settings WHERE name = 'toolset'")
+            else:
+                self._db.execute("INSERT OR REPLACE INTO settings VALUES ('toolset', ?)", (reference.encode(),))
+
+    # ---- vectors
+
+    def vector(self, model: str, text: bytes) -> bytes | None:
+        """A model's vector of the text with this hash."""
+        with _told():
+            row = self._db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text)).fetchone()
+        return row[0] if row else None
+
+    def keep_vectors(self, model: str, vectors: Mapping[bytes, bytes], at_most: int) -> None:
+        """Keep a model's vectors, by the hash of their text; of more than `at_most` of all models the oldest go."""
+        rows = [(model, text, vector) for text, vector in vectors.items()]
+        with _told(), sqlite.transaction(self._db):
+            self._db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
+            self._db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
+
+    def forget_vectors(self, model: str) -> None:
+        """Delete a model's vectors."""
+        with _told():
+            self._db.execute("DELETE FROM vectors WHERE model = ?", (model,))
 
 
-def check(paths: Paths) -> None:
-    """Raises `Unusable` for a database of a newer mcpctl: what it holds must not be taken for nothing. Never waits."""
-    if not paths.state.exists():
-        return
-    uri = f"{paths.state.absolute().as_uri()}?mode=ro"
-    # One that cannot be read now, or has no table yet, is looked at again by whoever opens it.
-    with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
-        _refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, STEPS)
-
-
-def opened_for_others(paths: Paths) -> sqlite3.Connection:
-    """`opened`, for another thread than this one; reading it never waits, but fails where another process holds it."""
-    db = opened(paths, create=True)
-    db.execute("PRAGMA busy_timeout = 0")
-    return db
-
-
-def trouble(paths: Paths, error: sqlite3.Error | Unusable) -> str:
+def trouble(paths: Paths, error: StateError | Unusable) -> str:
     """Why something could not be kept there, and what to do about it."""
-    failure = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error)
+    failure = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error.cause)
     return f"{failure.message} ({failure.hint})"
 
 
-def in_memory() -> sqlite3.Connection:
-    """A database that this process's connections share and that ends with it, where none on disk can be had."""
-    shared = "file:mcpctl-state?mode=memory&cache=shared"
-    db = sqlite3.connect(shared, uri=True, isolation_level=None, check_same_thread=False)
+@contextmanager
+def _told() -> Iterator[None]:
     try:
-        migrate(db)
-    except BaseException:
-        db.close()
-        raise
-    return db
-
-
-def migrate(db: sqlite3.Connection, steps: tuple[tuple[str, str], ...] = STEPS) -> None:
-    """Apply the steps that are missing, each in the transaction that notes it."""
-    db.execute("CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID")
-    done = {name for (name,) in db.execute("SELECT name FROM steps")}
-    _refuse_newer(done, steps)
-    for name, statement in steps:
-        if name not in done:
-            with sqlite.transaction(db):
-                if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
-                    db.execute(statement)
-                    db.execute("INSERT INTO steps VALUES (?)", (name,))
-
-
-def _refuse_newer(done: set[str], steps: tuple[tuple[str, str], ...]) -> None:
-    unknown = done - {name for name, _ in steps}
-    if unknown:
-        raise Unusable(
-            f"state.db was written by a newer mcpctl (step '{min(unknown)}')",
-            "upgrade mcpctl, or name another place with MCPCTL_HOME",
-            code="state_newer",
-        )
-
-
-def equipped(db: sqlite3.Connection) -> str | None:
-    """The toolset that is in force where nothing else is named: its name, or the path of its file."""
-    row = db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
-    return bytes(row[0]).decode() if row else None
-
-
-def equip(paths: Paths, reference: str | None) -> None:
-    """Put this toolset in force, or none."""
-    with closing(connect(paths)) as db:
-        if reference is None:
-            db.execute("DELETE FROM settings WHERE name = 'toolset'")
-        else:
-            db.execute("INSERT OR REPLACE INTO settings VALUES ('toolset', ?)", (reference.encode(),))
-
-
-def _opened(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        private_dir(path.parent)
-        sqlite.create(path)
-    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
-        # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
-        uri = f"{path.absolute().as_uri()}?immutable=1"
-        return sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
-    db = sqlite.connect(path, any_thread=True)
-    try:
-        migrate(db)
-        return db
-    except BaseException:
-        db.close()
-        raise
+        yield
+    except sqlite3.Error as error:
+        raise StateError(error) from error

@@ -1,7 +1,6 @@
 """The toolset in force: that of the option, the environment, the project, or the equipped one, in this order."""
 
 import os
-import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +8,7 @@ from mcpctl import files
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store.state import State, StateError
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetPlace, is_path, place_of, read
 
@@ -19,15 +18,15 @@ def named(config: Config, option: str | None) -> str | None:
     return _chosen(option) or _of_project(config)
 
 
-def current(paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> Toolset | None:
+def current(paths: Paths, config: Config, option: str | None, state: State) -> Toolset | None:
     """The toolset in force, for a command; raises if it cannot be read: without it, a command would see all tools."""
-    reference = named(config, option) or state.equipped(db)
+    reference = named(config, option) or state.equipped()
     return _read(paths, config, option, reference)[1] if reference and reference != NONE else None
 
 
-def required(paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> tuple[ToolsetPlace, Toolset]:
+def required(paths: Paths, config: Config, option: str | None, state: State) -> tuple[ToolsetPlace, Toolset]:
     """The toolset in force and its place; raises `NotFound` if none is in force."""
-    reference = named(config, option) or state.equipped(db)
+    reference = named(config, option) or state.equipped()
     if not reference or reference == NONE:
         hint = "equip one with: mcpctl toolsets equip NAME, or name one with --toolset"
         raise NotFound("no toolset is equipped", hint, "no_toolset")
@@ -71,9 +70,9 @@ class InForce:
     stays out.
     """
 
-    def __init__(self, paths: Paths, config: Config, option: str | None, db: sqlite3.Connection) -> None:
+    def __init__(self, paths: Paths, config: Config, option: str | None, state: State) -> None:
         self._paths = paths
-        self._db = db
+        self._state = state
         self._option = option
         self._named = named(config, option)
         self._reference: str | None = None
@@ -104,8 +103,8 @@ class InForce:
 
     def _equipped(self) -> str | None:
         try:
-            return state.equipped(self._db)
-        except sqlite3.Error:
+            return self._state.equipped()
+        except StateError:
             return self._reference  # the toolset that was equipped still counts
 
     def _follow(self, reference: str) -> None:

@@ -12,7 +12,7 @@ from mcpctl import output, tab_completion
 from mcpctl.commands import complete
 from mcpctl.main import tree
 from mcpctl.paths import Paths
-from mcpctl.store import index, journal_lines, state
+from mcpctl.store import index, journal_lines, state_file
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR
@@ -320,7 +320,7 @@ def test_damaged_databases_offer_nothing_and_stay_as_they_are(damage: bytes, ful
 
 
 def test_a_newer_state_is_read_if_it_can_be_and_never_changed(full: Paths) -> None:
-    with closing(state.connect(full)) as db:
+    with closing(state_file.connect(full)) as db:
         db.execute("INSERT INTO steps VALUES ('from the future')")
     before = full.state.read_bytes()
     assert offered("tools show weather:g") == ["weather:get_forecast"]

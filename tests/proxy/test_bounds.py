@@ -281,9 +281,9 @@ def test_a_database_that_another_process_holds_stops_no_ping(revision: str, serv
     from contextlib import closing
 
     from mcpctl import paths
-    from mcpctl.store import state
+    from mcpctl.store import state_file
 
-    with closing(state.connect(paths.find(env={**os.environ, "MCPCTL_HOME": str(home)}))) as db:
+    with closing(state_file.connect(paths.find(env={**os.environ, "MCPCTL_HOME": str(home)}))) as db:
         db.execute("BEGIN EXCLUSIVE")
         client = serve({"counter": command("counter")}, revision=revision, process=True)
         call = client.start_call("counter:count")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store import state_file
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, journal_lines, until, write_config
 from tests.proxy.conftest import Serve
@@ -238,7 +238,7 @@ def test_a_data_directory_that_cannot_be_written_costs_no_call(home: Path, serve
 
 
 def test_a_newer_state_db_is_refused_before_anything_is_served(paths: Paths, serve: Serve) -> None:
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         db.execute("INSERT INTO steps VALUES ('a step of tomorrow')")
     client = serve({"counter": command("counter")}, opened=False)
     assert client.wait() == 5

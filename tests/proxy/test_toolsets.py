@@ -324,14 +324,12 @@ def test_a_model_may_not_add_notes_by_default(served: Any, paths: Paths) -> None
 def test_what_is_in_force_is_looked_up_without_reading_what_has_not_changed(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from contextlib import closing
-
     from mcpctl.config import Config
-    from mcpctl.store import state
+    from mcpctl.store.state import State
 
     path = toolset(paths, "triage", "a:b")
-    with closing(state.opened(paths, create=True)) as db:
-        followed = InForce(paths, Config(paths.config), "triage", db)
+    with State.opened(paths, create=True) as state:
+        followed = InForce(paths, Config(paths.config), "triage", state)
         first = followed.now()
         assert first
         assert followed.now() is first

@@ -16,7 +16,7 @@ from mcpctl.search import embeddings as module
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Ranking
 from mcpctl.search.semantic import _SENTENCE, STRANGERS
-from mcpctl.store import state
+from mcpctl.store import state_file
 from tests.proxy.client import until
 from tests.search.conftest import Made
 from tests.search.test_bm25 import CATALOG, tool
@@ -160,14 +160,14 @@ def test_the_oldest_vectors_go(semantic: Callable[..., Any], paths: Paths, monke
     semantic().search(["automobile"])
     for name in "abcdef":
         semantic([tool(f"a:{name}")]).search(["automobile"])
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         assert db.execute("SELECT count(*) FROM vectors").fetchone()[0] == 2 * (1 + len(STRANGERS))
 
 
 def test_a_cache_that_cannot_be_had_costs_nothing_but_time(semantic: Callable[..., Any], paths: Paths) -> None:
     first = semantic().search(["automobile"])
     for broken in (b"\0", b"\0" * 4):
-        with closing(state.connect(paths)) as db:
+        with closing(state_file.connect(paths)) as db:
             db.execute("UPDATE vectors SET vector = ? WHERE rowid > 3", (broken,))
         provider = semantic()
         assert [provider.search(["automobile"]) for _ in range(3)][-1] == first

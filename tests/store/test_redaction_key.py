@@ -13,7 +13,7 @@ import pytest
 from mcpctl.callers import Client
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import calls, index, redaction_key, state
+from mcpctl.store import calls, index, redaction_key, state_file
 from mcpctl.store.recorder import Origin, Recorder
 
 OLD = b"k" * 32
@@ -23,7 +23,7 @@ ORIGIN = Origin(Client())
 
 
 def kept_by_an_older_version(paths: Paths) -> None:
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         db.execute("INSERT INTO settings VALUES ('redaction_key', ?)", (OLD,))
 
 
@@ -62,7 +62,7 @@ def test_the_key_that_an_older_version_kept_stays_the_key(paths: Paths) -> None:
 @pytest.mark.parametrize("how", ["for writing", "whole"])
 def test_a_database_that_is_locked_is_not_waited_for(paths: Paths, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Recorder(paths, RecordSettings())
-    state.connect(paths).close()
+    state_file.connect(paths).close()
     asked: list[float] = []
     connect = sqlite3.connect
 

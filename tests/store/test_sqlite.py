@@ -8,7 +8,8 @@ import pytest
 
 from mcpctl.catalog import cache
 from mcpctl.paths import Paths
-from mcpctl.store import index, sqlite, state
+from mcpctl.store import index, sqlite, state_file
+from mcpctl.store.state import State, StateError, trouble
 from tests.recorded import call, raw, session
 
 
@@ -42,12 +43,12 @@ def test_what_sqlite_has_rolled_back_itself_hides_nothing(db: sqlite3.Connection
 
 
 def test_a_list_that_has_no_room_is_told_so(paths: Paths) -> None:
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         fill(db)
         definitions = [b'{"name":"t%d","description":"%s"}' % (n, b"x" * 5000) for n in range(2000)]
-        with pytest.raises(sqlite3.OperationalError, match="disk is full") as raised:
-            cache.replace(db, "s", "f", definitions)
-        assert state.trouble(paths, raised.value) == (
+        with pytest.raises(StateError, match="disk is full") as raised:
+            cache.replace(State(db), "s", "f", definitions)
+        assert trouble(paths, raised.value) == (
             f"cannot write {paths.state}: the disk is full"
             " (make room there, or name another place with --data-dir or MCPCTL_DATA_DIR)"
         )

@@ -11,7 +11,8 @@ from pytest_snapshot.plugin import Snapshot
 
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
-from mcpctl.store import state
+from mcpctl.store import state_file
+from mcpctl.store.state import State, StateError
 from tests.conftest import Mcpctl
 
 SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
@@ -26,38 +27,38 @@ def schema(db: sqlite3.Connection) -> list[str]:
 
 
 def test_every_step_has_a_name_of_its_own() -> None:
-    assert len({name for name, _ in state.STEPS}) == len(state.STEPS)
+    assert len({name for name, _ in state_file.STEPS}) == len(state_file.STEPS)
 
 
-@pytest.mark.parametrize("known", range(len(state.STEPS) + 1))
+@pytest.mark.parametrize("known", range(len(state_file.STEPS) + 1))
 def test_from_any_earlier_step_the_schema_is_the_same(known: int) -> None:
     with closing(memory()) as fresh, closing(memory()) as older:
-        state.migrate(fresh)
-        state.migrate(older, state.STEPS[:known])
-        state.migrate(older)
+        state_file.migrate(fresh)
+        state_file.migrate(older, state_file.STEPS[:known])
+        state_file.migrate(older)
         assert schema(older) == schema(fresh)
         assert list(older.iterdump()) == list(fresh.iterdump())
 
 
 def test_twice_changes_nothing(paths: Paths) -> None:
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         db.execute("INSERT INTO settings VALUES ('x', 'y')")
         before = list(db.iterdump())
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         assert list(db.iterdump()) == before
 
 
 def test_a_step_that_fails_leaves_the_steps_before_it() -> None:
     with closing(memory()) as db:
         with pytest.raises(sqlite3.OperationalError):
-            state.migrate(db, (*state.STEPS, ("broken", "CREATE TABLE")))
+            state_file.migrate(db, (*state_file.STEPS, ("broken", "CREATE TABLE")))
         if db.in_transaction:
             db.execute("ROLLBACK")
-        assert {name for (name,) in db.execute("SELECT name FROM steps")} == {name for name, _ in state.STEPS}
+        assert {name for (name,) in db.execute("SELECT name FROM steps")} == {name for name, _ in state_file.STEPS}
 
 
 def newer(paths: Paths) -> None:
-    with closing(state.connect(paths)) as db:
+    with closing(state_file.connect(paths)) as db:
         db.execute("INSERT INTO steps VALUES ('from_the_future')")
 
 
@@ -95,7 +96,7 @@ def test_whoever_needs_the_one_on_disk_is_told_why_it_cannot_be_had(paths: Paths
     paths.data.mkdir(parents=True)
     paths.state.write_bytes(b"rubbish" * 1000)
     with pytest.raises(Unusable) as raised:
-        state.connect(paths)
+        state_file.connect(paths)
     assert raised.value.code == "state_damaged"
 
 
@@ -106,23 +107,32 @@ def test_a_command_that_reads_makes_none(mcpctl: Mcpctl, paths: Paths) -> None:
 
 
 def test_it_is_its_owners_alone(paths: Paths) -> None:
-    state.connect(paths).close()
+    state_file.connect(paths).close()
     assert paths.state.stat().st_mode & 0o777 == 0o600
     assert paths.data.stat().st_mode & 0o777 == 0o700
 
 
+def test_what_another_one_holds_is_told_as_an_error_of_the_state(paths: Paths) -> None:
+    with closing(state_file.connect(paths)) as db, State.opened_for_others(paths) as state:
+        db.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StateError, match="database is locked") as raised:
+            state.equip("triage")
+        assert isinstance(raised.value.cause, sqlite3.OperationalError)
+        assert state.equipped() is None
+
+
 @pytest.mark.process
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
-    program = "from mcpctl.paths import find; from mcpctl.store import state; state.connect(find()).close()"
+    program = "from mcpctl.paths import find; from mcpctl.store import state_file; state_file.connect(find()).close()"
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
     assert [process.wait(timeout=30) for process in processes] == [0] * 8
-    with closing(state.connect(paths)) as db, closing(memory()) as fresh:
-        state.migrate(fresh)
+    with closing(state_file.connect(paths)) as db, closing(memory()) as fresh:
+        state_file.migrate(fresh)
         assert schema(db) == schema(fresh)
 
 
 def test_the_schema(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
     with closing(memory()) as db:
-        state.migrate(db)
+        state_file.migrate(db)
         snapshot.assert_match("".join(f"{sql};\n" for sql in schema(db)), "state.sql")
