@@ -22,7 +22,8 @@ from mcpctl.proxy.connection import Connection, Exchange, Reply
 from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.parking import Parked
-from mcpctl.proxy.questions import Question, can_be_asked
+from mcpctl.proxy.question import Question
+from mcpctl.proxy.questions import can_be_asked
 from mcpctl.store.recorder import Json, OpenCall
 
 if TYPE_CHECKING:

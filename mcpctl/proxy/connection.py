@@ -15,7 +15,7 @@ from mcpctl.proxy import jsonrpc
 from mcpctl.store.redact import mask
 
 if TYPE_CHECKING:
-    from mcpctl.proxy.questions import Question
+    from mcpctl.proxy.question import Question
 
 
 class Reply:

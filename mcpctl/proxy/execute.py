@@ -16,7 +16,8 @@ from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.connection import Exchange
 from mcpctl.proxy.messages import beside
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
-from mcpctl.proxy.questions import Parents, Question, Questions
+from mcpctl.proxy.question import Question
+from mcpctl.proxy.questions import Parents, Questions
 from mcpctl.store.recorder import Recorder
 
 if TYPE_CHECKING:

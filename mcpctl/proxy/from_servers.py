@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcpctl.proxy import jsonrpc, questions
+from mcpctl.proxy import jsonrpc, question
 from mcpctl.proxy.connection import ASKABLE, Connection, Reply
-from mcpctl.proxy.questions import Question
+from mcpctl.proxy.question import Question
 
 if TYPE_CHECKING:
     from mcpctl.proxy.session import Session
@@ -23,9 +23,9 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: "Sequence[
             for session in sessions:
                 session.log(message.params, None)
     elif jsonrpc.is_id(message.id):
-        question = questions.of_server(connection, message)
-        if message.method not in ASKABLE or connection.modern or not _put(question, connection, sessions):
-            questions.refuse(question)
+        asked = question.of_server(connection, message)
+        if message.method not in ASKABLE or connection.modern or not _put(asked, connection, sessions):
+            question.refuse(asked)
 
 
 def _put(question: Question, connection: Connection, sessions: "Sequence[Session]") -> bool:

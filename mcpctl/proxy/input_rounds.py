@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from mcpctl.failure import Failure
 from mcpctl.proxy import jsonrpc, translate
-from mcpctl.proxy.questions import Question, Questions, can_be_asked
+from mcpctl.proxy.question import Question
+from mcpctl.proxy.questions import Questions, can_be_asked
 
 if TYPE_CHECKING:
     from mcpctl.proxy.call import Call

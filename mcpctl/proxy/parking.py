@@ -11,7 +11,8 @@ import msgspec
 from mcpctl.failure import Failure
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import Exchange, Reply
-from mcpctl.proxy.questions import MOST_OPEN, Question
+from mcpctl.proxy.question import Question
+from mcpctl.proxy.questions import MOST_OPEN
 
 if TYPE_CHECKING:
     from mcpctl.proxy.call import Call

@@ -7,12 +7,12 @@ two sides of 2026-07-28 none of this is needed, and nothing is kept but which ca
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpctl.callers import Caller
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.connection import ASKABLE, Connection
+from mcpctl.proxy.question import Question
 
 if TYPE_CHECKING:
     from mcpctl.proxy.call import Call
@@ -21,44 +21,12 @@ MOST_OPEN = 1000
 """How many questions, and how many parked calls, are kept of one client's; of more the oldest are given up."""
 _MAX_PARENTS = 1000
 _TOO_MANY = jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, "too many questions are open; the client was not waited for")
-_CANNOT_BE_ASKED = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
 
 
 def can_be_asked(caller: Caller, method: str) -> bool:
     """Whether the client has declared that it can be asked this."""
     declared = jsonrpc.members_or_empty(caller.capabilities)
     return declared.get(ASKABLE.get(method, ""), b"null") not in (b"null", b"false")
-
-
-@dataclass(slots=True, eq=False)
-class Question:
-    """One question to a client, of a server's or of ours."""
-
-    method: str
-    params: bytes
-    answered: "Callable[[Call | None, bytes, bytes], None]"
-    """Gets the call that goes on, where there is one, and the result of the client's answer, or the error."""
-    connection: Connection | None = None
-    """Whose question it is; None for one of ours."""
-    id: bytes = b""
-    """The id that the question has there."""
-    closed: Callable[[], None] = lambda: None
-    """Called when an older client is asked it no more: it has answered, or nobody wants to know any longer."""
-
-
-def of_server(connection: Connection, message: jsonrpc.Message) -> Question:
-    """A server's question; its answer is what the server gets."""
-    id_ = bytes(message.id)
-
-    def answered(_: "Call | None", result: bytes, error: bytes) -> None:
-        connection.write(jsonrpc.error(id_, error) if error else jsonrpc.result(id_, result))
-
-    return Question(str(message.method), bytes(message.params) or b"{}", answered, connection, id_)
-
-
-def refuse(question: Question) -> None:
-    """Answer that the client cannot be asked."""
-    question.answered(None, b"", _CANNOT_BE_ASKED)
 
 
 class Questions:

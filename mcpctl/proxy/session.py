@@ -20,7 +20,8 @@ from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.messages import beside
-from mcpctl.proxy.questions import Question, Questions, can_be_asked
+from mcpctl.proxy.question import Question
+from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.store.recorder import Json, Recorder
 
 _FIRST_SEARCH_S = 10.0

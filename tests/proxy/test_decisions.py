@@ -12,7 +12,7 @@ import pytest
 from mcpctl.paths import Paths
 from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.call import Call
-from mcpctl.proxy.questions import Question
+from mcpctl.proxy.question import Question
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
