@@ -18,7 +18,7 @@ LAYERS = (
     ("bounds", "models", "posix", "jsonc", "near_names", "callers", "failure", "tool_keys"),
     ("errors", "hints"),
     ("paths",),
-    ("files", "toml_values"),
+    ("files", "toml_values", "wire"),
     ("config",),
     ("server_environment",),
     ("store",),
@@ -27,6 +27,7 @@ LAYERS = (
     ("policy",),
     ("catalog",),
     ("search",),
+    ("upstreams",),
     ("proxy", "server_entries", "output"),
     ("clients",),
     ("demo",),
@@ -124,7 +125,20 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "room", ["store", "toolsets", "catalog", "search", "proxy", "clients", "server_entries.py", "config.py", "files.py"]
+    "room",
+    [
+        "store",
+        "toolsets",
+        "catalog",
+        "search",
+        "wire",
+        "upstreams",
+        "proxy",
+        "clients",
+        "server_entries.py",
+        "config.py",
+        "files.py",
+    ],
 )
 def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
@@ -205,7 +219,8 @@ def calls_of(name: str) -> Iterator[tuple[Path, str, ast.Call]]:
 def test_tools_are_called_in_one_place_behind_the_decision() -> None:
     made = [
         file.name
-        for file in (PACKAGE / "proxy").rglob("*.py")
+        for room in ("proxy", "upstreams")
+        for file in (PACKAGE / room).rglob("*.py")
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Exchange" and "CALL" in ast.unparse(node)
     ]

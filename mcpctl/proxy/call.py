@@ -15,16 +15,17 @@ from mcpctl.models import Tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import CALL, KEPT, RESUME, Subject
 from mcpctl.policy.view import View
-from mcpctl.proxy import argument_help, jsonrpc, refusals, translate
-from mcpctl.proxy import connection as upstream
+from mcpctl.proxy import argument_help, refusals, translate
 from mcpctl.proxy.client_side import CallRequest
-from mcpctl.proxy.connection import Connection, Exchange, Reply
 from mcpctl.proxy.input_rounds import InputRounds
-from mcpctl.proxy.messages import beside
 from mcpctl.proxy.parking import Parked
-from mcpctl.proxy.question import Question
 from mcpctl.proxy.questions import can_be_asked
 from mcpctl.store.recorder import Json, OpenCall
+from mcpctl.upstreams import connection as upstream
+from mcpctl.upstreams.connection import Connection, Exchange, Reply
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.messages import beside
 
 if TYPE_CHECKING:
     from mcpctl.proxy.execute import Execute

@@ -10,11 +10,12 @@ from msgspec import Raw
 from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller, Client
 from mcpctl.errors import warn
-from mcpctl.proxy import jsonrpc, metatools
+from mcpctl.proxy import metatools
 from mcpctl.proxy.client_side import CallRequest
-from mcpctl.proxy.messages import id_of
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.messages import id_of
 
 _ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
 """What can be an id, and be in an answer as it came."""

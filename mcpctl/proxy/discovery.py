@@ -11,13 +11,14 @@ from mcpctl.config import Config
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.proxy import jsonrpc, search_results
-from mcpctl.proxy.jsonrpc import Malformed
+from mcpctl.proxy import search_results
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
 from mcpctl.store.state import State
 from mcpctl.toolsets.toolset import Toolset, searched
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.jsonrpc import Malformed
 
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")

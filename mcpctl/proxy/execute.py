@@ -10,15 +10,16 @@ from mcpctl import tool_keys
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
-from mcpctl.proxy import jsonrpc, refusals
+from mcpctl.proxy import refusals
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
-from mcpctl.proxy.connection import Exchange
-from mcpctl.proxy.messages import beside
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
-from mcpctl.proxy.question import Question
 from mcpctl.proxy.questions import Parents, Questions
 from mcpctl.store.recorder import Recorder
+from mcpctl.upstreams.connection import Exchange
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.messages import beside
 
 if TYPE_CHECKING:
     from mcpctl.proxy.gateway import Gateway

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mcpctl.proxy import jsonrpc, question
-from mcpctl.proxy.connection import ASKABLE, Connection, Reply
-from mcpctl.proxy.question import Question
+from mcpctl.upstreams import question
+from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.session import Session

@@ -13,18 +13,19 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.view import View
-from mcpctl.proxy import from_servers, jsonrpc
+from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
-from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
-from mcpctl.proxy.transports import RealTransports, Transports
-from mcpctl.proxy.turn import Turn
-from mcpctl.proxy.upstream import Upstream
 from mcpctl.store.state import State
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset_files import ToolsetPlace
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.transports import RealTransports, Transports
+from mcpctl.upstreams.upstream import Upstream
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.turn import Turn
 
 if TYPE_CHECKING:
     from mcpctl.proxy.session import Session

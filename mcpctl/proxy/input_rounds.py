@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mcpctl.failure import Failure
-from mcpctl.proxy import jsonrpc, translate
-from mcpctl.proxy.question import Question
+from mcpctl.proxy import translate
 from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.call import Call

@@ -12,8 +12,8 @@ import msgspec
 from mcpctl import __version__
 from mcpctl.callers import MODERN_REVISION
 from mcpctl.hints import PERMISSIONS
-from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
+from mcpctl.wire import jsonrpc
 
 DISCOVERY = "tool_discovery"
 EXECUTE = "tool_execute"

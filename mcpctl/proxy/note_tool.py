@@ -11,11 +11,11 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound, WrongUsage
 from mcpctl.failure import Failed
 from mcpctl.policy.decide import ANNOTATE, Subject, decide
-from mcpctl.proxy import jsonrpc
 from mcpctl.toolsets import edits
 from mcpctl.toolsets.edits import NotedTool
 from mcpctl.toolsets.toolset import Note, Reference, ref_id
 from mcpctl.toolsets.toolset_files import ToolsetPlace
+from mcpctl.wire import jsonrpc
 
 _EXAMPLE = '{"toolRef": {"namespacedName": "server.tool"}, "notes": [{"name": "when-to-use", "note": "…"}]}'
 

@@ -20,13 +20,14 @@ from mcpctl.models import Found, Progress, RawJson, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.view import View
-from mcpctl.proxy import jsonrpc, translate
+from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
 from mcpctl.store.recorder import Json
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
+from mcpctl.wire import jsonrpc
 
 _TOLD_EVERY_S = 0.1
 _REVISION = LEGACY_REVISIONS[-1]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcpctl.failure import Failure
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Exchange, Reply
-from mcpctl.proxy.question import Question
 from mcpctl.proxy.questions import MOST_OPEN
+from mcpctl.upstreams.connection import Exchange, Reply
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.call import Call

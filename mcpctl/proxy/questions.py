@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from mcpctl.callers import Caller
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import ASKABLE, Connection
-from mcpctl.proxy.question import Question
+from mcpctl.upstreams.connection import ASKABLE, Connection
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.call import Call

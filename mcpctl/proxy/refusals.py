@@ -5,8 +5,9 @@ import msgspec
 from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Catalog
 from mcpctl.near_names import nearest
-from mcpctl.proxy import jsonrpc, metatools
+from mcpctl.proxy import metatools
 from mcpctl.tool_keys import is_plain
+from mcpctl.wire import jsonrpc
 
 _LONGEST_KEY = 256
 _STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), metatools.SERVER_INFO)

@@ -14,11 +14,11 @@ from mcpctl.catalog.definition_lint import oddities
 from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
-from mcpctl.proxy.connection import Connection
 from mcpctl.proxy.gateway import Gateway, why_unlisted
 from mcpctl.proxy.one_shot import CALLER, told
-from mcpctl.proxy.stdio import Stdio
-from mcpctl.proxy.upstream import Upstream
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.stdio import Stdio
+from mcpctl.upstreams.upstream import Upstream
 
 _AT_ONCE = 4
 

@@ -14,15 +14,16 @@ from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
 from mcpctl.policy.view import View
-from mcpctl.proxy import jsonrpc, refusals
+from mcpctl.proxy import refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.messages import beside
-from mcpctl.proxy.question import Question
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.store.recorder import Json, Recorder
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.messages import beside
 
 _FIRST_SEARCH_S = 10.0
 """How long a search waits for servers while no tool of any is known, or for those that were just added."""

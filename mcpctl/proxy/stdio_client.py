@@ -10,10 +10,10 @@ from mcpctl.paths import Paths
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.messages import MessageReader
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import LAST_ANSWER_S, Session
-from mcpctl.proxy.writer import Writer
+from mcpctl.wire.messages import MessageReader
+from mcpctl.wire.writer import Writer
 
 _GRACE_S = 0.5
 _LOOK_S = 0.01

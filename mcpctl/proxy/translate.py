@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl.callers import Caller
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Connection
 from mcpctl.store.recorder import Json
+from mcpctl.upstreams.connection import Connection
+from mcpctl.wire import jsonrpc
 
 _EMPTY = b""
 _STRUCTURED_SINCE = "2025-06-18"

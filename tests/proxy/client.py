@@ -245,7 +245,7 @@ class Client:
         """What ends its servers where it is killed, once it has started any."""
         for child in living(self._seen.values()):
             with contextlib.suppress(psutil.NoSuchProcess):
-                if child.cmdline()[-1:] == [str(ROOT / "mcpctl/proxy/watcher.sh")]:
+                if child.cmdline()[-1:] == [str(ROOT / "mcpctl/upstreams/watcher.sh")]:
                     return child
         return None
 

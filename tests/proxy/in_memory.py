@@ -12,12 +12,12 @@ from mcpctl.failure import Failure
 from mcpctl.paths import Paths
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
-from mcpctl.proxy.connection import Connection, Exchange
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.jsonrpc import Message, decode
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import Session
-from mcpctl.proxy.transports import OnGone, OnMessage
+from mcpctl.upstreams.connection import Connection, Exchange
+from mcpctl.upstreams.transports import OnGone, OnMessage
+from mcpctl.wire.jsonrpc import Message, decode
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, write_config
 
 TIMEOUT_S = 20.0

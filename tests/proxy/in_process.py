@@ -19,9 +19,10 @@ import typer
 from mcpctl import errors
 from mcpctl.main import main, tree
 from mcpctl.paths import Paths
-from mcpctl.proxy import process, stdio_client, upstream
+from mcpctl.proxy import process, stdio_client
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.metatools import Offer
+from mcpctl.upstreams import upstream
 from tests.proxy.client import LATEST, Client
 
 _ENDS_IN_S = 5.0

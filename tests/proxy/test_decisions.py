@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.proxy import jsonrpc
 from mcpctl.proxy.call import Call
-from mcpctl.proxy.question import Question
+from mcpctl.upstreams.question import Question
+from mcpctl.wire import jsonrpc
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 

@@ -13,11 +13,11 @@ import pytest
 
 from mcpctl.config import Server
 from mcpctl.failure import Failed
-from mcpctl.proxy.connection import Connection
-from mcpctl.proxy.jsonrpc import Message
-from mcpctl.proxy.sse import Sse
-from mcpctl.proxy.turn import Turn
 from mcpctl.server_environment import Endpoint
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.sse import Sse
+from mcpctl.wire.jsonrpc import Message
+from mcpctl.wire.turn import Turn
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter

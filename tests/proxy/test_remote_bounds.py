@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from mcpctl import bounds
-from mcpctl.proxy.event_stream import Event, EventStream, TooLong
-from mcpctl.proxy.streamable_http import _wait
+from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
+from mcpctl.upstreams.streamable_http import _wait
 from tests.proxy.client import Client, until
 from tests.proxy.conftest import Serve
 from tests.proxy.test_bounds import memory_mb

@@ -9,7 +9,7 @@ import msgspec
 from mcpctl.errors import WrongUsage
 from mcpctl.files import read_stdin
 from mcpctl.models import Tool
-from mcpctl.proxy import jsonrpc
+from mcpctl.wire import jsonrpc
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:

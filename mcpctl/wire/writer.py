@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 
 from mcpctl import bounds
-from mcpctl.proxy.turn import Turn
+from mcpctl.wire.turn import Turn
 
 _SMALL = 1 << 14
 _PIPE_PIECE = select.PIPE_BUF

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.proxy import loose_json
-from mcpctl.proxy.loose_json import NotJson
+from mcpctl.wire import loose_json
+from mcpctl.wire.loose_json import NotJson
 
 SCALARS = st.sampled_from(["1", "-2.5e3", "true", "null", '"a"', r'"\u0041\"x"', "NaN", "-Infinity", r'"\ud800"', '""'])
 VALUES = st.recursive(

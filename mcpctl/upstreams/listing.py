@@ -8,9 +8,9 @@ from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import LISTEN, Connection, Exchange, Reply
-from mcpctl.proxy.messages import beside
+from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, Reply
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.messages import beside
 
 _BETWEEN_LISTS_S = 0.2
 _MAX_BETWEEN_LISTS_S = 30.0

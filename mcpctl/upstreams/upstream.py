@@ -15,12 +15,13 @@ from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
-from mcpctl.proxy import handshake, jsonrpc
-from mcpctl.proxy.connection import CALL, Connection, Exchange
-from mcpctl.proxy.listing import Listing
-from mcpctl.proxy.stdio import Stdio
-from mcpctl.proxy.transports import Transports, why_not_started
 from mcpctl.store.redact import mask
+from mcpctl.upstreams import handshake
+from mcpctl.upstreams.connection import CALL, Connection, Exchange
+from mcpctl.upstreams.listing import Listing
+from mcpctl.upstreams.stdio import Stdio
+from mcpctl.upstreams.transports import Transports, why_not_started
+from mcpctl.wire import jsonrpc
 
 _MAX_BACKOFF_S = 60.0
 _LONGEST_SAID = 500

@@ -11,11 +11,11 @@ from msgspec import Raw
 from mcpctl.callers import MODERN_REVISION, Caller
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
-from mcpctl.proxy import jsonrpc
 from mcpctl.store.redact import mask
+from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
-    from mcpctl.proxy.question import Question
+    from mcpctl.upstreams.question import Question
 
 
 class Reply:

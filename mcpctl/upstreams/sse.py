@@ -11,8 +11,8 @@ import httpx2
 from mcpctl import http_client
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.http_client import in_words
-from mcpctl.proxy.connection import Exchange
-from mcpctl.proxy.remote import EVENTS, JSON, Remote
+from mcpctl.upstreams.connection import Exchange
+from mcpctl.upstreams.remote import EVENTS, JSON, Remote
 
 _LONGEST_URL = 4096
 

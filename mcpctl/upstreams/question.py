@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from mcpctl.proxy import jsonrpc
+from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
-    from mcpctl.proxy.connection import Connection
+    from mcpctl.upstreams.connection import Connection
 
 _CANNOT_BE_ASKED = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from mcpctl.callers import LEGACY_REVISIONS
 from mcpctl.failure import failed
-from mcpctl.proxy.listing import Listing
+from mcpctl.upstreams.listing import Listing
 
 
 class Connection:

@@ -12,14 +12,14 @@ from msgspec import Raw
 
 from mcpctl import bounds, posix
 from mcpctl.failure import Failure
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Connection, Exchange
-from mcpctl.proxy.messages import MessageReader, id_of
-from mcpctl.proxy.server_processes import ServerProcesses
-from mcpctl.proxy.turn import Turn
-from mcpctl.proxy.writer import Writer
 from mcpctl.server_environment import Launch
 from mcpctl.store.redact import mask
+from mcpctl.upstreams.connection import Connection, Exchange
+from mcpctl.upstreams.server_processes import ServerProcesses
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.messages import MessageReader, id_of
+from mcpctl.wire.turn import Turn
+from mcpctl.wire.writer import Writer
 
 _STDERR_KEPT = 8192
 _CHATTER_KEPT = 200

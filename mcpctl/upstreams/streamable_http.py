@@ -13,11 +13,11 @@ import httpx2
 from mcpctl import bounds, http_client
 from mcpctl.callers import MODERN_REVISION
 from mcpctl.failure import Failed, failed
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Exchange
-from mcpctl.proxy.event_stream import Event
-from mcpctl.proxy.headers import mirrored
-from mcpctl.proxy.remote import EVENTS, JSON, Remote, media_type
+from mcpctl.upstreams.connection import Exchange
+from mcpctl.upstreams.event_stream import Event
+from mcpctl.upstreams.headers import mirrored
+from mcpctl.upstreams.remote import EVENTS, JSON, Remote, media_type
+from mcpctl.wire import jsonrpc
 
 _RESUMPTIONS = 2
 _HEADER_SINCE = "2025-06-18"

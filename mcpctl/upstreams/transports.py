@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from mcpctl.config import Server
 from mcpctl.failure import Failed
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Connection
-from mcpctl.proxy.server_processes import ServerProcesses
-from mcpctl.proxy.stdio import Stdio
-from mcpctl.proxy.turn import Turn
 from mcpctl.server_environment import CannotLaunch, endpoint, launch
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.server_processes import ServerProcesses
+from mcpctl.upstreams.stdio import Stdio
+from mcpctl.wire import jsonrpc
+from mcpctl.wire.turn import Turn
 
 if TYPE_CHECKING:
-    from mcpctl.proxy.remote import Remote
+    from mcpctl.upstreams.remote import Remote
 
 OnMessage = Callable[[Connection, jsonrpc.Message], None]
 OnGone = Callable[[Connection], None]
@@ -61,10 +61,10 @@ class RealTransports:
 
 def _remote(transport: str) -> "type[Remote]":
     if transport == "sse":
-        from mcpctl.proxy.sse import Sse
+        from mcpctl.upstreams.sse import Sse
 
         return Sse
-    from mcpctl.proxy.streamable_http import StreamableHttp
+    from mcpctl.upstreams.streamable_http import StreamableHttp
 
     return StreamableHttp
 

@@ -19,12 +19,12 @@ from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.http_client import in_words
-from mcpctl.proxy import jsonrpc, loose_json
-from mcpctl.proxy.connection import LISTEN, Connection, Exchange
-from mcpctl.proxy.event_stream import Event, EventStream, TooLong
-from mcpctl.proxy.messages import beside
-from mcpctl.proxy.turn import Turn
 from mcpctl.server_environment import Endpoint, credentials
+from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
+from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
+from mcpctl.wire import jsonrpc, loose_json
+from mcpctl.wire.messages import beside
+from mcpctl.wire.turn import Turn
 
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""

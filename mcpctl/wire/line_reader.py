@@ -13,7 +13,7 @@ from typing import Any
 
 from mcpctl import bounds
 from mcpctl.errors import warn
-from mcpctl.proxy.turn import Turn
+from mcpctl.wire.turn import Turn
 
 Line = bytes | bytearray
 

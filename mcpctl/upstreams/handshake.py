@@ -8,8 +8,8 @@ from msgspec import Raw
 
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
 from mcpctl.failure import Failed
-from mcpctl.proxy import jsonrpc
-from mcpctl.proxy.connection import Connection, askable
+from mcpctl.upstreams.connection import Connection, askable
+from mcpctl.wire import jsonrpc
 
 _PROBE_S = 2.0
 _KNOWS_NOT = (400, 404, 405, 406, 415)

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from mcpctl import bounds
-from mcpctl.proxy import jsonrpc, loose_json
-from mcpctl.proxy.jsonrpc import Malformed, Message
-from mcpctl.proxy.line_reader import Line, LineReader
-from mcpctl.proxy.turn import Turn
+from mcpctl.wire import jsonrpc, loose_json
+from mcpctl.wire.jsonrpc import Malformed, Message
+from mcpctl.wire.line_reader import Line, LineReader
+from mcpctl.wire.turn import Turn
 
 T = TypeVar("T")
 Read = list[Message | Malformed]

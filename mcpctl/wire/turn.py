@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from mcpctl.errors import warn
 
 if TYPE_CHECKING:
-    from mcpctl.proxy.line_reader import Line, LineReader
+    from mcpctl.wire.line_reader import Line, LineReader
 
 
 class Flushed(Protocol):

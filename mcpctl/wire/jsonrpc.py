@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl import bounds
-from mcpctl.proxy import loose_json
+from mcpctl.wire import loose_json
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
