@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Raw
 
@@ -13,6 +13,7 @@ from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, 
 from mcpctl.proxy import refusals
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
+from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.questions import Parents, Questions
 from mcpctl.store.recorder import Recorder
@@ -20,9 +21,6 @@ from mcpctl.upstreams.connection import Exchange
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.gateway import Gateway
 
 _LIST_WAIT_S = 2.0
 """How long a call of a tool that is not known waits for the list of a server that is connected."""
@@ -32,7 +30,7 @@ _NOT_OPEN = "this requestState is not open (a tool's question waits for ten minu
 class Execute:
     """Runs one session's calls against the upstreams. Holds those in flight, by the client's request id."""
 
-    def __init__(self, gateway: "Gateway", recorder: Recorder, questions: Questions, client: ClientSide) -> None:
+    def __init__(self, gateway: Gateway, recorder: Recorder, questions: Questions, client: ClientSide) -> None:
         self.client = client
         self.recorder = recorder
         self.questions = questions

@@ -1,22 +1,56 @@
 """What servers ask and log in the middle of calls, handed to the session whose call it is about."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Protocol
 
+from msgspec import Raw
+
+from mcpctl.config import RecordSettings
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 
-if TYPE_CHECKING:
-    from mcpctl.proxy.session import Session
+
+class Listener(Protocol):
+    """A session, as those see it who tell it what servers do."""
+
+    @property
+    def log_level(self) -> bytes:
+        """What servers are to log for its client, in JSON; empty while it has not said."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call of it is in flight."""
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether anything of it is on record."""
+
+    def follow(self, settings: RecordSettings) -> None:
+        """Record what comes as these settings say."""
+
+    def tools_known(self, name: str) -> None:
+        """What a server has listed is known."""
+
+    def gone(self, connection: Connection) -> None:
+        """A connection has ended, and with it what its server asked."""
+
+    def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
+        """A server takes its question back."""
+
+    def question(self, question: Question) -> bool:
+        """A server asks something outside of any call; whether the client can be asked."""
+
+    def log(self, raw: Raw, least: bytes | None) -> None:
+        """A server logs something outside of any call."""
 
 
-def route(connection: Connection, message: jsonrpc.Message, sessions: "Sequence[Session]") -> None:
+def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[Listener]) -> None:
     """Hand on what a server says of its own accord; what nobody can answer is refused, so that no server waits."""
     if message.method == "notifications/cancelled":
         for session in sessions:
-            session.questions.withdrawn(connection, jsonrpc.members_or_empty(message.params))
+            session.withdrawn(connection, jsonrpc.members_or_empty(message.params))
     elif message.method == "notifications/message":
         if reply := _about(connection):
             reply.log(message.params)
@@ -29,7 +63,7 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: "Sequence[
             question.refuse(asked)
 
 
-def _put(question: Question, connection: Connection, sessions: "Sequence[Session]") -> bool:
+def _put(question: Question, connection: Connection, sessions: Sequence[Listener]) -> bool:
     """Ask whoever the question is for; whether there is one who can be asked."""
     if reply := _about(connection):
         return reply.question(question)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Catalog, Lists
@@ -15,6 +15,7 @@ from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.store.state import State
@@ -26,9 +27,6 @@ from mcpctl.upstreams.transports import RealTransports, Transports
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.turn import Turn
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.session import Session
 
 _INDEX_EVERY_S = 2.0
 _STARTS_AT_ONCE = 4
@@ -52,7 +50,8 @@ class Gateway:
         self.config = config
         self.paths = paths
         self.turn = Turn()
-        self.sessions: list[Session] = []
+        self.sessions: list[Listener] = []
+        """Who is told what servers do: one for each client."""
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._generation = 0
@@ -73,7 +72,7 @@ class Gateway:
         self._leaving: set[Upstream] = set()
         """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
-        """Servers that came while this ran and that no search has waited for."""
+        """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
         self._settling: asyncio.Task[None] | None = None
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self._settle(self._open_state())
@@ -148,7 +147,7 @@ class Gateway:
         if self._in_force:
             self._in_force.follow(config)
         for session in self.sessions:
-            session.recorder.follow(config.records)
+            session.follow(config.records)
         for name in before.enabled.keys() - config.enabled.keys():
             self._remove(name)
         for name, server in config.enabled.items():
@@ -219,7 +218,9 @@ class Gateway:
         await self.current()
         view = self.view(caller)
         ready = self.background(self.searching.make_ready(view))
-        await self.searching.unlisted(view)
+        unlisted = await self.searching.unlisted(view)
+        if len(unlisted) == len(self.upstreams):
+            self.added.update(unlisted)  # nothing is known yet: the first search is worth waiting for
         if due := self.catalog(view).due():
             self.background(self.refresh(due, caller))
         await ready
@@ -263,7 +264,7 @@ class Gateway:
     def tools_known(self, name: str) -> None:
         """Send the calls that waited for a server's list."""
         for session in self.sessions:
-            session.execute.listed(name)
+            session.tools_known(name)
 
     async def known_era(self, upstream: Upstream) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
@@ -284,7 +285,7 @@ class Gateway:
     def gone(self, connection: Connection) -> None:
         """What a server asked ends with it."""
         for session in self.sessions:
-            session.questions.gone(connection)
+            session.gone(connection)
 
     # ---- keeping the records
 
@@ -295,13 +296,13 @@ class Gateway:
         await loop.run_in_executor(self._indexing, self._upkeep.tidy)
         while True:
             await asyncio.sleep(_INDEX_EVERY_S)
-            if any(session.recorder.is_open for session in self.sessions):
+            if any(session.is_recording for session in self.sessions):
                 job = self._upkeep.catch_up if tidied_with_session else self._upkeep.tidy
                 tidied_with_session = True
                 await loop.run_in_executor(self._indexing, job)
 
     def _is_busy(self) -> bool:
-        return any(session.execute.in_flight for session in list(self.sessions))
+        return any(session.is_busy for session in list(self.sessions))
 
     # ---- ending
 

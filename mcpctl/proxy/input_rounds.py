@@ -7,16 +7,14 @@ client of 2026-07-28 makes them itself.
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from mcpctl.failure import Failure
 from mcpctl.proxy import translate
+from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.call import Call
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
@@ -25,10 +23,22 @@ _CANNOT_ASK = "the tool asks for input before it goes on, which this client cann
 _TOO_MANY = f"the tool has asked for input {_MAX_ROUNDS} times; it was left"
 
 
+class Repeated(Protocol):
+    """A call, as its rounds see it."""
+
+    request: CallRequest
+
+    def repeat(self, extra: Mapping[str, bytes]) -> None:
+        """Call the tool again, with these members of its params."""
+
+    def refuse(self, failure: Failure) -> None:
+        """Answer that it did not end."""
+
+
 class InputRounds:
     """The rounds of one call of an older client's."""
 
-    def __init__(self, call: "Call", questions: Questions) -> None:
+    def __init__(self, call: Repeated, questions: Questions) -> None:
         self._call = call
         self._questions = questions
         self._number = 0
@@ -81,7 +91,7 @@ class InputRounds:
             self._ask_one(methods[key], each.get("params", b"{}"), partial(take, key))
 
     def _ask_one(self, method: str, params: bytes, take: Callable[[bytes], None]) -> None:
-        def answered(_: "Call | None", result: bytes, error: bytes) -> None:
+        def answered(_: object, result: bytes, error: bytes) -> None:
             self._open.discard(id_)
             if error:
                 said = translate.message_of(error)

@@ -4,7 +4,6 @@ import asyncio
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -13,9 +12,6 @@ from mcpctl.proxy.questions import MOST_OPEN
 from mcpctl.upstreams.connection import Exchange, Reply
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.call import Call
 
 HANDLE = b'"mcpctl-'
 """How every `requestState` of ours begins."""
@@ -54,7 +50,7 @@ class Parked(Reply):
             {"resultType": b'"input_required"', "inputRequests": jsonrpc.object_of(requests), "requestState": handle}
         )
 
-    def take(self, call: "Call", responses: Mapping[str, bytes]) -> None:
+    def take(self, call: Reply, responses: Mapping[str, bytes]) -> None:
         """Pass on the answers that have come with `call`; what was not answered stays open."""
         for key, response in responses.items():
             if question := self.open.pop(key, None):

@@ -7,15 +7,11 @@ two sides of 2026-07-28 none of this is needed, and nothing is kept but which ca
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 from mcpctl.callers import Caller
 from mcpctl.upstreams.connection import ASKABLE, Connection
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.proxy.call import Call
 
 MOST_OPEN = 1000
 """How many questions, and how many parked calls, are kept of one client's; of more the oldest are given up."""
@@ -34,10 +30,10 @@ class Questions:
 
     def __init__(self, send: Callable[[bytes], None]) -> None:
         self._send = send
-        self._open: dict[bytes, tuple[Question, Call | None]] = {}
+        self._open: dict[bytes, tuple[Question, object]] = {}
         self._last = 0
 
-    def ask(self, question: Question, call: "Call | None" = None) -> bytes:
+    def ask(self, question: Question, call: object = None) -> bytes:
         """Ask the client; the id that the question has there. The oldest of very many is given up."""
         if len(self._open) >= MOST_OPEN:
             self._give_up(next(iter(self._open)))
@@ -53,7 +49,7 @@ class Questions:
         # Later: it may be whoever is asking now.
         asyncio.get_running_loop().call_soon(question.answered, call, b"", _TOO_MANY)
 
-    def _close(self, id_: bytes) -> "tuple[Question | None, Call | None]":
+    def _close(self, id_: bytes) -> tuple[Question | None, object]:
         question, call = self._open.pop(id_, (None, None))
         if question:
             question.closed()

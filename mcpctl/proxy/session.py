@@ -3,13 +3,14 @@
 import asyncio
 import re
 import time
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from msgspec import Raw
 
 from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, Caller
+from mcpctl.config import RecordSettings
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
@@ -21,6 +22,7 @@ from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.store.recorder import Json, Recorder
+from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
@@ -204,6 +206,34 @@ class Session:
         if self.caller.modern or not can_be_asked(self.caller, question.method):
             return False
         return self.execute.ask_older(question, None)
+
+    # ---- what servers do
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a call is in flight."""
+        return bool(self.execute.in_flight)
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether anything is on record."""
+        return self.recorder.is_open
+
+    def follow(self, settings: RecordSettings) -> None:
+        """Record what comes as these settings say."""
+        self.recorder.follow(settings)
+
+    def tools_known(self, name: str) -> None:
+        """What a server has listed is known: who waited for it goes on."""
+        self.execute.listed(name)
+
+    def gone(self, connection: Connection) -> None:
+        """A connection has ended, and with it what its server asked."""
+        self.questions.gone(connection)
+
+    def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
+        """A server takes its question back."""
+        self.questions.withdrawn(connection, params)
 
     # ---- the end
 

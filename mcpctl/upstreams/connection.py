@@ -4,7 +4,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -12,10 +11,8 @@ from mcpctl.callers import MODERN_REVISION, Caller
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
 from mcpctl.store.redact import mask
+from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
-
-if TYPE_CHECKING:
-    from mcpctl.upstreams.question import Question
 
 
 class Reply:
@@ -41,7 +38,7 @@ class Reply:
         """The server certainly has not begun with it; whether it is seen to, so that it has not failed."""
         return False
 
-    def question(self, question: "Question") -> bool:
+    def question(self, question: Question) -> bool:
         """The server asks something in the middle of it; whether there is somebody who can be asked."""
         return False
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from mcpctl.wire import jsonrpc
 
-if TYPE_CHECKING:
-    from mcpctl.upstreams.connection import Connection
-
 _CANNOT_BE_ASKED = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
+
+
+class Asking(Protocol):
+    """The connection that a server asks on."""
+
+    def write(self, line: bytes) -> None:
+        """Send a line that is complete."""
 
 
 @dataclass(slots=True, eq=False)
@@ -20,7 +24,7 @@ class Question:
     params: bytes
     answered: Callable[[Any, bytes, bytes], None]
     """Gets the call that goes on, where there is one, and the result of the client's answer, or the error."""
-    connection: "Connection | None" = None
+    connection: "Asking | None" = None
     """Whose question it is; None for one of ours."""
     id: bytes = b""
     """The id that the question has there."""
@@ -28,7 +32,7 @@ class Question:
     """Called when an older client is asked it no more: it has answered, or nobody wants to know any longer."""
 
 
-def of_server(connection: "Connection", message: jsonrpc.Message) -> Question:
+def of_server(connection: "Asking", message: jsonrpc.Message) -> Question:
     """A server's question; its answer is what the server gets."""
     id_ = bytes(message.id)
 

@@ -13,9 +13,7 @@ from typing import Any
 
 from mcpctl import bounds
 from mcpctl.errors import warn
-from mcpctl.wire.turn import Turn
-
-Line = bytes | bytearray
+from mcpctl.wire.turn import Line, Turn
 
 _READ = 1 << 18
 _EDGE = 1024

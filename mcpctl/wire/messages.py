@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from mcpctl import bounds
 from mcpctl.wire import jsonrpc, loose_json
 from mcpctl.wire.jsonrpc import Malformed, Message
-from mcpctl.wire.line_reader import Line, LineReader
-from mcpctl.wire.turn import Turn
+from mcpctl.wire.line_reader import LineReader
+from mcpctl.wire.turn import Line, Turn
 
 T = TypeVar("T")
 Read = list[Message | Malformed]

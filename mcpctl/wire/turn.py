@@ -2,12 +2,21 @@
 
 import asyncio
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from mcpctl.errors import warn
 
-if TYPE_CHECKING:
-    from mcpctl.wire.line_reader import Line, LineReader
+Line = bytes | bytearray
+
+
+class Pausable(Protocol):
+    """What reads for a client."""
+
+    def pause(self) -> None:
+        """Leave what comes where it is."""
+
+    def resume(self) -> None:
+        """Read on."""
 
 
 class Flushed(Protocol):
@@ -27,7 +36,7 @@ class Turn:
         self._records: list[Callable[[], None]] = []
         self._writers: dict[Flushed, None] = {}
         self._taking = False
-        self._readers: set[LineReader] = set()
+        self._readers: set[Pausable] = set()
         self._taken = asyncio.Event()
         self._taken.set()
         self._held = asyncio.Event()
@@ -44,7 +53,7 @@ class Turn:
         for flush in self._records:
             flush()
 
-    def take(self, lines: Iterable["Line"], on_line: "Callable[[Line], None]") -> None:
+    def take(self, lines: Iterable[Line], on_line: Callable[[Line], None]) -> None:
         """Handle lines that were read."""
         self._taking = True
         for line in lines:
@@ -68,13 +77,13 @@ class Turn:
             self._record()
             writer.flush()
 
-    def join(self, reader: "LineReader") -> None:
+    def join(self, reader: Pausable) -> None:
         """Have a reader stop with the others."""
         self._readers.add(reader)
         if not self._taken.is_set():
             reader.pause()
 
-    def leave(self, reader: "LineReader") -> None:
+    def leave(self, reader: Pausable) -> None:
         """Forget a reader that reads no more."""
         self._readers.discard(reader)
 

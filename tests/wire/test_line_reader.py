@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from mcpctl import bounds
-from mcpctl.wire.line_reader import Line, LineReader
-from mcpctl.wire.turn import Turn
+from mcpctl.wire.line_reader import LineReader
+from mcpctl.wire.turn import Line, Turn
 
 Scene = Callable[[Turn], Awaitable[None]]
 
