@@ -251,7 +251,7 @@ def _is_at(path: Path, fd: int) -> bool:
 def stamp(path: Path) -> object:
     """What changes whenever the file does; None where there is none."""
     try:
-        found = path.stat()
+        found = os.stat(path)  # noqa: PTH116 - half the time of Path.stat, at every call
     except OSError:
         return None
     return found.st_ino, found.st_mtime_ns, found.st_size

@@ -1,6 +1,7 @@
 """What a request is seen from: made once for each, passed down, and never changed."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from mcpctl.callers import Caller, Client
 from mcpctl.config import Config
@@ -8,7 +9,7 @@ from mcpctl.store.recorder import Origin
 from mcpctl.toolsets.toolset import Toolset
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class View:
     """The configuration, the project and the toolset in force at the moment of one request, and who makes it."""
 
@@ -19,7 +20,7 @@ class View:
     generation: int = 0
     """Grows whenever a running `serve` follows a change of the configuration."""
 
-    @property
+    @cached_property
     def origin(self) -> Origin:
         """Where what comes of the request is from, for the record."""
         client = self.caller.client if self.caller else Client()

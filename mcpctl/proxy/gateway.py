@@ -21,6 +21,7 @@ from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.store.state import State
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
+from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
@@ -66,6 +67,8 @@ class Gateway:
         self._indexing = ThreadPoolExecutor(1, "index")
         self._state: State | None = None
         self._in_force: InForce | None = None
+        self._view = View(config)
+        self._catalog = Catalog(self._view, None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.upstreams = {name: self._made(name) for name in config.enabled}
@@ -85,15 +88,24 @@ class Gateway:
 
     def view(self, caller: Caller | None) -> View:
         """What a request of this moment is decided on."""
-        return View(self.config, self._in_force.now() if self._in_force else None, caller, self._generation)
+        return self._viewed(self._in_force.now() if self._in_force else None, caller)
 
     def first_view(self, caller: Caller) -> View:
         """What a request is seen from before anything can be decided."""
-        return View(self.config, None, caller, self._generation)
+        return self._viewed(self._view.toolset, caller)
+
+    def _viewed(self, toolset: Toolset | None, caller: Caller | None) -> View:
+        """A view, which is that of the request before where nothing has changed since."""
+        view = self._view
+        if view.config is not self.config or view.toolset is not toolset or view.caller is not caller:
+            view = self._view = View(self.config, toolset, caller, self._generation)
+        return view
 
     def catalog(self, view: View) -> Catalog:
         """What is known of servers' tools, for the event loop: it asks no database."""
-        return Catalog(view, None, self._lists)
+        if self._catalog.view is not view:
+            self._catalog = Catalog(view, None, self._lists)
+        return self._catalog
 
     @property
     def toolset_place(self) -> ToolsetPlace | None:

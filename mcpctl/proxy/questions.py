@@ -101,7 +101,7 @@ class Parents:
 
     def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
         """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
-        return self._calls.pop(_round(key, state, responses), None)
+        return self._calls.pop(_round(key, state, responses), None) if self._calls else None
 
 
 def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:

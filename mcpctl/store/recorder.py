@@ -22,6 +22,8 @@ _UNWRITTEN_KEPT = 1000
 _NAMES_KEPT = 1000
 _READ_OF_NAME = 8192
 _ROOM = 200
+_LONGEST_NUMBER = 19
+"""A longer number may be a secret, and is more than some readers take."""
 LONGEST_NAME = 512
 """Bytes of a name, or of another short text, that are recorded; one that is longer is recorded cut, and says so."""
 _json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
@@ -231,6 +233,8 @@ class Recorder:
 
     def _short(self, json: bytes) -> bytes:
         """JSON as the record has it where it is a name, such as a request's id: one too long becomes a string."""
+        if len(json) < _LONGEST_NUMBER and json.isdigit() and (json == b"0" or not json.startswith(b"0")):
+            return json  # as nearly every request's id
         if len(json) > LONGEST_NAME:
             return msgspec.json.encode(self._name(json.decode("utf-8", "replace")))
         return _readable(self._redact(json))

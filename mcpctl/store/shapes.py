@@ -39,6 +39,8 @@ def spans(text: bytes) -> Iterator[Span]:
     """Where such texts are, from left to right; of two that overlap the one that begins first."""
     # bytes.find, since bytes.__contains__ takes four times as long.
     finders = [finder for marks, finder in _FINDERS if max(map(text.find, marks)) >= 0]
+    if not finders:
+        return  # as nearly every text
     found = [finder(text, 0) for finder in finders]
     while nearest := min(filter(None, found), key=lambda span: span[0], default=None):
         yield nearest

@@ -168,8 +168,10 @@ class State:
 
     def equipped(self) -> str | None:
         """The toolset that is in force where nothing else is named: its name, or the path of its file."""
-        with _told():
+        try:  # in line: it is asked at every call
             row = self._db.execute("SELECT value FROM settings WHERE name = 'toolset'").fetchone()
+        except sqlite3.Error as error:
+            raise StateError(error) from error
         return bytes(row[0]).decode() if row else None
 
     def equip(self, reference: str | None) -> None:
