@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable
 from difflib import SequenceMatcher, get_close_matches
 
+from mcpctl.tool_keys import split
+
 _COMPARED = 150
 _NEAR = 0.6
 """The similarity of a close match: difflib's default."""
@@ -33,7 +35,7 @@ def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:
 
 def _likeness(typed: str, key: str) -> float:
     """The similarity of a typed name to a tool's name or to a word of it, reduced if the servers differ."""
-    server, _, name = key.partition(":")
+    server, name = split(key)
     typed_server, _, typed_name = typed.rpartition(":")
     words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name))
     likeness = max(_ratio(typed_name, name), 0.9 * max(words, default=0.0))

@@ -15,8 +15,8 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "models", "posix", "jsonc", "near_names", "callers", "failure", "tool_keys"),
-    ("errors", "hints"),
+    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys"),
+    ("errors", "hints", "near_names"),
     ("paths",),
     ("files", "toml_values", "wire"),
     ("config",),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.catalog.cache import Catalog, Lists
-from mcpctl.config import Config
+from mcpctl.config import Search
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
@@ -92,15 +92,17 @@ class Discovery:
         self._lists = lists
         self._split = split
         self._build: Build | None = None
-        self._configured: Config | None = None
+        self._settings: tuple[Search, str, str | None] | None = None
         self._built_for: tuple[dict[str, int], Toolset | None, int] | None = None
         self._provider: Provider | None = None
         self._tools: dict[str, Tool] = {}
 
     def provider(self, view: View) -> Provider:
         """What ranks the tools that a request with this view may find."""
-        if self._build is None or view.config is not self._configured:
-            self._build, self._configured = builder(view.config, self._paths), view.config
+        settings = (view.config.search, view.config.optimization, view.project)
+        if self._build is None or settings != self._settings:
+            # Not for every change of the file: a provider may have loaded a model.
+            self._build, self._settings = builder(view.config, self._paths), settings
         catalog = Catalog(view, self.state, self._lists)
         built_for = (catalog.generations(), view.toolset, view.generation)
         if self._provider is None or built_for != self._built_for:
