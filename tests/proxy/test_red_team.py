@@ -70,7 +70,7 @@ def test_no_spelling_reaches_a_refused_tool(how: str, revision: str, home: Path,
         assert world.servers[SERVER].calls == []
 
     servers = {
-        SERVER: lambda: MemoryServer(*map(tool, given["tools"])),
+        SERVER: lambda: MemoryServer(*[tool(name) for name in given["tools"]]),
         "safe": lambda: MemoryServer(tool("read", readOnlyHint=True)),
     }
     play(home, paths, played, **servers)
