@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Raw
 
 from mcpctl import tool_keys
+from mcpctl.catalog.cache import Listed
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
@@ -42,6 +43,8 @@ class Execute:
         self._gateway = gateway
         self._waiting: dict[Call, asyncio.Task[None]] = {}
         """The calls that are looked into aside, in the order in which they came."""
+        self._known: dict[str, tuple[Listed | None, bool]] = {}
+        """By server, what was known of its tools when calls that waited for it were last looked at."""
 
     # ---- what the client does
 
@@ -136,8 +139,7 @@ class Execute:
         if verdict.outcome == LIST:
             self._wait(call, self._list_first(call))
         elif verdict.outcome == ALLOW:
-            self._waiting.pop(call, None)
-            call.go()
+            self._send_in_turn(call)
         elif verdict.failure:
             self._refuse(call, verdict.failure)
 
@@ -153,8 +155,19 @@ class Execute:
         if self._is_at_work_on(call):
             call.refuse(failure.about(near=near))
 
+    def _send_in_turn(self, call: Call) -> None:
+        """Send a call, after those that came before it and waited for what is known now."""
+        is_waiting = call in self._waiting
+        known = self._gateway.catalog(call.view).listed(call.server), self._gateway.has_listed(call.server)
+        if self._waiting and self._known.get(call.server) != known:  # else they wait for more
+            self._known[call.server] = known
+            self.listed(call.server)
+        if not is_waiting or call in self._waiting:
+            self._waiting.pop(call, None)
+            call.go()
+
     def listed(self, server: str) -> None:
-        """Send the calls that waited for what is known of a server's tools just now: before any that comes later."""
+        """Send the calls that waited for what is known of a server's tools just now, in the order of their coming."""
         for call in list(self._waiting):
             if call.server == server and self.allows(call):
                 del self._waiting[call]

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from mcpctl.catalog import cache
 from mcpctl.paths import Paths
 from mcpctl.proxy.call import Call
+from mcpctl.store.state import State
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from tests.proxy.client import LATEST, MODERN, journal_lines
@@ -335,3 +337,27 @@ def test_each_client_has_a_record_of_its_own(home: Path, scene: Play) -> None:
     scene(played, files=files)
     sessions = [line for line in journal_lines(home) if line["type"] == "sessions.created"]
     assert sorted(line["protocol_version"] for line in sessions) == [LATEST, MODERN]
+
+
+def test_calls_that_wait_for_what_is_kept_are_sent_before_those_that_come_later(paths: Paths, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        await client.call("files:read")  # so that its list is kept
+        await world.end()
+        world.clients.clear()
+        world.begin()
+        client = await world.client()
+        await world.gateway.current()
+        early = [client.start_call("files:read", {"n": number}) for number in range(3)]
+        # What a search in its own thread does: then all is known at once, and the early calls wait nevertheless.
+        with State.opened(paths) as state:
+            listed = cache.load(state, "files", world.gateway.config.fingerprints["files"])
+        assert listed
+        world.gateway._lists["files", world.gateway.config.fingerprints["files"]] = listed
+        late = client.start_call("files:read", {"n": 3})
+        await asyncio.gather(*early, late)
+        assert [call["arguments"]["n"] for call in world.servers["files"].calls[1:]] == [0, 1, 2, 3]
+
+    scene(played, files=files)

@@ -43,15 +43,7 @@ REFUSING: dict[str, Mapping[str, Any]] = {
 @pytest.mark.parametrize("revision", [LATEST, MODERN])
 @pytest.mark.parametrize("how", REFUSING)
 def test_no_spelling_reaches_a_refused_tool(how: str, revision: str, home: Path, paths: Paths) -> None:
-    given = {
-        "entry": {},
-        "later": False,
-        "project": None,
-        "toolset": None,
-        "meta_tool": "tool_execute",
-        "tools": (NAME,),
-    }
-    given.update(REFUSING[how])
+    given: dict[str, Any] = {**DEFAULTS, **REFUSING[how]}
     (home / "data" / "toolsets").mkdir(parents=True)
     named = '{"name": "mine", "tools": [{"namespacedName": "safe.read"}]}'
     (home / "data" / "toolsets" / "mine.json").write_text(named, encoding="utf-8")
