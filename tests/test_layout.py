@@ -235,8 +235,11 @@ def test_tools_are_called_in_one_place_behind_the_decision() -> None:
         for function in ast.walk(ast.parse(source))
         if isinstance(function, ast.FunctionDef) and ".go()" in ast.unparse(function)
     ]
-    assert {function.name for function in going} == {"_follow", "listed"}
-    assert all("ALLOW" in ast.unparse(function) or "allows(call)" in ast.unparse(function) for function in going)
+    # One sends what waited and is allowed now, the other is reached by the branch of the verdict that allows.
+    assert {function.name for function in going} == {"_send_in_turn", "listed"}
+    assert all("allows(call)" in ast.unparse(function) for function in going if function.name == "listed")
+    assert [ast.unparse(node) for _, _, node in calls_of("_send_in_turn")] == ["self._send_in_turn(call)"]
+    assert "verdict.outcome == ALLOW:\n            self._send_in_turn(call)" in source
 
 
 def test_only_the_policy_decides() -> None:
