@@ -3,9 +3,9 @@
 from typing import Any
 
 from mcpctl.demo.arguments import checked
-from mcpctl.demo.stdio_server import Json, Request, Server, ToolFailed, structured
+from mcpctl.demo.stdio_server import Json, Request, ToolFailed, ToolServer, structured
 
-server = Server("notes", instructions="A notebook that lasts as long as this server: add, list, search, delete.")
+server = ToolServer("notes", instructions="A notebook that lasts as long as this server: add, list, search, delete.")
 _notes: dict[str, Json] = {}
 _numbers = iter(range(1, 1_000_000_000))
 

@@ -40,7 +40,7 @@ class ToolFailed(Exception):
 class Request:
     """One request of the client; answered once, at once or later, from any thread."""
 
-    def __init__(self, server: "Server", request_id: object, method: str, params: Json) -> None:
+    def __init__(self, server: "ToolServer", request_id: object, method: str, params: Json) -> None:
         self.server, self.id, self.method, self.params = server, request_id, method, params
         self.modern = False
 
@@ -72,7 +72,7 @@ Handler = Callable[[Request], Mapping[str, Any] | None]
 """Gives the result, or None when it answers by itself."""
 
 
-class Server:
+class ToolServer:
     """What a server has to say: its tools, and how it describes itself."""
 
     def __init__(

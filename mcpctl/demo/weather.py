@@ -6,9 +6,9 @@ Its tools declare all, some and none of the behaviour hints, as real servers do.
 from zlib import crc32
 
 from mcpctl.demo.arguments import checked
-from mcpctl.demo.stdio_server import Json, Request, Server, ToolFailed, structured
+from mcpctl.demo.stdio_server import Json, Request, ToolFailed, ToolServer, structured
 
-server = Server("weather", instructions="Forecasts for a few cities, temperature conversion, and weather alerts.")
+server = ToolServer("weather", instructions="Forecasts for a few cities, temperature conversion, and weather alerts.")
 
 _MEANS = {
     "Amsterdam": 11,

@@ -38,7 +38,7 @@ DISCOVERY = (
 _RUNNING = ("running", None, None, None, None)
 
 
-class Call(msgspec.Struct, gc=False):
+class StartedCall(msgspec.Struct, gc=False):
     """A call that began among the lines, and how it ended where that is among them, too."""
 
     position: int
@@ -55,7 +55,7 @@ class Changes:
     """The ends of calls that began before these lines."""
     closed: list[SessionClosed] = field(default_factory=list)
     """These interrupt the calls that run in the tables; no call among these lines was begun before them."""
-    calls: dict[str, Call] = field(default_factory=dict)
+    calls: dict[str, StartedCall] = field(default_factory=dict)
     discoveries: dict[str, tuple[int, DiscoveryFinished]] = field(default_factory=dict)
 
     def add(self, position: int, line: AnyLine) -> None:
@@ -63,7 +63,7 @@ class Changes:
         match line:
             case CallStarted():
                 if line.id not in self.calls:
-                    self.calls[line.id] = Call(position, line)
+                    self.calls[line.id] = StartedCall(position, line)
             case CallFinished():
                 call = self.calls.get(line.id)
                 if call is None:
@@ -107,7 +107,7 @@ class Activity:
 
 
 def activity(
-    calls: Iterable[Call], ended: Iterable[tuple[CallFinished, bool]], discoveries: Iterable[DiscoveryFinished]
+    calls: Iterable[StartedCall], ended: Iterable[tuple[CallFinished, bool]], discoveries: Iterable[DiscoveryFinished]
 ) -> Mapping[str, Activity]:
     """What sessions gained, by id. Of `ended`, the tokens of those count that ended a call."""
     sessions: dict[str, Activity] = {}
@@ -135,7 +135,7 @@ def activity(
     return sessions
 
 
-def usage(calls: Iterable[Call]) -> Sequence[tuple[str, str, int, str]]:
+def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
     """How often tools were called, and when last: server, tool, calls, time."""
     tools: dict[tuple[str, str], tuple[int, str]] = {}
     for call in calls:
@@ -154,7 +154,7 @@ def session_row(journal: str, line: SessionCreated) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def call_row(call: Call) -> tuple[Any, ...]:
+def call_row(call: StartedCall) -> tuple[Any, ...]:
     """The columns `CALL` and `CALL_END`."""
     line, end = call.start, call.end
     return (

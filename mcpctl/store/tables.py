@@ -53,7 +53,7 @@ def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
 
 def _count(
     db: sqlite3.Connection,
-    calls: Mapping[str, projection.Call],
+    calls: Mapping[str, projection.StartedCall],
     ended: list[tuple[CallFinished, bool]],
     discoveries: Mapping[str, tuple[int, Any]],
 ) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
 
-class Quick(Server):
+class Quick(ToolServer):
     """Skips the checks of the protocol for calls."""
 
     def receive(self, line: bytes) -> None:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
-server = Server("flood")
+server = ToolServer("flood")
 
 
 @server.tool({"name": "flood", "description": "100 MB of progress.", "inputSchema": {"type": "object"}})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
 ANYTHING = {"type": "object"}
 INPUTS = {"name": {"method": "elicitation/create", "params": {"message": "Your name?"}}}
@@ -17,7 +17,7 @@ INPUTS = {"name": {"method": "elicitation/create", "params": {"message": "Your n
 asking: dict[object, Request] = {}
 
 
-class Asking(Server):
+class Asking(ToolServer):
     """Takes answers to what it asks."""
 
     def receive(self, line: bytes) -> None:

@@ -10,11 +10,11 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 
-server = Server("pages", page_size=10, changes=True)
+server = ToolServer("pages", page_size=10, changes=True)
 streams: list[object] = []
 
 

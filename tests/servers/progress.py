@@ -7,9 +7,9 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
-server = Server("progress")
+server = ToolServer("progress")
 cancelled: dict[object, threading.Event] = {}
 
 

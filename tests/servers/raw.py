@@ -9,9 +9,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
-server = Server("raw")
+server = ToolServer("raw")
 FILE = {"type": "object", "properties": {"file": {"type": "string"}}, "required": ["file"]}
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
-from mcpctl.demo.stdio_server import Json, Request, Server, text
+from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
 BEFORE = (
-    b"Server is running...\n\n   \n\x1b[32mINFO\x1b[0m ready \x1b[2J\n"
+    b"ToolServer is running...\n\n   \n\x1b[32mINFO\x1b[0m ready \x1b[2J\n"
     b"\xef\xbb\xbf\n"
     b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"BOM"}}\n'
     b'{"jsonrpc":"2.0","id":987654321,"result":{"content":[]}}\n'
@@ -19,7 +19,7 @@ BEFORE = (
 AFTER = b'{"half": \n[]\n[{"jsonrpc":"2.0"}]\nnull\n{}\n{"id":null}\n\xff\xfe\x00 not UTF-8\n\r\n'
 
 
-class Rubbish(Server):
+class Rubbish(ToolServer):
     """Surrounds each message with lines that are none."""
 
     def send(self, message: Mapping[str, Any]) -> None:

@@ -6,9 +6,9 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, from any directory.
 
 from mcpctl.demo.arguments import checked
-from mcpctl.demo.stdio_server import INVALID_PARAMS, Json, Request, RpcError, Server, ToolFailed, text
+from mcpctl.demo.stdio_server import INVALID_PARAMS, Json, Request, RpcError, ToolFailed, ToolServer, text
 
-server = Server("strict")
+server = ToolServer("strict")
 SCHEMA = {
     "type": "object",
     "properties": {
