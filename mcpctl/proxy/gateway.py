@@ -18,7 +18,6 @@ from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
-from mcpctl.store.state import State
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset import Toolset
@@ -65,7 +64,6 @@ class Gateway:
         self.searching = Searching(paths, self._lists, split=split)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
-        self._state: State | None = None
         self._in_force: InForce | None = None
         self._view = View(config)
         self._catalog = Catalog(self._view, None, self._lists)
@@ -139,8 +137,7 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        self._state = await self._memory.opened()
-        self._in_force = InForce(self.paths, self.config, self._toolset, self._state)
+        self._in_force = InForce(self.paths, self.config, self._toolset, await self._memory.opened())
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
@@ -335,8 +332,6 @@ class Gateway:
         self.searching.close()
         self._memory.close()
         self._indexing.shutdown(wait=False)
-        if self._state:
-            self._state.close()
 
 
 def why_unlisted(error: Exception) -> str:

@@ -30,14 +30,29 @@ class ServerMemory:
         self._loads: dict[tuple[str, str], asyncio.Task[None]] = {}
         self._outcomes: dict[str, str | None] = {}
         self._remembering = threading.Lock()
+        self._state: State | None = None
+        self._is_closed = False
+        self._closing = threading.Lock()
 
     def close(self) -> None:
-        """Remember nothing more; what a thread is at, it ends with."""
+        """Remember nothing more, and let the database go; what a thread is at, it ends with."""
         self._threads.shutdown(wait=False)
+        with self._closing:
+            self._is_closed = True
+            if self._state:
+                self._state.close()
 
     async def opened(self) -> State:
-        """The database, for the event loop: reading it never waits, but fails where another process holds it."""
-        return await self._aside(State.opened_for_others, self._paths)
+        """The database, for the event loop until `close`: reading never waits, but fails if another process holds it."""
+        return await self._aside(self._open)
+
+    def _open(self) -> State:
+        state = State.opened_for_others(self._paths)
+        with self._closing:
+            if self._is_closed:
+                state.close()  # nobody waits for it any more
+            self._state = state
+        return state
 
     async def keep(self, name: str, server: Server, definitions: list[bytes], *, asked: bool) -> None:
         """Keep what a server has listed just now."""
