@@ -43,7 +43,7 @@ class ServerMemory:
                 self._state.close()
 
     async def opened(self) -> State:
-        """The database, for the event loop until `close`: reading never waits, but fails if another process holds it."""
+        """The database, for the event loop until `close`; reading never waits, but fails if another holds it."""
         return await self._aside(self._open)
 
     def _open(self) -> State:
