@@ -10,7 +10,7 @@ sys.path.append(str(Path(__file__).resolve().parents[2]))  # Started by path, fr
 from mcpctl.demo.stdio_server import Json, Request, ToolServer, text
 
 BEFORE = (
-    b"ToolServer is running...\n\n   \n\x1b[32mINFO\x1b[0m ready \x1b[2J\n"
+    b"Server is running...\n\n   \n\x1b[32mINFO\x1b[0m ready \x1b[2J\n"
     b"\xef\xbb\xbf\n"
     b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"BOM"}}\n'
     b'{"jsonrpc":"2.0","id":987654321,"result":{"content":[]}}\n'
