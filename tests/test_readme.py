@@ -66,5 +66,11 @@ def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes(mcpctl
         assert (program, mcpctl(*words).code) == ("mcpctl", 0)
 
 
+def test_ci_runs_the_very_line_that_the_readme_gives() -> None:
+    lines = [line for line in SHELL if line.endswith("pytest -n 2")]
+    assert len(lines) == 1
+    assert lines[0] in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
 def test_the_line_that_sets_up_ends_in_the_demo() -> None:
     assert [line for line in SHELL if line.endswith("mcpctl demo") and "pip install" in line]
