@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from mcpctl import files, toml_values
+from mcpctl import files, policy_settings, toml_places, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
 from mcpctl.near_names import did_you_mean
+from mcpctl.policy_settings import ALLOW, ASK, TRUSTS, Policy, PolicyTable, ProjectPolicyTable
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 """How servers and projects may be named."""
@@ -50,7 +51,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     start_timeout_s: float = 30
     call_timeout_s: float = 0
     projects: list[str] = []
-    tools: dict[str, bool] = {}
+    tools: dict[str, bool | str] = {}
+    trust_hints: str = TRUSTS[0]
 
     @property
     def fingerprint(self) -> str:
@@ -71,6 +73,7 @@ class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     optimization: str | None = None
     toolset: str | None = None
+    policy: ProjectPolicyTable | None = None
 
 
 class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,7 +101,7 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fsync: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Config:
     """What the file says, and of which project it is read.
 
@@ -115,6 +118,9 @@ class Config:
     """The servers that only other projects see: neither listed, nor searched, nor started. They have no `problems`."""
     search: Search = field(default_factory=Search)
     records: RecordSettings = field(default_factory=RecordSettings)
+    policy_table: PolicyTable | None = None
+    text: str = field(default="", repr=False)
+    """What the file says, to find the lines of rules."""
 
     def beside(self, path: str) -> Path:
         """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""
@@ -143,6 +149,15 @@ class Config:
     def toolset(self) -> str | None:
         """The toolset that the project in force names, as written: a path is relative to this file's folder."""
         return self._in_force.toolset
+
+    @cached_property
+    def policy(self) -> Policy:
+        """The policy in force; one that is off where none is written."""
+        return policy_settings.in_force(self.policy_table, self.project, self._in_force.policy)
+
+    def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
+        """The line of a key of the file, or of an item of its list; None where that cannot be told."""
+        return toml_places.line_of(self.text, table, key, index)
 
     @property
     def _in_force(self) -> Project:
@@ -200,11 +215,11 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
         what = "it is nested too deep" if isinstance(error, RecursionError) else error
         hint = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
         raise Unusable(f"{path}: {what}", hint, code="config_syntax") from error
-    return _checked(path, document, project)
+    return _checked(path, text, document, project)
 
 
-def _checked(path: Path, document: dict[str, Any], project: str | None) -> Config:
-    known = {"servers", "projects", "search", "records"}
+def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
+    known = {"servers", "projects", "search", "records", "policy"}
     for section in document.keys() - known:
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
@@ -213,12 +228,13 @@ def _checked(path: Path, document: dict[str, Any], project: str | None) -> Confi
         name: _section(path, f"projects.{name}", table, Project, partial(_check_project, name))
         for name, table in _tables(path, "projects", document).items()
     }
+    has_policy = "policy" in document or any(each.policy for each in projects.values())
     elsewhere = _elsewhere(path, tables, projects, project)
     servers: dict[str, Server] = {}
     problems: dict[str, str] = {}
     for name, table in tables.items():
         try:
-            servers[name] = check_server(name, table)
+            servers[name] = check_server(name, table, has_policy=has_policy)
         except ValueError as error:
             if name not in elsewhere:
                 problems[name] = f"{path}: servers.{name}{error}"
@@ -226,6 +242,9 @@ def _checked(path: Path, document: dict[str, Any], project: str | None) -> Confi
         path, servers, problems, projects, project, elsewhere,
         _section(path, "search", document.get("search", {}), Search, _check_search),
         _section(path, "records", document.get("records", {}), RecordSettings, _check_records),
+        _section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
+        if "policy" in document else None,
+        text,
     )  # fmt: skip
 
 
@@ -254,24 +273,31 @@ def _elsewhere(path: Path, servers: Mapping[str, Any], projects: Iterable[str], 
     return frozenset(name for name, names in named.items() if project not in names)
 
 
-def check_server(name: str, table: Any) -> Server:
+def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     """The entry that a table is; raises ValueError with the key and what is wrong with it, such as `.args: …`."""
     if not NAME.match(name):
         raise ValueError(f": cannot name a server: {_NAMES}")
     if isinstance(table, dict):
-        tools = table.get("tools")
-        for tool, allowed in tools.items() if isinstance(tools, dict) else ():
-            if not isinstance(allowed, bool):
-                raise ValueError(f".tools.{tool}: must be true or false")
+        _check_permissions(table.get("tools"), has_policy)
     server = toml_values.converted(table, Server)
     _check_kind(server, table)
     for project in server.projects:
         if not NAME.match(project):
             raise ValueError(f".projects: {project!r} cannot name a project: {_NAMES}")
+    if server.trust_hints not in TRUSTS:
+        raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < _MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
     return server
+
+
+def _check_permissions(tools: Any, has_policy: bool) -> None:
+    for tool, allowed in tools.items() if isinstance(tools, dict) else ():
+        if not isinstance(allowed, bool) and allowed not in (ASK, ALLOW):
+            raise ValueError(f'.tools.{tool}: must be true, false, "ask" or "allow"')
+        if isinstance(allowed, str) and not has_policy:
+            raise ValueError(f'.tools.{tool}: "{allowed}" counts only with a policy; write [policy] in the file')
 
 
 def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
@@ -304,6 +330,8 @@ def _check_project(name: str, project: Project) -> None:
     _check_optimization(project.optimization)
     if project.toolset == "":
         raise ValueError(".toolset: must be a name, a path or none")
+    if project.policy:
+        policy_settings.check(project.policy, ".policy")
 
 
 def _check_search(search: Search) -> None:

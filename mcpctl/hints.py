@@ -46,7 +46,7 @@ def effective(tool: Tool) -> dict[str, Hint]:
     `destructiveHint` and `idempotentHint` mean nothing for a read-only tool: if nobody sets them, it counts as not
     destructive and safe to repeat.
     """
-    return _decide(tool, tool.overrides.hints if tool.overrides else {})
+    return _decide(tool.annotations, tool.overrides.hints if tool.overrides else {})
 
 
 def deciding(tool: Tool) -> dict[str, Hint]:
@@ -56,18 +56,30 @@ def deciding(tool: Tool) -> dict[str, Hint]:
     idempotent or closed) counts only from the user's own data directory: a file in a repository is only as trustworthy
     as the repository. An override that tightens a hint counts from everywhere.
     """
+    return _deciding(tool, tool.annotations)
+
+
+def trusted(tool: Tool, *, may_loosen: bool) -> dict[str, Hint]:
+    """The four hints that count for rules: `deciding`, but what the server declares counts only where it tightens a
+    hint, unless it `may_loosen`."""
+    if may_loosen:
+        return deciding(tool)
+    return _deciding(tool, {name: value for name, value in tool.annotations.items() if value != _LOOSE.get(name)})
+
+
+def _deciding(tool: Tool, declared: Mapping[str, Any]) -> dict[str, Hint]:
     overrides = tool.overrides
     if overrides is None or overrides.own:
-        return effective(tool)
-    without = _decide(tool, {})
+        return _decide(declared, overrides.hints if overrides else {})
+    without = _decide(declared, {})
     tighter = {n: v for n, v in overrides.hints.items() if v != _LOOSE[n] or without[n].value == v}
-    return _decide(tool, tighter)
+    return _decide(declared, tighter)
 
 
-def _decide(tool: Tool, overrides: Mapping[str, bool]) -> dict[str, Hint]:
+def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> dict[str, Hint]:
     hints: dict[str, Hint] = {}
     for name in HINTS:
-        declared = tool.annotations.get(name)
+        declared = annotations.get(name)
         if name in overrides:
             hints[name] = Hint(overrides[name], "override")
         elif isinstance(declared, bool):

@@ -37,6 +37,10 @@ REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 
+HOLDS = ("changed", "new", "suspicious", "not_locked")
+"""Why a tool may be held: it, or what its server says of itself, has changed since it was pinned; it is new on a server
+that is pinned; its definition looks like an attack; the lock file does not have it."""
+
 Usage = Mapping[tuple[str, str], tuple[int, str | None]]
 """By server and tool: the number of its calls on record, failed ones included, and the start of the newest."""
 
@@ -79,6 +83,10 @@ class Tool:
     notes: str = ""
     """The text that a toolset has added to the description."""
     overrides: Overrides | None = None
+    held: str = ""
+    """Why a person has to approve it first, one of `HOLDS`; empty where nobody has to."""
+    is_approved: bool = False
+    """Whether a person has approved exactly this definition."""
 
     @property
     def key(self) -> str:

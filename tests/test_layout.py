@@ -16,9 +16,9 @@ PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
     ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys"),
-    ("errors", "hints", "near_names"),
-    ("paths",),
-    ("files", "toml_values", "wire"),
+    ("errors", "hints", "near_names", "definitions"),
+    ("paths", "policy_settings"),
+    ("files", "toml_values", "toml_places", "wire"),
     ("config",),
     ("server_environment",),
     ("store",),

@@ -7,6 +7,7 @@ import msgspec
 
 from mcpctl.config import Project, RecordSettings, Search, Server
 from mcpctl.docgen import roff
+from mcpctl.policy_settings import PolicyTable, ProjectPolicyTable
 
 NAME = "mcpctl-config"
 
@@ -28,13 +29,50 @@ SERVER = {
     "call_timeout_s": "Seconds that a call may take. 0: no limit; the client can cancel it.",
     "projects": "The names of the projects that see the server; without any, every project sees it. A client in another"
     " project cannot find its tools, call them or start it.",
-    "tools": "Permissions by tool name. A tool set false is neither found nor callable.",
+    "tools": "Permissions by tool name. A tool set false is neither found nor callable. With a policy, ask and allow"
+    " decide before the lists of [policy]: a call of a tool set ask needs the user's consent, one of a tool set allow"
+    " does not.",
+    "trust_hints": "Which hints that the server declares may loosen, so that a rule such as allow @read-only counts"
+    " them: yes, no, or pinned, which is those of definitions that mcpctl tools approve has approved. Hints that"
+    " tighten always count, and so do those that your own toolset sets.",
 }
 PROJECT = {
     "optimization": "How searches rank tools in this project, in place of the value in [search].",
     "toolset": "The toolset in force, unless --toolset or MCPCTL_TOOLSET names another: a name, a path relative to the"
     " folder of this file, or none. It takes precedence over the equipped one.",
+    "policy": "[projects.NAME.policy], below.",
 }
+_RULES = "Rules: a glob over keys such as slack:* or *:drop_*, or a class: @read-only, @changing, @destructive,"
+_RULES += " @not-declared (it says neither), @open-world."
+_LISTS = {
+    "allow": f"What may be called. {_RULES}",
+    "ask": "What needs the user's consent at each call. The rules are as in allow. Where servers may read a name as"
+    " another, such as with capital letters, ask and deny match both; allow matches exactly.",
+    "deny": "What is neither found nor callable. The first of these lists that matches decides, whatever is more"
+    " specific: deny, what a repository's toolset asks for, [servers.NAME.tools], ask, allow, default.",
+}
+POLICY = {
+    **_LISTS,
+    "mode": "enforce; record, which decides and records but blocks nothing; or off.",
+    "default": "What becomes of a tool that no rule matches: allow, ask or deny.",
+    "confirm": "How long a yes may hold: session, always (each call is asked about) or never (nobody is asked, and what"
+    " would be asked about is refused).",
+    "auto_approve_read_only": "The rule allow @read-only, after all others.",
+    "confirm_destructive": "The rules ask @destructive and ask @not-declared, after all others of ask.",
+    "confirm_wait_s": "Seconds that a call waits for the answer in the client. After that it is refused, but its"
+    " approval stays open for ten minutes; once it has been given, the same call goes through.",
+    "require_token": "true: without a valid token of mcpctl tokens create, nothing is found or called.",
+    "on_change": "What becomes of a tool that has changed since it was first seen, or that is new on a server whose"
+    " tools are known: hold (neither found nor callable until mcpctl tools approve), warn or allow.",
+    "checks": "What becomes of a tool whose definition looks like an attack, as mcpctl tools check finds: hold, warn or"
+    " off.",
+    "redact_responses": "secrets: what looks like a secret is masked in what the model gets, as it is in records.",
+}
+PROJECT_POLICY = {
+    **_LISTS,
+    **dict.fromkeys(("mode", "default", "confirm", "auto_approve_read_only", "confirm_destructive"),
+                    "In place of the value in [policy]."),
+}  # fmt: skip
 SEARCH = {
     "optimization": "How searches rank tools. bm25: by their words, on this machine. semantic: by their words and by"
     " their similarity to the query for a sentence-embedding model. cloud: by the service at cloud_url. off: searches"
@@ -68,6 +106,8 @@ RECORDS = {
 SECTIONS: Mapping[str, tuple[type[msgspec.Struct], Mapping[str, str]]] = {
     "[servers.NAME]": (Server, SERVER),
     "[projects.NAME]": (Project, PROJECT),
+    "[projects.NAME.policy]": (ProjectPolicyTable, PROJECT_POLICY),
+    "[policy]": (PolicyTable, POLICY),
     "[search]": (Search, SEARCH),
     "[records]": (RecordSettings, RECORDS),
 }
@@ -89,6 +129,10 @@ projects = ["acme"]
 [projects.acme]
 toolset = "triage"
 
+[policy]
+deny = ["*:drop_*"]
+ask = ["@destructive", "slack:*"]
+
 [search]
 answer_tokens = 2000
 optimization = "semantic"
@@ -108,6 +152,9 @@ _ABOUT = (
     " reported and skipped; the other servers work. A key that mcpctl does not know is an error.",
     "Select a project with --project or MCPCTL_PROJECT. A project exists if [projects.NAME] defines it or a server"
     " lists it. Without a project, all servers are seen.",
+    "A file with [policy] has a policy: mcpctl then decides which calls are allowed, asked about or denied. Without it,"
+    " every tool may be called that is not set false. What is not written there has its default, and the lists are"
+    ' empty. A toolset may have deny and ask too, as "policy": {"deny": [], "ask": []}; it can only tighten.',
     "A running mcpctl serve looks at the file at each search and call. What was removed, disabled or set false is"
     " neither found nor callable at once, and its process ends; what was added is there for the next search. A server"
     " whose command, URL or environment changed finishes its calls before it starts anew. A file that cannot be used"
@@ -119,7 +166,14 @@ _VARIABLES = (
     " started; expanded values are never stored. If a variable has neither a value nor a default, the server is not"
     " started, and the message names the variable.",
 )
-_KINDS = {"Any": "any", "str": "text", "bool": "true or false", "int": "whole number", "float": "number"}
+_KINDS = {
+    "ProjectPolicyTable": "table",
+    "Any": "any",
+    "str": "text",
+    "bool": "true or false",
+    "int": "whole number",
+    "float": "number",
+}
 
 
 def page() -> str:
@@ -156,4 +210,6 @@ def _kind(annotation: Any) -> str:
         return f"list of {_kind(arguments[0])}"
     if name == "dict":
         return f"table of {_kind(arguments[1])}"
+    if len(arguments) > 1:
+        return " or ".join(map(_kind, arguments))
     return _kind(arguments[0]) if arguments else _KINDS[name]

@@ -3,21 +3,24 @@
 Pure: nothing is read, asked or waited for here. Who needs to know more first is told so, gets it, and asks again.
 """
 
-import hashlib
 from typing import Any, NamedTuple
 
-from mcpctl import hints
+from mcpctl import definitions, hints
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
+from mcpctl.policy.consent import binding
+from mcpctl.policy.rules import Ruling
+from mcpctl.policy.standing import Grant
 from mcpctl.policy.view import View
+from mcpctl.policy_settings import ASK as ASK_RULE
+from mcpctl.policy_settings import DENY
 from mcpctl.tool_keys import folded, join
-from mcpctl.toolsets.toolset import ref_id
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
 """Where a server's list comes from: what it listed at some time; what its connection of now has listed; that it was
 asked for its list on account of this subject; or that it was asked and the list cannot be had."""
-ALLOW, REFUSE, LIST = "allow", "refuse", "list"
+ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
 _CALLS = (CALL, RESUME)
 
 
@@ -34,6 +37,10 @@ class Subject(NamedTuple):
     """What alone the meta-tool in use calls, one of `hints.PERMISSIONS`; None for one that calls any tool."""
     arguments: bytes = b""
     listing: str = KEPT
+    session: str = ""
+    """The id of the session on record."""
+    consent: str | None = None
+    """What the user has said yes to, of this call: a `consent.binding`."""
 
     @property
     def key(self) -> str:
@@ -41,21 +48,30 @@ class Subject(NamedTuple):
         return join(self.server, self.name)
 
     @property
-    def definition_hash(self) -> str | None:
-        """What changes whenever the tool's contract does."""
-        return ref_id(self.tool) if self.tool else None
+    def pin(self) -> str:
+        """What changes whenever the tool's contract does; empty where that is not known."""
+        return definitions.pin_of(self.tool) if self.tool else ""
 
     @property
-    def arguments_digest(self) -> str:
-        """What tells one call's arguments from another's."""
-        return hashlib.sha256(self.arguments).hexdigest()
+    def grant(self) -> Grant:
+        """The yes that would hold for this call, and for others of the tool, in this session."""
+        return Grant(self.key, self.pin, self.view.project or "", self.view.token_id, self.session)
+
+    @property
+    def binding(self) -> str:
+        """What a yes to this call alone is bound to."""
+        return binding(self.grant, self.arguments)
 
 
 class Verdict(NamedTuple):
-    """`allow`; `refuse`, with why; or `list`: the server's own list decides, so it is to be waited for."""
+    """`allow`; `refuse`, with why; `list`: the server's own list decides, so it is to be waited for; or `ask`: the
+    user's consent decides."""
 
     outcome: str
     failure: Failure | None = None
+    """Why it is refused; of a policy that is only recorded, why it would be."""
+    ruling: Ruling | None = None
+    """What the rules say, where they were asked."""
 
 
 _ALLOWED = Verdict(ALLOW)
@@ -66,7 +82,8 @@ def decide(subject: Subject) -> Verdict:
     """The verdict on one subject.
 
     A refusal's code is one of `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`,
-    `not_in_toolset`, `not_listed`, `wrong_execute`.
+    `not_in_toolset`, `not_listed`, `wrong_execute`, `held`, `denied`, and of what would be asked where nobody is to be,
+    `never_asked`.
     """
     failure = _of_server(subject)
     if failure is None and subject.verb != SHOW and not _is_permitted(subject):
@@ -79,7 +96,7 @@ def decide(subject: Subject) -> Verdict:
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
     if subject.verb != SHOW and _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
-    return _ALLOWED
+    return _ALLOWED if subject.verb == SHOW else _of_policy(subject)
 
 
 def _of_server(subject: Subject) -> Failure | None:
@@ -98,9 +115,9 @@ def _is_permitted(subject: Subject) -> bool:
     """A refusal compares names as servers may read them; what is written of exactly this name goes before it."""
     tools = subject.view.config.servers[subject.server].tools
     if not tools or subject.name in tools:
-        return tools.get(subject.name, True)
+        return tools.get(subject.name, True) is not False
     name = folded(subject.name)
-    return all(allowed or folded(written) != name for written, allowed in tools.items())
+    return all(allowed is not False or folded(written) != name for written, allowed in tools.items())
 
 
 def _is_named(subject: Subject) -> bool:
@@ -117,22 +134,55 @@ def _unlisted(subject: Subject) -> Tool:
 
 
 def _of_call(subject: Subject) -> Verdict:
-    toolset, server = subject.view.toolset, subject.view.config.servers[subject.server]
+    view, toolset = subject.view, subject.view.toolset
     if toolset and not toolset.may_hold(subject.server, subject.name):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     # Where hints decide, they are those of the connection that the call goes to.
-    if subject.listing == KEPT and subject.execute_class:
+    if subject.listing == KEPT and (subject.execute_class or view.config.policy.is_on):
         return _LIST_FIRST
     if subject.tool is None and subject.listing in (KEPT, CURRENT):
         return _LIST_FIRST  # it may be new
     if subject.tool is None and subject.listing == ANEW:
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
-    if subject.listing == UNAVAILABLE and (subject.execute_class or (subject.tool is None and server.tools)):
+    must_be_listed = subject.execute_class or view.config.policy.enforces
+    has_refused = subject.tool is None and view.config.servers[subject.server].tools
+    if subject.listing == UNAVAILABLE and (must_be_listed or has_refused):
         # Its server runs but does not say what it has: what cannot be told from a refused tool is refused.
         return Verdict(REFUSE, _failure(subject, "not_listed"))
     if _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
-    return _of_class(subject)
+    return _of_class(subject) or _of_policy(subject)
+
+
+def _of_policy(subject: Subject) -> Verdict:
+    """What the policy says; where it is only recorded, it refuses and asks nothing."""
+    policy = subject.view.config.policy
+    if not policy.is_on:
+        return _ALLOWED
+    verdict = _of_rules(subject)
+    return verdict if policy.enforces else verdict._replace(outcome=ALLOW)
+
+
+def _of_rules(subject: Subject) -> Verdict:
+    view, tool = subject.view, subject.tool
+    if tool and tool.held:
+        return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
+    ruling = view.rules.ruling(subject.server, subject.name, tool)
+    if ruling.effect == DENY:
+        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
+    if ruling.effect != ASK_RULE or subject.verb not in _CALLS or _has_consent(subject):
+        return Verdict(ALLOW, None, ruling)
+    code = "never_asked" if view.config.policy.table.confirm == "never" else "needs_consent"
+    failure = _failure(subject, code, ruling=ruling, risk=view.rules.risk(subject.server, tool))
+    return Verdict(REFUSE if code == "never_asked" else ASK, failure, ruling)
+
+
+def _has_consent(subject: Subject) -> bool:
+    """Whether the user has said yes to this call, or to all of its tool as it is now."""
+    grants = subject.view.standing.grants
+    if grants and (subject.grant in grants or subject.grant._replace(session="") in grants):
+        return True
+    return subject.consent is not None and subject.consent == subject.binding
 
 
 def _is_left_out(subject: Subject) -> bool:
@@ -143,13 +193,13 @@ def _is_left_out(subject: Subject) -> bool:
     return not toolset.holds(subject.tool or _unlisted(subject))
 
 
-def _of_class(subject: Subject) -> Verdict:
-    """Whether the meta-tool in use is the one for tools with these hints."""
+def _of_class(subject: Subject) -> Verdict | None:
+    """The refusal of a meta-tool that is not the one for tools with these hints."""
     if subject.execute_class and subject.tool:
         needed = hints.permission(subject.tool)
         if needed != subject.execute_class:
             return Verdict(REFUSE, _failure(subject, "wrong_execute", needed=needed, used=subject.execute_class))
-    return _ALLOWED
+    return None
 
 
 def _failure(subject: Subject, code: str, **facts: Any) -> Failure:

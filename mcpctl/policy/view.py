@@ -5,6 +5,8 @@ from functools import cached_property
 
 from mcpctl.callers import Caller, Client
 from mcpctl.config import Config
+from mcpctl.policy.rules import Rules, rules_of
+from mcpctl.policy.standing import NOTHING, Standing
 from mcpctl.store.recorder import Origin
 from mcpctl.toolsets.toolset import Toolset
 
@@ -19,6 +21,8 @@ class View:
     """None for a person at the command line."""
     generation: int = 0
     """Grows whenever a running `serve` follows a change of the configuration."""
+    standing: Standing = NOTHING
+    """What people have decided beside the configuration."""
 
     @cached_property
     def origin(self) -> Origin:
@@ -30,3 +34,13 @@ class View:
     def project(self) -> str | None:
         """The project in force; without one, all servers are seen."""
         return self.config.project
+
+    @property
+    def token_id(self) -> str:
+        """The id of the token that the request has; empty where it has none."""
+        return ""
+
+    @property
+    def rules(self) -> Rules:
+        """The rules in force."""
+        return rules_of(self.config, self.toolset)

@@ -5,14 +5,30 @@ from typing import Any
 
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
 from mcpctl.failure import Failure
+from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.tool_keys import is_plain
 
 EXECUTE = "tool_execute"
-DENIED = frozenset(
-    ("not_permitted", "not_in_project", "not_in_toolset", "server_disabled", "wrong_execute", "not_listed")
-)
+DENIED = frozenset((
+    "not_permitted", "not_in_project", "not_in_toolset", "server_disabled", "wrong_execute", "not_listed",
+    "held", "denied", "needs_consent", "never_asked", "declined",
+))  # fmt: skip
 """The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
+HELD = {
+    "changed": "it has changed since it was first seen",
+    "new": "it is new on a server whose tools are known",
+    "suspicious": "its definition looks like an attack on the model",
+    "not_locked": "the lock file does not have it as it is",
+}
+"""Why a tool is held, by `models.HOLDS`."""
+MAY = {
+    "read-only": "only reads",
+    "changing": "changes things",
+    "destructive": "may delete data",
+    "not-declared": "does not say what it may do",
+}
+"""What a tool of each class does, by `hints.RISKS`."""
 _EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")
 """After these a call that was sent may have taken effect."""
 _MAX_SERVERS = 50
@@ -100,7 +116,40 @@ def _refusal_for_model(failure: Failure) -> str:
         return f"server '{server}' cannot be used: {facts['reason']}"
     if failure.code == "server_disabled":
         return f"server '{server}' is disabled in the user's configuration"
+    if failure.code in _OF_POLICY:
+        return _of_policy(failure)
     return f"{named(key)} is not permitted by the user's configuration; do not retry it"
+
+
+def _of_policy(failure: Failure) -> str:
+    """What a model is told of a call that the user's policy keeps back."""
+    facts = failure.facts
+    key = named(facts["key"])
+    if failure.code == "held":
+        return f"{key} is held until the user has looked at it: {HELD[facts['held']]}; do not retry it"
+    if failure.code == "never_asked":
+        return f"{key} needs the user's consent, which the user's policy never asks for; do not retry it"
+    if failure.code == "declined":
+        return f"{key} was not run: the user said no; do not retry it"
+    if failure.code == "needs_consent":
+        return pending(failure)
+    return f"{key} is denied by the user's policy; do not retry it"
+
+
+def pending(failure: Failure) -> str:
+    """What a model is told of a call that waits for the user's consent."""
+    facts = failure.facts
+    key = facts["key"] if is_plain(facts["key"]) else "this tool"
+    what = f"not run yet: {key} {MAY[facts['risk']]} and needs the user's consent"
+    if "approval" not in facts:
+        return what
+    id_, until = facts["approval"], facts["until"]
+    return (
+        f"{what} (approval {id_}, open until {until}).\n"
+        f"Ask the user to answer in a terminal of their own: mcpctl approvals show {id_}. Do not run that command"
+        " yourself, and do not call another tool instead.\n"
+        "When the user says it is approved, call the tool again with the same arguments."
+    )
 
 
 def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
@@ -122,9 +171,46 @@ def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
         return view.config.not_in_project(server)
     if code == "server_unusable":
         return Unusable(_refusal_for_model(failure), f"fix it in {path}", code)
+    if code in _OF_POLICY:
+        return _of_policy_for_person(failure, key)
     if code == "server_disabled":
         return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
     return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {path}", code)
+
+
+def _of_policy_for_person(failure: Failure, key: str) -> Refused:
+    code, facts = failure.code, failure.facts
+    explain = f"see why with: mcpctl policy explain {key}"
+    if code == "held":
+        hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
+        return Refused(f"tool '{key}' is held: {HELD[facts['held']]}", hint, code)
+    if code == "denied":
+        return Refused(f"tool '{key}' is denied by the policy ({by(failure)})", explain, code)
+    if code == "declined":
+        return Refused(f"tool '{key}' was not run: you said no", explain, code)
+    if code == "needs_consent" and "approval" in facts:
+        id_ = facts["approval"]
+        hint = f"answer with: mcpctl approvals show {id_}; then call it again"
+        return Refused(f"tool '{key}' was not run: it needs your consent (approval {id_})", hint, code)
+    return Refused(f"tool '{key}' needs consent, which nobody is asked for ({by(failure)})", explain, code)
+
+
+def by(failure: Failure) -> str:
+    """The rule by which a call was kept back, and where it is written."""
+    ruling, view = failure.facts.get("ruling"), failure.facts["view"]
+    return ", ".join(part for part in rule_of(ruling, view) if part) if ruling else failure.code
+
+
+def rule_of(ruling: Ruling, view: View) -> tuple[str, str]:
+    """The rule of a ruling as people are shown it, and the place where it is written, as `config.toml:14`."""
+    if ruling.rule is None:
+        return f"default {ruling.effect}", ""
+    rule = ruling.rule
+    if rule.file:
+        return rule.label, f"{rule.file}: {'.'.join(rule.table)}.{rule.key}[{rule.item}]"
+    line = view.config.line_of(rule.table, rule.key, rule.item)
+    name = view.config.path.name
+    return rule.label, f"{name}:{line}" if line else name
 
 
 def _shown(key: str) -> str:
@@ -138,4 +224,5 @@ def _near(facts: Mapping[str, Any], before: str, after: str) -> str:
     return f"{before}{names}{after}" if names else ""
 
 
+_OF_POLICY = frozenset(("held", "denied", "needs_consent", "never_asked", "declined"))
 _OF_TOOL = DENIED | {"unknown_tool", "server_unusable"}

@@ -140,7 +140,7 @@ class Execute:
             self._wait(call, self._list_first(call))
         elif verdict.outcome == ALLOW:
             self._send_in_turn(call)
-        elif verdict.failure:
+        elif verdict.failure:  # nobody can be asked yet
             self._refuse(call, verdict.failure)
 
     def _refuse(self, call: Call, failure: Failure) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from mcpctl.models import HINTS
 from mcpctl.toolsets.schema import SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Reference, first
-from mcpctl.toolsets.toolset_files import NONE, items, notes_of, reference_of
+from mcpctl.toolsets.toolset_files import NONE, items, notes_of, policy_problems, reference_of
 
 Who = Callable[[Reference], str]
 """The tool that a reference names: references to the same tool give the same text."""
@@ -141,6 +141,8 @@ def content_problems(
     yield from _notes(content, at, who, max_note_chars)
     yield from _overrides(content, at, who)
     yield from _outside(content, at, who)
+    for within, problem in policy_problems(content):
+        yield Problem("E117", (*at, "policy", *within), f"{_label(('policy', *within))}: {problem}")
 
 
 def _name(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:

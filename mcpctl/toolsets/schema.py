@@ -45,6 +45,17 @@ _OVERRIDE = {
         "annotations": {"type": "object", "properties": {name: {"type": "boolean"} for name in HINTS}},
     },
 }
+_RULES = {"type": "array", "maxItems": 1000, "items": {"type": "string", "maxLength": 1100}}
+_POLICY = {
+    "type": "object",
+    "description": "Rules that count while the toolset is in force, if config.toml has a policy: server:tool, where *"
+    " stands for any text, or a class such as @destructive. A toolset may only tighten.",
+    "properties": {
+        "deny": {**_RULES, "description": "Tools that are neither found nor callable."},
+        "ask": {**_RULES, "description": "Tools whose calls need the user's consent."},
+    },
+    "additionalProperties": False,
+}
 _TOOLSET: dict[str, Any] = {
     "type": "object",
     "required": ["tools"],
@@ -57,6 +68,7 @@ _TOOLSET: dict[str, Any] = {
         "tools": {"type": "array", "items": {"$ref": "#/$defs/reference"}},
         "toolNotes": {"type": "array", "items": {"$ref": "#/$defs/notes"}},
         "toolOverrides": {"type": "array", "items": {"$ref": "#/$defs/override"}},
+        "policy": {"$ref": "#/$defs/policy"},
     },
 }
 MEMBERS = frozenset(_TOOLSET["properties"])
@@ -78,5 +90,12 @@ SCHEMA: dict[str, Any] = {
     "if": {"required": ["toolsets"], "not": {"required": ["tools"]}},
     "then": _SEVERAL,
     "else": {"$ref": "#/$defs/toolset"},
-    "$defs": {"toolset": _TOOLSET, "reference": _REFERENCE, "notes": _NOTES, "note": _NOTE, "override": _OVERRIDE},
+    "$defs": {
+        "toolset": _TOOLSET,
+        "reference": _REFERENCE,
+        "notes": _NOTES,
+        "note": _NOTE,
+        "override": _OVERRIDE,
+        "policy": _POLICY,
+    },
 }

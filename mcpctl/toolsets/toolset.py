@@ -12,6 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from mcpctl.models import HINTS, Overrides, Tool
+from mcpctl.policy_settings import Rule
 
 Place = Sequence[str | int]
 """A path in a file's JSON: names of members and numbers of items."""
@@ -130,6 +131,8 @@ class Toolset:
     """All members of the toolset in the file, those that mcpctl does not know included."""
     problem: str = ""
     """Why this is not what the file says now; empty if it is."""
+    rules: Sequence[Rule] = ()
+    """What it denies, and what is asked for with it in force."""
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
     _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict, repr=False)
     """The merged entries of tools that were looked up, by name and hash: a file may have many entries for one tool."""

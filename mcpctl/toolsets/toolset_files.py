@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import files
+from mcpctl import files, policy_settings
 from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.models import HINTS
 from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
+from mcpctl.policy_settings import ASK, DENY, Rule
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Place, Reference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
@@ -24,6 +25,8 @@ NONE = "none"
 """In place of a toolset's name: no toolset, even if one is equipped."""
 _LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
+_EFFECTS = (DENY, ASK)
+_MOST_RULES, _LONGEST_RULE = 1000, 1100
 
 
 class ToolsetPlace(msgspec.Struct, frozen=True):
@@ -164,7 +167,42 @@ def parsed(place: ToolsetPlace, pointer: Place, content: dict[str, Any]) -> Tool
     name = next((text for text in candidates if isinstance(text, str) and NAME.match(text)), place.path.stem)
     tools = [reference for item in items(content, "tools") if (reference := reference_of(item)).index]
     entries = [*_note_entries(content), *_override_entries(content)]
-    return Toolset(name, place.path, place.own, tuple(tools), tuple(entries), content)
+    if problem := next(policy_problems(content), None):
+        at, what = problem
+        where = ".".join(map(str, ("policy", *at)))
+        hint = "fix it there: without it, tools that it keeps back could be called"
+        raise Unusable(f"{place.path}: {where}: {what}", hint, "toolset_unusable")
+    return Toolset(
+        name, place.path, place.own, tuple(tools), tuple(entries), content, rules=tuple(_rules(content, place))
+    )
+
+
+def policy_problems(content: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
+    """What is wrong with the rules of a toolset, each with its place below `policy`."""
+    policy = content.get("policy", {})
+    if not isinstance(policy, dict):
+        yield (), "must be an object"
+        return
+    for effect, patterns in policy.items():
+        if effect not in _EFFECTS:
+            yield (effect,), f"a toolset may only tighten: it has {' and '.join(_EFFECTS)}"
+        elif not isinstance(patterns, list) or len(patterns) > _MOST_RULES:
+            yield (effect,), f"must be a list of at most {_MOST_RULES} texts"
+        else:
+            problems = (((effect, number), _problem_of(each)) for number, each in enumerate(patterns))
+            yield from (each for each in problems if each[1])
+
+
+def _problem_of(pattern: Any) -> str:
+    if not isinstance(pattern, str) or len(pattern) > _LONGEST_RULE:
+        return f"must be a text of at most {_LONGEST_RULE} characters"
+    return policy_settings.problem_of(pattern)
+
+
+def _rules(content: Mapping[str, Any], place: ToolsetPlace) -> Iterator[Rule]:
+    for effect, patterns in content.get("policy", {}).items():
+        for index, pattern in enumerate(patterns):
+            yield Rule(effect, pattern, ("policy",), effect, index, str(place.path), of_repository=not place.own)
 
 
 def items(content: Mapping[str, Any], member: str) -> Sequence[Any]:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from mcpctl.config import Config, Server
+from mcpctl.definitions import hash_of
 from mcpctl.models import Tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import (
@@ -158,6 +159,6 @@ def test_notes_are_added_to_what_the_toolset_names_unless_its_server_has_refused
 def test_a_subject_tells_calls_and_definitions_apart() -> None:
     subject = Subject(CALL, "s", "t", TOOL, View(config()), arguments=b'{"a":1}')
     assert subject.key == "s:t"
-    assert subject.definition_hash == ref_id(TOOL)
-    assert subject._replace(tool=None).definition_hash is None
-    assert subject.arguments_digest != subject._replace(arguments=b'{"a":2}').arguments_digest
+    assert subject.pin == f"{hash_of(TOOL)};r1"
+    assert subject._replace(tool=None).pin == ""
+    assert subject.binding != subject._replace(arguments=b'{"a":2}').binding

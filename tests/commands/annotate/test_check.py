@@ -71,6 +71,10 @@ CASES: dict[str, tuple[Any, Any]] = {
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" for i in range(21)})]},
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" for i in range(20)})]},
     ),
+    "E117": (
+        GOOD | {"policy": {"deny": ["issues"], "allow": ["*"]}},
+        GOOD | {"policy": {"deny": ["github:*"], "ask": ["@destructive"]}},
+    ),
     "W201": (
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(5)})]},
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(4)})]},

@@ -1,0 +1,58 @@
+"""What makes two definitions of a tool the same: all that a model reads of it, hashed; its hints stand beside."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from mcpctl.models import HINTS, Tool
+
+_HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
+VERSION = "sha256/v1"
+"""How hashes are made, which each of them says: what they were made from, in which form, by which function."""
+
+
+def described(tool: Tool) -> Mapping[str, Any]:
+    """What is hashed of a tool, as its server defines it: no toolset changes that."""
+    definition = msgspec.json.decode(tool.text)
+    return {name: definition[name] for name in _HASHED if name in definition}
+
+
+@lru_cache(maxsize=8192)
+def hash_of(tool: Tool) -> str:
+    """The hash of a tool as its server defines it: of its name, title, description and both schemas."""
+    return hashed(described(tool))
+
+
+def hashed(value: Any) -> str:
+    """The hash of a JSON value, whatever the order of its members: canonical JSON in the manner of RFC 8785."""
+    return f"{VERSION}:{hashlib.sha256(canonical(value)).hexdigest()}"
+
+
+def canonical(value: Any) -> bytes:
+    """The one JSON text of a value: members sorted, no spaces, whole numbers without a fraction."""
+    text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _whole(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_whole(item) for item in value]
+    return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53 else value
+
+
+def declared_hints(tool: Tool) -> Mapping[str, bool]:
+    """The hints that its server declares, whatever a toolset says."""
+    return {name: value for name in HINTS if isinstance(value := tool.annotations.get(name), bool)}
+
+
+@lru_cache(maxsize=8192)
+def pin_of(tool: Tool) -> str:
+    """What a yes to a call of a tool is bound to: its hash, and the hints that its server declares."""
+    hints = "".join(f"{name[0]}{int(value)}" for name, value in declared_hints(tool).items())
+    return f"{hash_of(tool)};{hints}"

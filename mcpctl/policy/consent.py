@@ -1,0 +1,58 @@
+"""What a user's yes is bound to: the tool as it is defined, who calls it, and its arguments, to the last digit."""
+
+import hashlib
+import json
+from typing import Any
+
+from mcpctl.policy.standing import Grant
+
+
+def binding(grant: Grant, arguments: bytes) -> str:
+    """What a yes to one call is bound to: all that a grant is, but in whichever session, and the arguments."""
+    digest = hashlib.sha256()
+    for part in (grant.key, grant.pin, grant.project, grant.token, digest_of(arguments)):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
+
+
+def digest_of(arguments: bytes) -> str:
+    """What tells one call's arguments from another's, whatever the order of their members and the spaces between.
+
+    Numbers count as they are written. Where a member is there twice, servers differ in which they take, and so does
+    the digest.
+    """
+    try:
+        members = json.loads(
+            arguments or b"{}",
+            object_pairs_hook=_members,
+            parse_int=_Number,
+            parse_float=_Number,
+            parse_constant=_Number,
+        )
+        text = json.dumps(_told_apart(members), sort_keys=True).encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):
+        text = b"as it came: " + arguments
+    return hashlib.sha256(text).hexdigest()
+
+
+class _Number:
+    def __init__(self, written: str) -> None:
+        self.written = written
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise ValueError("a member is there twice")
+    return members
+
+
+def _told_apart(value: Any) -> Any:
+    """The value with its kind beside it, so that no text or object passes for a number."""
+    if isinstance(value, dict):
+        return {name: _told_apart(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [_told_apart(item) for item in value]
+    if isinstance(value, _Number):
+        return f"number {value.written}"
+    return f"text {value}" if isinstance(value, str) else value

@@ -1,0 +1,138 @@
+"""What the rules say of a tool: the first of them that matches decides, and who asks is told which it was."""
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import NamedTuple
+
+from mcpctl import hints, tool_keys
+from mcpctl.config import Config
+from mcpctl.hints import Hint
+from mcpctl.models import Tool
+from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, Policy, Rule
+from mcpctl.toolsets.toolset import Toolset
+
+_OPEN_WORLD = CLASSES[-1]
+
+
+class Ruling(NamedTuple):
+    """What becomes of a tool, and the rule that says so; the policy's default where none does."""
+
+    effect: str
+    rule: Rule | None
+
+
+class Rules:
+    """The rules of one configuration and toolset, in the order in which they count.
+
+    deny; what a repository asks for; `[servers.X.tools]`; ask; allow; else the default.
+    """
+
+    def __init__(self, config: Config, toolset: Toolset | None) -> None:
+        self.config = config
+        self.policy: Policy = config.policy
+        self.ordered = tuple(_ordered(config, toolset))
+        self._matchers = [(rule, _Matcher(rule)) for rule in self.ordered]
+        self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
+
+    def ruling(self, server: str, name: str, tool: Tool | None) -> Ruling:
+        """What becomes of a tool; of one that its server has not listed, as of one that declares nothing."""
+        kept = self._rulings.get((server, name))
+        if kept and kept[0] is tool:
+            return kept[1]
+        rule = next(self.matching(server, name, tool), None)
+        ruling = Ruling(rule.effect, rule) if rule else Ruling(self.policy.table.default, None)
+        if tool:
+            self._rulings[server, name] = tool, ruling
+        return ruling
+
+    def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[Rule]:
+        """The rules that match a tool, the one that decides first."""
+        classes = self.classes(server, tool)
+        subject = _Named(server, name, classes)
+        return (rule for rule, matcher in self._matchers if matcher.matches(subject))
+
+    def classes(self, server: str, tool: Tool | None) -> frozenset[str]:
+        """The classes of a tool, by those of its hints that count for rules."""
+        if tool is None:
+            return _UNKNOWN
+        open_world = {_OPEN_WORLD} if self.hints(server, tool)["openWorldHint"].value else set()
+        return frozenset({f"@{self.risk(server, tool)}", *open_world})
+
+    def risk(self, server: str, tool: Tool | None) -> str:
+        """The worst that a tool may do, one of `hints.RISKS`, by those of its hints that count for rules."""
+        return hints.risk(self.hints(server, tool)) if tool else hints.RISKS[-1]
+
+    def hints(self, server: str, tool: Tool) -> dict[str, Hint]:
+        """The hints of a tool that count for rules."""
+        return hints.trusted(tool, may_loosen=self._trusts(server, tool))
+
+    def _trusts(self, server: str, tool: Tool) -> bool:
+        """Whether what the tool declares may loosen."""
+        trust = self.config.servers[server].trust_hints if server in self.config.servers else "no"
+        return trust == "yes" or (trust == "pinned" and tool.is_approved)
+
+
+_UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))
+
+
+@lru_cache(maxsize=16)
+def rules_of(config: Config, toolset: Toolset | None) -> Rules:
+    """The rules in force with this configuration and toolset; the same ones each time."""
+    return Rules(config, toolset)
+
+
+class _Named(NamedTuple):
+    server: str
+    name: str
+    classes: frozenset[str]
+
+    def folded(self) -> "_Named":
+        return _Named(self.server.casefold(), tool_keys.folded(self.name), self.classes)
+
+
+class _Matcher:
+    """Whether a rule matches: what tightens compares names as servers may read them, what loosens exactly."""
+
+    def __init__(self, rule: Rule) -> None:
+        self._class = rule.pattern if rule.pattern.startswith("@") else ""
+        self._is_exact = rule.effect == ALLOW
+        server, name = tool_keys.split("*:*" if rule.pattern == "*" else rule.pattern)
+        if not self._is_exact:
+            server, name = server.casefold(), tool_keys.folded(name)
+        self._server = _glob(server)
+        self._name = re.compile(re.escape(name)) if rule.is_of_one_tool else _glob(name)
+
+    def matches(self, subject: _Named) -> bool:
+        if self._class:
+            return self._class in subject.classes
+        named = subject if self._is_exact else subject.folded()
+        return bool(self._server.fullmatch(named.server) and self._name.fullmatch(named.name))
+
+
+def _glob(pattern: str) -> re.Pattern[str]:
+    """A glob of `*` and `?`. What stands between two stars is taken where it comes first, which is never too early,
+    and given back no more: a stranger's pattern takes no longer than another."""
+    first, *parts = ["".join("." if c == "?" else re.escape(c) for c in part) for part in re.split(r"\*+", pattern)]
+    if not parts:
+        return re.compile(first, re.DOTALL)
+    between = "".join(f"(?>.*?{part})" for part in parts[:-1])
+    return re.compile(f"{first}{between}.*{parts[-1]}", re.DOTALL)
+
+
+def _ordered(config: Config, toolset: Toolset | None) -> Iterator[Rule]:
+    written = config.policy.rules
+    of_toolset = toolset.rules if toolset else ()
+    yield from _with(DENY, (*written, *of_toolset))
+    yield from (rule for rule in _with(ASK, of_toolset) if rule.of_repository)
+    for server, entry in config.servers.items():
+        for name, permission in entry.tools.items():
+            if permission is not True:
+                effect = permission or DENY
+                yield Rule(effect, tool_keys.join(server, name), ("servers", server, "tools"), name)
+    yield from (rule for rule in _with(ASK, (*written, *of_toolset)) if not rule.of_repository)
+    yield from _with(ALLOW, written)
+
+
+def _with(effect: str, rules: Iterable[Rule]) -> Iterator[Rule]:
+    return (rule for rule in rules if rule.effect == effect)

@@ -1,0 +1,165 @@
+"""`[policy]` as it is written: its rules, and what becomes of what they say. Checked here; nothing is decided."""
+
+import re
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+from mcpctl.near_names import did_you_mean
+
+MODES = ("enforce", "record", "off")
+DENY, ASK, ALLOW = "deny", "ask", "allow"
+CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
+"""What rules may name in place of keys: tools with such hints."""
+_ONE_OF = {
+    "mode": MODES,
+    "default": (ALLOW, ASK, DENY),
+    "confirm": ("session", "always", "never"),
+    "on_change": ("hold", "warn", "allow"),
+    "checks": ("hold", "warn", "off"),
+    "redact_responses": ("off", "secrets"),
+}
+TRUSTS = ("yes", "pinned", "no")
+"""Which declared hints may loosen: all; only those of definitions that a person has approved; none."""
+_GLOB = re.compile(r"[A-Za-z0-9_*?-]+:.+|\*\Z", re.DOTALL)
+
+
+class Rule(NamedTuple):
+    """One rule, and where it is written."""
+
+    effect: str
+    """`deny`, `ask` or `allow`."""
+    pattern: str
+    """A glob over keys, or one of `CLASSES`."""
+    table: tuple[str, ...]
+    """The table of config.toml that has it, or the members of a toolset's file."""
+    key: str
+    """The key in that table."""
+    item: int | None = None
+    """Its place in the list, where the key has one."""
+    file: str = ""
+    """The toolset's file; empty for config.toml."""
+    of_repository: bool = False
+
+    @property
+    def is_of_one_tool(self) -> bool:
+        """Whether it is an entry of `[servers.X.tools]`, which names a tool and is no glob."""
+        return self.table[0] == "servers"
+
+    @property
+    def label(self) -> str:
+        """The rule as people are shown it: what it does, and to what."""
+        name = self.key if self.key in ("auto_approve_read_only", "confirm_destructive") else self.effect
+        return f"{name} {self.pattern}"
+
+
+class _Lists(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What `[policy]` and `[projects.P.policy]` have in common."""
+
+    allow: list[str] = []
+    ask: list[str] = []
+    deny: list[str] = []
+
+
+class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[policy]`, as written."""
+
+    mode: str = MODES[0]
+    default: str = ALLOW
+    confirm: str = "session"
+    auto_approve_read_only: bool = True
+    confirm_destructive: bool = True
+    confirm_wait_s: float = 50
+    require_token: bool = False
+    on_change: str = "hold"
+    checks: str = "hold"
+    redact_responses: str = "off"
+
+
+class ProjectPolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """`[projects.P.policy]`, as written: its rules are added, and its values go before those of `[policy]`."""
+
+    mode: str | None = None
+    default: str | None = None
+    confirm: str | None = None
+    auto_approve_read_only: bool | None = None
+    confirm_destructive: bool | None = None
+
+
+@dataclass(frozen=True)
+class Policy:
+    """The policy in force: the values, and the rules of config.toml in the order in which they count."""
+
+    table: PolicyTable
+    rules: tuple[Rule, ...] = ()
+    is_written: bool = False
+    """Whether config.toml has a policy at all."""
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is decided by it."""
+        return self.table.mode != "off"
+
+    @property
+    def enforces(self) -> bool:
+        """Whether what it decides is done, and not only recorded."""
+        return self.table.mode == "enforce"
+
+
+OFF = Policy(PolicyTable(mode="off"))
+
+
+def in_force(table: PolicyTable | None, project: str | None, of_project: ProjectPolicyTable | None) -> Policy:
+    """The policy of `[policy]` and of the table of the project in force; off where neither is written."""
+    if table is None and of_project is None:
+        return OFF
+    values = table or PolicyTable()
+    sources: list[tuple[tuple[str, ...], PolicyTable | ProjectPolicyTable | None]] = [(("policy",), table)]
+    if of_project:
+        written = {n: v for n, v in msgspec.structs.asdict(of_project).items() if n not in (DENY, ASK, ALLOW)}
+        values = msgspec.structs.replace(
+            values, **{name: value for name, value in written.items() if value is not None}
+        )
+        sources.append((("projects", project or "", "policy"), of_project))
+    rules = [
+        Rule(effect, pattern, place, effect, index)
+        for effect in (DENY, ASK, ALLOW)
+        for place, lists in sources
+        if lists
+        for index, pattern in enumerate(getattr(lists, effect))
+    ]
+    where = _toggles_at(project, of_project)
+    if values.confirm_destructive:
+        rules += [Rule(ASK, pattern, where["confirm_destructive"], "confirm_destructive") for pattern in CLASSES[2:4]]
+    if values.auto_approve_read_only:
+        rules.append(Rule(ALLOW, CLASSES[0], where["auto_approve_read_only"], "auto_approve_read_only"))
+    return Policy(values, tuple(rules), is_written=True)
+
+
+def _toggles_at(project: str | None, of_project: ProjectPolicyTable | None) -> dict[str, tuple[str, ...]]:
+    names = ("auto_approve_read_only", "confirm_destructive")
+    own = ("projects", project or "", "policy")
+    return {name: own if of_project and getattr(of_project, name) is not None else ("policy",) for name in names}
+
+
+def check(values: PolicyTable | ProjectPolicyTable, where: str = "") -> None:
+    """Raises ValueError with the key and what is wrong with it, such as `.deny[0]: …`."""
+    for name, allowed in _ONE_OF.items():
+        value = getattr(values, name, None)
+        if value is not None and value not in allowed:
+            raise ValueError(f"{where}.{name}: must be {', '.join(allowed[:-1])} or {allowed[-1]}")
+    for effect in (DENY, ASK, ALLOW):
+        for index, pattern in enumerate(getattr(values, effect)):
+            if problem := problem_of(pattern):
+                raise ValueError(f"{where}.{effect}[{index}]: {problem}")
+
+
+def problem_of(pattern: str) -> str:
+    """What is wrong with a rule's pattern; empty where nothing is."""
+    if pattern in CLASSES or _GLOB.match(pattern):
+        return ""
+    if pattern.startswith("@"):
+        classes = f"classes: {', '.join(CLASSES)}"
+        return f"'{pattern}' is not a class; {did_you_mean(pattern, CLASSES, classes)}"
+    return f"'{pattern}' must be server:tool, where * stands for any text, or a class such as {CLASSES[2]}"
