@@ -18,12 +18,20 @@ SESSION_FIELDS = (
 CALL_FIELDS = (
     "id", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "response", "status", "error",
     "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding", "annotations",
-    "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated",
+    "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated", "decision_id",
 )  # fmt: skip
 DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
     "project",
 )  # fmt: skip
+DECISION_FIELDS = (
+    "id", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope", "arguments_hash", "pin",
+    "token_id", "project", "waited_ms", "enforced", "made_at",
+)  # fmt: skip
+DECISIONS = (
+    "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable",
+)  # fmt: skip
+"""What may be decided of a call."""
 CHECK_FIELDS = (
     "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
 )  # fmt: skip

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable
 
-INDEX_VERSION = 5
+INDEX_VERSION = 6
 """Part of the index's file name: programs with different schemas never share a file."""
 
 
@@ -42,6 +42,11 @@ class Paths:
     def state(self) -> Path:
         """The SQLite database of state that is not a record, such as the catalog cache."""
         return self.data / "state.db"
+
+    @property
+    def policy(self) -> Path:
+        """The SQLite database of what people have decided: pins, consent, tokens. Nothing else has it."""
+        return self.data / "policy.db"
 
     @property
     def redaction_key(self) -> Path:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from mcpctl.docgen import roff
-from mcpctl.models import CALL_STATUSES
+from mcpctl.models import CALL_STATUSES, DECISIONS
 from mcpctl.paths import INDEX_VERSION
 from mcpctl.store import journal_lines, schema
 
@@ -52,6 +52,21 @@ FIELDS = {
     " index and under --json its message is the beginning of the tool's first text.",
     "response_bytes": "The size of the whole response in bytes.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
+    "call_id": "The call that it is about; null for an attempt that never became one.",
+    "key": "The tool's key, as it was asked for.",
+    "decision_id": "The last decision of the call, or null.",
+    "decision": f"{', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}. asked: somebody is asked; unanswerable: nobody could"
+    " be.",
+    "rule": "The rule that decided, or the code of the refusal.",
+    "rule_place": "The place of the rule, such as config.toml:14, or null.",
+    "channel": "Who decided: rule, grant (an earlier yes), client, hook, terminal or dashboard.",
+    "scope": "How long a yes holds: once, session or always; or null.",
+    "arguments_hash": "A hash of the arguments, the same whatever the order of their members; or null.",
+    "pin": "A hash of the tool's definition, and its declared hints; or null.",
+    "token_id": "The token of the request, or null.",
+    "waited_ms": "The time that the answer took, or null.",
+    "enforced": "false where the policy only records.",
+    "made_at": "The time of the decision.",
     "end_time": "The end of the session; null while it is active.",
     "start_time": "The start of the session.",
     "last_activity": "The time of the session's last activity.",

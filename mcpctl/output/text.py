@@ -117,7 +117,7 @@ def explained(row: Row) -> Iterator[str]:
 
 def session(row: Row) -> Iterator[str]:
     """One session: its fields, then its tools with their numbers of calls, then every call; `calls` is a `Found`."""
-    yield from pairs({name: value for name, value in row.items() if name not in ("tools", "calls")})
+    yield from pairs({name: value for name, value in row.items() if name not in ("tools", "calls", "decisions")})
     if row["tools"]:
         yield ""
         yield "tools called:"
@@ -133,6 +133,26 @@ def session(row: Row) -> Iterator[str]:
         yield line_of(
             f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{duration}"
         )
+    for number, made in enumerate(row["decisions"].rows(None, 0)):
+        if number == 0:
+            yield ""
+            yield "decisions:"
+        yield line_of(f"  {made['made_at']}  {made['key'] or '-'}  {decision(made)}")
+
+
+def decision(row: Row) -> str:
+    """A decision in one line: what was decided, by which rule, where that is written, and for how long it holds."""
+    by = ", ".join(part for part in (row["rule"], row["rule_place"]) if part)
+    answered = "" if row["channel"] in ("rule", "grant") else f" by {row['channel']}"
+    scope = f" ({row['scope']})" if row["scope"] else ""
+    return f"{row['decision']}{answered}{scope}: {by}{'' if row['enforced'] else ' (only recorded)'}"
+
+
+def call(row: Row) -> Iterator[str]:
+    """One call whole, or one search."""
+    yield from pairs({name: value for name, value in row.items() if name != "decisions"})
+    for made in row.get("decisions", ()):
+        yield line_of(f"decided: {made['made_at']}  {decision(made)}")
 
 
 def content(blocks: Sequence[Any]) -> Iterator[str]:

@@ -7,10 +7,10 @@ from typing import Any
 from mcpctl.policy.standing import Grant
 
 
-def binding(grant: Grant, arguments: bytes) -> str:
+def binding(grant: Grant, arguments_digest: str) -> str:
     """What a yes to one call is bound to: all that a grant is, but in whichever session, and the arguments."""
     digest = hashlib.sha256()
-    for part in (grant.key, grant.pin, grant.project, grant.token, digest_of(arguments)):
+    for part in (grant.key, grant.pin, grant.project, grant.token, arguments_digest):
         digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
     return digest.hexdigest()
 

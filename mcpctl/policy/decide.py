@@ -35,7 +35,8 @@ class Subject(NamedTuple):
     view: View
     execute_class: str | None = None
     """What alone the meta-tool in use calls, one of `hints.PERMISSIONS`; None for one that calls any tool."""
-    arguments: bytes = b""
+    arguments_digest: str = ""
+    """What `consent.digest_of` gives for the arguments, where somebody was asked."""
     listing: str = KEPT
     session: str = ""
     """The id of the session on record."""
@@ -60,7 +61,7 @@ class Subject(NamedTuple):
     @property
     def binding(self) -> str:
         """What a yes to this call alone is bound to."""
-        return binding(self.grant, self.arguments)
+        return binding(self.grant, self.arguments_digest)
 
 
 class Verdict(NamedTuple):

@@ -80,7 +80,7 @@ class Call(Reply):
         """What is to be decided on, as far as it is known."""
         return Subject(
             RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view,
-            self.request.execute_class, self.arguments, self.listing,
+            self.request.execute_class, listing=self.listing,
         )  # fmt: skip
 
     # ---- to its server

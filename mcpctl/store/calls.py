@@ -7,13 +7,14 @@ from typing import Any
 import msgspec
 
 from mcpctl import tool_keys
-from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, Found, Row
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, Found, Row
 from mcpctl.store import query
 
 STATUS = (
     "CASE WHEN status = 'running' AND session_id IN (SELECT session_id FROM dead) THEN 'interrupted' ELSE status END"
 )
 _COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
+_DECISION_COLUMNS = {name: name for name in DECISION_FIELDS}
 _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
@@ -49,6 +50,12 @@ def find_discoveries(
     conditions = query.Conditions().equal("session_id", session).equal("project", project)
     conditions.when("started_at >= ?", since)
     return query.select(db, "discoveries", _DISCOVERY_COLUMNS, conditions, _ORDER)
+
+
+def find_decisions(db: sqlite3.Connection, *, session: str | None = None, call: str | None = None) -> Found:
+    """What was decided, in the order in which it was."""
+    conditions = query.Conditions().equal("session_id", session).equal("call_id", call)
+    return query.select(db, "decisions", _DECISION_COLUMNS, conditions, "made_at, session_id, position")
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:
@@ -95,14 +102,15 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
         search = query.resolve(db, "discoveries", ref, _ORDER, "mcpctl calls ls --kind discovery")
         (row,) = with_id(db, "discoveries", search)
     else:
-        (row,) = with_id(db, "calls", query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls"))
+        (call,) = with_id(db, "calls", query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls"))
+        row = {**call, "decisions": list(find_decisions(db, call=call["id"]).rows(None, 0))}
     return row
 
 
 def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
-    """The row of `calls` or `discoveries` that has the id, if there is one."""
-    columns = _COLUMNS if table == "calls" else _DISCOVERY_COLUMNS
-    return list(query.select(db, table, columns, query.Conditions().equal("id", id_), _ORDER).rows(1, 0))
+    """The row of `calls`, `discoveries` or `decisions` that has the id, if there is one."""
+    columns = {"calls": _COLUMNS, "discoveries": _DISCOVERY_COLUMNS, "decisions": _DECISION_COLUMNS}[table]
+    return list(query.select(db, table, columns, query.Conditions().equal("id", id_), "id").rows(1, 0))
 
 
 def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:

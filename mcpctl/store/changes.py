@@ -20,7 +20,7 @@ class Change:
     """A session, call or search that is new or has changed: its kind, and its row as it is now."""
 
     kind: str
-    """`session`, `call` or `discovery`."""
+    """`session`, `call`, `discovery` or `decision`."""
     row: Row
 
 
@@ -67,11 +67,13 @@ def _changed(db: sqlite3.Connection, lines: list[journal_lines.AnyLine]) -> list
                 whole[line.id] = None
             case journal_lines.DiscoveryFinished():
                 whole[line.session_id] = ids[("discovery", line.id)] = None
+            case journal_lines.DecisionMade():
+                whole[line.session_id] = ids[("decision", line.id)] = None
             case _:
                 ids.pop(("call", line.id), None)
                 whole[line.session_id] = ids[("call", line.id)] = None
     rows = [Change("session", row) for id_ in whole for row in sessions.with_id(db, id_)]
     for kind, id_ in ids:
-        table = "calls" if kind == "call" else "discoveries"
+        table = {"call": "calls", "discovery": "discoveries", "decision": "decisions"}[kind]
         rows += [Change(kind, row) for row in calls.with_id(db, table, id_)]
     return rows

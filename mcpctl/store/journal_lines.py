@@ -83,6 +83,26 @@ class CallFinished(Line, tag="calls.finished"):
     response_truncated: bool
 
 
+class DecisionMade(Line, tag="decisions.made"):
+    """Why a call was let through, asked about or kept back; what every rule allows by default leaves no such line."""
+
+    id: str
+    session_id: str
+    call_id: str | None
+    key: str
+    decision: str
+    rule: str
+    rule_place: str | None
+    channel: str
+    scope: str | None
+    arguments_hash: str | None
+    pin: str | None
+    token_id: str | None
+    project: str | None
+    waited_ms: int | None
+    enforced: bool
+
+
 class SessionClosed(Line, tag="sessions.closed"):
     """The last line. A session whose `serve` was killed gets it later, with the time of its last activity."""
 
@@ -90,7 +110,7 @@ class SessionClosed(Line, tag="sessions.closed"):
     end_time: str
 
 
-AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | SessionClosed
+AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | DecisionMade | SessionClosed
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)

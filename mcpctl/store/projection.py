@@ -10,6 +10,7 @@ from mcpctl.store.journal_lines import (
     AnyLine,
     CallFinished,
     CallStarted,
+    DecisionMade,
     DiscoveryFinished,
     SessionClosed,
     SessionCreated,
@@ -34,6 +35,10 @@ DISCOVERY = (
     "id", "position", "session_id", "query", "context", "provider", "fallback", "results", "started_at",
     "duration_ms", "tokens", "project",
 )  # fmt: skip
+DECISION = (
+    "id", "position", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope",
+    "arguments_hash", "pin", "token_id", "project", "waited_ms", "enforced", "made_at",
+)  # fmt: skip
 """The columns that the rows below fill, in their order."""
 _RUNNING = ("running", None, None, None, None)
 
@@ -57,6 +62,7 @@ class Changes:
     """These interrupt the calls that run in the tables; no call among these lines was begun before them."""
     calls: dict[str, StartedCall] = field(default_factory=dict)
     discoveries: dict[str, tuple[int, DiscoveryFinished]] = field(default_factory=dict)
+    decisions: dict[str, tuple[int, DecisionMade]] = field(default_factory=dict)
 
     def add(self, position: int, line: AnyLine) -> None:
         """Take one more line, which begins at byte `position`."""
@@ -72,6 +78,8 @@ class Changes:
                     call.end = line
             case DiscoveryFinished():
                 self.discoveries.setdefault(line.id, (position, line))
+            case DecisionMade():
+                self.decisions.setdefault(line.id, (position, line))
             case SessionCreated():
                 self.sessions.setdefault(line.id, line)
             case SessionClosed():
@@ -81,7 +89,7 @@ class Changes:
         """Whether they have to be applied before the line can be added."""
         if isinstance(line, SessionClosed):
             return bool(self.calls)
-        return bool(self.calls or self.discoveries or self.ended or self.closed)
+        return bool(self.calls or self.discoveries or self.decisions or self.ended or self.closed)
 
 
 def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
@@ -151,6 +159,15 @@ def session_row(journal: str, line: SessionCreated) -> tuple[Any, ...]:
     return (
         line.id, journal, line.via, line.client_name, line.client_version, line.protocol_version, "active",
         line.timestamp, line.timestamp, _text(line.capabilities), line.project, line.toolset,
+    )  # fmt: skip
+
+
+def decision_row(position: int, line: DecisionMade) -> tuple[Any, ...]:
+    """The columns `DECISION`."""
+    return (
+        line.id, position, line.session_id, line.call_id, line.key, line.decision, line.rule, line.rule_place,
+        line.channel, line.scope, line.arguments_hash, line.pin, line.token_id, line.project, line.waited_ms,
+        line.enforced, line.timestamp,
     )  # fmt: skip
 
 

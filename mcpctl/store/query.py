@@ -12,7 +12,7 @@ _JSON_FIELDS = frozenset(
 )
 LAST = "\U0010ffff"
 """Behind every text that begins with what stands before it."""
-_BOOL_FIELDS = frozenset(("response_truncated",))
+_BOOL_FIELDS = frozenset(("response_truncated", "enforced"))
 
 
 class Conditions:

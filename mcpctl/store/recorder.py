@@ -157,6 +157,45 @@ class Recorder:
         )
         self._lines.append(journal_lines.encode(line))
 
+    def decision_made(
+        self,
+        key: str,
+        decision: str,
+        rule: str,
+        *,
+        origin: Origin,
+        place: str = "",
+        call_id: str = "",
+        channel: str = "rule",
+        scope: str = "",
+        arguments_hash: str = "",
+        pin: str = "",
+        token_id: str = "",
+        waited_ms: int | None = None,
+        enforced: bool = True,
+    ) -> str:
+        """Put on record what was decided of a call, or of an attempt that became none; its id."""
+        line = journal_lines.DecisionMade(
+            timestamp=clock.now(),
+            id=_new_id(),
+            session_id=self._session(origin),
+            call_id=call_id or None,
+            key=self._name(key),
+            decision=decision,
+            rule=self._name(rule),
+            rule_place=self._name(place) or None,
+            channel=channel,
+            scope=scope or None,
+            arguments_hash=arguments_hash or None,
+            pin=pin or None,
+            token_id=token_id or None,
+            project=origin.project,
+            waited_ms=waited_ms,
+            enforced=enforced,
+        )
+        self._lines.append(journal_lines.encode(line))
+        return line.id
+
     @property
     def is_open(self) -> bool:
         """Whether anything is on record yet."""

@@ -89,6 +89,10 @@ class Records:
         """Searches, newest first."""
         return calls.find_discoveries(self._db, session=session, project=project, since=since)
 
+    def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
+        """What was decided of calls, and of attempts that became none, in the order in which it was."""
+        return calls.find_decisions(self._db, session=session, call=call)
+
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
         return calls.newest(self._db, prefix, at_most)

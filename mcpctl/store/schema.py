@@ -17,12 +17,17 @@ TABLES = (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT,
         via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL,
         duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT,
-        client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, response_bytes INTEGER,
-        response_truncated INTEGER, annotations TEXT, arguments TEXT, error TEXT, response TEXT)""",
+        client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT,
+        response_bytes INTEGER, response_truncated INTEGER, annotations TEXT, arguments TEXT, error TEXT, response TEXT)""",
     """CREATE TABLE discoveries (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
         provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
         project TEXT)""",
+    """CREATE TABLE decisions (
+        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, call_id TEXT, key TEXT NOT NULL,
+        decision TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT, channel TEXT NOT NULL, scope TEXT,
+        arguments_hash TEXT, pin TEXT, token_id TEXT, project TEXT, waited_ms INTEGER, enforced INTEGER NOT NULL,
+        made_at TEXT NOT NULL)""",
     """CREATE TABLE usage (
         server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
         PRIMARY KEY (server, tool)) WITHOUT ROWID""",
@@ -35,6 +40,8 @@ INDEXES = (
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
     "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
     "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
+    "CREATE INDEX decisions_by_call ON decisions (call_id, position)",
+    "CREATE INDEX decisions_by_session ON decisions (session_id, position)",
     "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
 )
 """Made after a new index is filled: sorted once, they take a fraction of the time of growing row by row."""

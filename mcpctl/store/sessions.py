@@ -33,7 +33,12 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
     """One session: its fields, `tools` (what was called, how it went) and `calls`, a `Found`, oldest first."""
     session = resolve(db, ref)
     (row,) = with_id(db, session)
-    return {**row, "tools": statistics.of_session(db, session), "calls": calls.of_session(db, session)}
+    return {
+        **row,
+        "tools": statistics.of_session(db, session),
+        "calls": calls.of_session(db, session),
+        "decisions": calls.find_decisions(db, session=session),
+    }
 
 
 def with_id(db: sqlite3.Connection, id_: str) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
-from mcpctl.store import sqlite, state_file
+from mcpctl.store import sqlite, state_file, steps
 
 
 class StateError(Exception):
@@ -72,7 +72,7 @@ class State:
         uri = f"{paths.state.absolute().as_uri()}?mode=ro"
         # One that cannot be read now, or has no table yet, is looked at again by whoever opens it.
         with suppress(sqlite3.Error), closing(sqlite3.connect(uri, uri=True, timeout=0)) as db:
-            state_file.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")})
+            steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, state_file.KIND)
 
     def close(self) -> None:
         """Let go of it."""

@@ -18,6 +18,7 @@ def _insert_into(table: str, columns: tuple[str, ...]) -> str:
 _SESSION = _insert_into("sessions", projection.SESSION)
 _CALL = _insert_into("calls", (*projection.CALL, *projection.CALL_END))
 _DISCOVERY = _insert_into("discoveries", projection.DISCOVERY)
+_DECISION = _insert_into("decisions", projection.DECISION)
 _END = (
     "UPDATE calls SET (status, response, error, duration_ms, output_tokens, total_tokens, response_bytes,"
     " response_truncated) = (?, ?, ?, ?, ?, input_tokens + ?, ?, ?) WHERE id = ? AND duration_ms IS NULL"
@@ -48,6 +49,9 @@ def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
     discoveries = _insert(
         db, "discoveries", _DISCOVERY, changes.discoveries, lambda each: projection.discovery_row(*each)
     )
+    _insert(db, "decisions", _DECISION, changes.decisions, lambda each: projection.decision_row(*each))
+    about = [(line.id, line.call_id) for _, line in changes.decisions.values() if line.call_id]
+    db.executemany("UPDATE calls SET decision_id = ? WHERE id = ?", about)
     _count(db, calls, ended, discoveries)
 
 
@@ -95,6 +99,7 @@ def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
             tools.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
             db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
             db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
+            db.execute("DELETE FROM decisions WHERE session_id = ?", (session,))
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
         db.execute("DELETE FROM journals WHERE name = ?", (name,))
     for server, tool in tools:

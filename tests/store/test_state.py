@@ -11,7 +11,7 @@ from pytest_snapshot.plugin import Snapshot
 
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
-from mcpctl.store import state_file
+from mcpctl.store import state_file, steps
 from mcpctl.store.state import State, StateError
 from tests.conftest import Mcpctl
 
@@ -33,9 +33,9 @@ def test_every_step_has_a_name_of_its_own() -> None:
 @pytest.mark.parametrize("known", range(len(state_file.STEPS) + 1))
 def test_from_any_earlier_step_the_schema_is_the_same(known: int) -> None:
     with closing(memory()) as fresh, closing(memory()) as older:
-        state_file.migrate(fresh)
-        state_file.migrate(older, state_file.STEPS[:known])
-        state_file.migrate(older)
+        steps.migrate(fresh, state_file.KIND)
+        steps.migrate(older, state_file.KIND._replace(steps=state_file.STEPS[:known]))
+        steps.migrate(older, state_file.KIND)
         assert schema(older) == schema(fresh)
         assert list(older.iterdump()) == list(fresh.iterdump())
 
@@ -51,7 +51,8 @@ def test_twice_changes_nothing(paths: Paths) -> None:
 def test_a_step_that_fails_leaves_the_steps_before_it() -> None:
     with closing(memory()) as db:
         with pytest.raises(sqlite3.OperationalError):
-            state_file.migrate(db, (*state_file.STEPS, ("broken", "CREATE TABLE")))
+            broken = (*state_file.STEPS, ("broken", "CREATE TABLE"))
+            steps.migrate(db, state_file.KIND._replace(steps=broken))
         if db.in_transaction:
             db.execute("ROLLBACK")
         assert {name for (name,) in db.execute("SELECT name FROM steps")} == {name for name, _ in state_file.STEPS}
@@ -127,12 +128,12 @@ def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
     assert [process.wait(timeout=30) for process in processes] == [0] * 8
     with closing(state_file.connect(paths)) as db, closing(memory()) as fresh:
-        state_file.migrate(fresh)
+        steps.migrate(fresh, state_file.KIND)
         assert schema(db) == schema(fresh)
 
 
 def test_the_schema(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = Path(__file__).parent / "snapshots"
     with closing(memory()) as db:
-        state_file.migrate(db)
+        steps.migrate(db, state_file.KIND)
         snapshot.assert_match("".join(f"{sql};\n" for sql in schema(db)), "state.sql")

@@ -27,4 +27,4 @@ def show(
 
     with opt.records(data_dir) as records:
         row = records.call(call)
-    output.write_row(row, json, lambda: text.pairs(row))
+    output.write_row(row, json, lambda: text.call(row))

@@ -18,7 +18,7 @@ def test_a_call_is_named_by_its_id_its_beginning_or_last(mcpctl: Mcpctl, paths: 
 def test_every_field_is_there_and_absent_ones_are_null(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     row = mcpctl("calls", "show", call_id(4), "--json").json
-    assert tuple(row) == CALL_FIELDS
+    assert tuple(row) == (*CALL_FIELDS, "decisions")
     assert (row["status"], row["response"], row["parent_id"], row["project"]) == ("denied", None, None, None)
     assert row["error"] == {"code": "not_permitted", "message": "tool 'notes:delete_note' is not permitted"}
     assert row["response_truncated"] is False

@@ -1,0 +1,76 @@
+"""The file of `policy.db`: what people have decided. It is no cache: what is lost with it has to be decided again."""
+
+import sqlite3
+from typing import Self
+
+from mcpctl.paths import Paths
+from mcpctl.store import steps
+from mcpctl.store.steps import Kind
+
+STEPS = (
+    (
+        "approvals",
+        "CREATE TABLE approvals (id TEXT PRIMARY KEY, binding TEXT NOT NULL, state TEXT NOT NULL, scope TEXT,"
+        " key TEXT NOT NULL, risk TEXT NOT NULL, hints TEXT NOT NULL, arguments TEXT NOT NULL,"
+        " arguments_hash TEXT NOT NULL, pin TEXT NOT NULL, project TEXT NOT NULL, token TEXT NOT NULL,"
+        " session TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT NOT NULL, created REAL NOT NULL,"
+        " expires REAL NOT NULL, answered REAL, channel TEXT) WITHOUT ROWID",
+    ),
+    ("approvals by binding", "CREATE INDEX approvals_by_binding ON approvals (binding, state)"),
+    (
+        "grants",
+        "CREATE TABLE grants (key TEXT NOT NULL, pin TEXT NOT NULL, project TEXT NOT NULL, token TEXT NOT NULL,"
+        " session TEXT NOT NULL, created REAL NOT NULL, PRIMARY KEY (key, pin, project, token, session)) WITHOUT ROWID",
+    ),
+    (
+        "pins",
+        "CREATE TABLE pins (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " name TEXT NOT NULL, hash TEXT NOT NULL, hints TEXT NOT NULL, definition TEXT NOT NULL, seen REAL NOT NULL,"
+        " approved REAL, PRIMARY KEY (server, fingerprint, capabilities, name)) WITHOUT ROWID",
+    ),
+    (
+        "instructions",
+        "CREATE TABLE instructions (server TEXT NOT NULL, fingerprint TEXT NOT NULL, hash TEXT NOT NULL,"
+        " text TEXT NOT NULL, seen REAL NOT NULL, approved REAL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
+    ),
+    (
+        "tokens",
+        "CREATE TABLE tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, projects TEXT NOT NULL, servers TEXT NOT NULL,"
+        " read_only INTEGER NOT NULL, created REAL NOT NULL, expires REAL, revoked REAL) WITHOUT ROWID",
+    ),
+)
+KIND = Kind(
+    "policy", STEPS, "put a copy of it back; or remove it, and pin, approve and make tokens anew, for they are lost"
+)
+
+
+class PolicyFile:
+    """An open `policy.db`; closed with its `with` block. Its tables are read and written by `mcpctl.store`'s own
+    modules, one for each."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.db = connection
+
+    @classmethod
+    def connect(cls, paths: Paths) -> Self:
+        """That on disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened.
+
+        Threads may hand it on, but not share it. Where another process writes, it waits for that one.
+        """
+        return cls(steps.connect(paths.policy, KIND))
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What changes whenever anybody has changed it: https://www.sqlite.org/pragma.html#pragma_data_version"""
+        (others,) = self.db.execute("PRAGMA data_version").fetchone()
+        return others, self.db.total_changes
+
+    def close(self) -> None:
+        """Let go of it."""
+        self.db.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,76 @@
+"""Databases that grow by named steps and are never rewritten: opened, brought up to date, and refused if newer."""
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import NamedTuple
+
+from mcpctl.errors import Unusable
+from mcpctl.paths import cannot_write, private_dir
+from mcpctl.store import sqlite
+
+Steps = tuple[tuple[str, str], ...]
+"""Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
+
+
+class Kind(NamedTuple):
+    """A database: its steps, and what to say of one that is damaged."""
+
+    code: str
+    """`state` or `policy`, of which the codes of its failures begin."""
+    steps: Steps
+    if_damaged: str
+
+
+def connect(path: Path, kind: Kind) -> sqlite3.Connection:
+    """The database, brought up to date; raises `Unusable` when it is newer, broken or cannot be opened."""
+    try:
+        return _opened(path, kind)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    except sqlite3.OperationalError as error:
+        raise sqlite.unwritable(path, error) from error
+    except sqlite3.DatabaseError as error:
+        hint = f"{kind.if_damaged}: rm {path}"
+        raise Unusable(f"{path} is damaged: {error}", hint, code=f"{kind.code}_damaged") from error
+
+
+def migrate(db: sqlite3.Connection, kind: Kind) -> None:
+    """Apply the steps that are missing, each in the transaction that notes it."""
+    db.execute("CREATE TABLE IF NOT EXISTS steps (name TEXT PRIMARY KEY) WITHOUT ROWID")
+    done = {name for (name,) in db.execute("SELECT name FROM steps")}
+    refuse_newer(done, kind)
+    for name, statement in kind.steps:
+        if name not in done:
+            with sqlite.transaction(db):
+                if not db.execute("SELECT 1 FROM steps WHERE name = ?", (name,)).fetchone():
+                    db.execute(statement)
+                    db.execute("INSERT INTO steps VALUES (?)", (name,))
+
+
+def refuse_newer(done: set[str], kind: Kind) -> None:
+    """Raises `Unusable` where steps are done that are not among these."""
+    unknown = done - {name for name, _ in kind.steps}
+    if unknown:
+        raise Unusable(
+            f"{kind.code}.db was written by a newer mcpctl (step '{min(unknown)}')",
+            "upgrade mcpctl, or name another place with MCPCTL_HOME",
+            code=f"{kind.code}_newer",
+        )
+
+
+def _opened(path: Path, kind: Kind) -> sqlite3.Connection:
+    if not path.exists():
+        private_dir(path.parent)
+        sqlite.create(path)
+    if not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)):
+        # A database in WAL mode whose folder cannot be written is readable only as one that nobody changes.
+        uri = f"{path.absolute().as_uri()}?immutable=1"
+        return sqlite3.connect(uri, uri=True, timeout=10, isolation_level=None, check_same_thread=False)
+    db = sqlite.connect(path, any_thread=True)
+    try:
+        migrate(db, kind)
+        return db
+    except BaseException:
+        db.close()
+        raise

@@ -1,0 +1,15 @@
+CREATE TABLE calls ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT, via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT, response_bytes INTEGER, response_truncated INTEGER, annotations TEXT, arguments TEXT, error TEXT, response TEXT);
+CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position);
+CREATE INDEX calls_by_session ON calls (session_id, position);
+CREATE INDEX calls_by_time ON calls (started_at, session_id, position);
+CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server);
+CREATE TABLE decisions ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, call_id TEXT, key TEXT NOT NULL, decision TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT, channel TEXT NOT NULL, scope TEXT, arguments_hash TEXT, pin TEXT, token_id TEXT, project TEXT, waited_ms INTEGER, enforced INTEGER NOT NULL, made_at TEXT NOT NULL);
+CREATE INDEX decisions_by_call ON decisions (call_id, position);
+CREATE INDEX decisions_by_session ON decisions (session_id, position);
+CREATE TABLE discoveries ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT, provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER, project TEXT);
+CREATE INDEX discoveries_by_session ON discoveries (session_id, position);
+CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position);
+CREATE TABLE journals ( name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE sessions ( id TEXT PRIMARY KEY, journal TEXT NOT NULL, via TEXT NOT NULL, client_name TEXT, client_version TEXT, protocol_version TEXT, status TEXT NOT NULL, start_time TEXT NOT NULL, last_activity TEXT NOT NULL, end_time TEXT, tool_call_count INTEGER NOT NULL DEFAULT 0, total_tokens INTEGER NOT NULL DEFAULT 0, discovery_count INTEGER NOT NULL DEFAULT 0, discovery_tokens INTEGER NOT NULL DEFAULT 0, capabilities TEXT, project TEXT, toolset TEXT);
+CREATE INDEX sessions_by_activity ON sessions (last_activity, id);
+CREATE TABLE usage ( server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL, PRIMARY KEY (server, tool)) WITHOUT ROWID;
