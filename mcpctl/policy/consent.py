@@ -4,7 +4,7 @@ import hashlib
 import json
 from typing import Any
 
-from mcpctl.policy.standing import Grant
+from mcpctl.store.grants import Grant
 
 
 def binding(grant: Grant, arguments_digest: str) -> str:

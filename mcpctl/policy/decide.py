@@ -10,10 +10,10 @@ from mcpctl.failure import Failure
 from mcpctl.models import Tool
 from mcpctl.policy.consent import binding
 from mcpctl.policy.rules import Ruling
-from mcpctl.policy.standing import Grant
 from mcpctl.policy.view import View
 from mcpctl.policy_settings import ASK as ASK_RULE
 from mcpctl.policy_settings import DENY
+from mcpctl.store.grants import Grant
 from mcpctl.tool_keys import folded, join
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"

@@ -16,6 +16,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
+from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.store.upkeep import Upkeep
@@ -62,6 +63,7 @@ class Gateway:
         self._lists: Lists = {}
         self._memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
+        self.policy = PolicyMemory(paths)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
         self._in_force: InForce | None = None
@@ -94,9 +96,10 @@ class Gateway:
 
     def _viewed(self, toolset: Toolset | None, caller: Caller | None) -> View:
         """A view, which is that of the request before where nothing has changed since."""
-        view = self._view
-        if view.config is not self.config or view.toolset is not toolset or view.caller is not caller:
-            view = self._view = View(self.config, toolset, caller, self._generation)
+        view, standing = self._view, self.policy.standing()
+        is_same = view.toolset is toolset and view.caller is caller and view.standing is standing
+        if view.config is not self.config or not is_same:
+            view = self._view = View(self.config, toolset, caller, self._generation, standing)
         return view
 
     def catalog(self, view: View) -> Catalog:
@@ -138,11 +141,17 @@ class Gateway:
 
     async def _open_state(self) -> None:
         self._in_force = InForce(self.paths, self.config, self._toolset, await self._memory.opened())
+        await self._open_policy(self.config)
+
+    async def _open_policy(self, config: Config) -> None:
+        if config.policy.is_on:
+            await self.policy.open()
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
         try:
             config = await asyncio.to_thread(file.read_again)
+            await self._open_policy(config)
         except McpctlError as error:
             warn(f"{error.message}; what it last said still counts ({error.hint})")
             return
@@ -331,6 +340,7 @@ class Gateway:
         self._transports.close()
         self.searching.close()
         self._memory.close()
+        self.policy.close()
         self._indexing.shutdown(wait=False)
 
 

@@ -16,6 +16,7 @@ from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.stderr import not_waited_for
+from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 
@@ -67,6 +68,8 @@ def checked(paths: Paths, file: ConfigFile, toolset: str | None) -> Config:
     config = file.read()
     State.check(paths)
     in_force.check(paths, config, toolset)
+    if config.policy.is_on:
+        PolicyFile.connect(paths).close()  # what cannot be looked up cannot be kept to
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")
     exposure.guard(paths, config)

@@ -5,6 +5,7 @@ from typing import Self
 
 from mcpctl.paths import Paths
 from mcpctl.store import steps
+from mcpctl.store.state import told
 from mcpctl.store.steps import Kind
 
 STEPS = (
@@ -57,17 +58,25 @@ class PolicyFile:
 
         Threads may hand it on, but not share it. Where another process writes, it waits for that one.
         """
-        return cls(steps.connect(paths.policy, KIND))
+        with told():
+            return cls(steps.connect(paths.policy, KIND))
+
+    def wait_for_nobody(self) -> None:
+        """From now on fail where another process holds it."""
+        with told():
+            self.db.execute("PRAGMA busy_timeout = 0")
 
     @property
     def version(self) -> tuple[int, int]:
         """What changes whenever anybody has changed it: https://www.sqlite.org/pragma.html#pragma_data_version"""
-        (others,) = self.db.execute("PRAGMA data_version").fetchone()
+        with told():
+            (others,) = self.db.execute("PRAGMA data_version").fetchone()
         return others, self.db.total_changes
 
     def close(self) -> None:
         """Let go of it."""
-        self.db.close()
+        with told():
+            self.db.close()
 
     def __enter__(self) -> Self:
         return self

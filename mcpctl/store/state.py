@@ -44,7 +44,7 @@ class State:
     @classmethod
     def connect(cls, paths: Paths) -> Self:
         """That on disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened."""
-        with _told():
+        with told():
             return cls(state_file.connect(paths))
 
     @classmethod
@@ -53,13 +53,13 @@ class State:
 
         Raises `Unusable` only for a newer one: what it holds must not be taken for nothing.
         """
-        with _told():
+        with told():
             return cls(state_file.opened(paths, create=create))
 
     @classmethod
     def opened_for_others(cls, paths: Paths) -> Self:
         """`opened`, for another thread than this one; it never waits, but fails where another process holds it."""
-        with _told():
+        with told():
             db = state_file.opened(paths, create=True)
             db.execute("PRAGMA busy_timeout = 0")
             return cls(db)
@@ -76,7 +76,7 @@ class State:
 
     def close(self) -> None:
         """Let go of it."""
-        with _told():
+        with told():
             self._db.close()
 
     def __enter__(self) -> Self:
@@ -93,7 +93,7 @@ class State:
         An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
         """
         key = (server, fingerprint)
-        with _told(), sqlite.transaction(self._db):
+        with told(), sqlite.transaction(self._db):
             before = self._tools(server, fingerprint)
             keep = before == tools or (before and not tools and not asked)
             if not keep:
@@ -110,7 +110,7 @@ class State:
 
     def listed(self, server: str, fingerprint: str) -> KeptList | None:
         """What a server last listed; None when it has never been asked."""
-        with _told():
+        with told():
             row = self._db.execute(
                 "SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?",
                 (server, fingerprint),
@@ -119,7 +119,7 @@ class State:
 
     def generations(self) -> dict[tuple[str, str], int]:
         """A number per list, by server and fingerprint, that grows whenever its tools change."""
-        with _told():
+        with told():
             rows = self._db.execute("SELECT server, fingerprint, generation FROM catalogs")
             return {(server, fingerprint): generation for server, fingerprint, generation in rows}
 
@@ -133,7 +133,7 @@ class State:
 
     def known_era(self, server: str, fingerprint: str) -> bool | None:
         """Whether the server is known to speak the 2026-07-28 revision; None when it was never asked."""
-        with _told():
+        with told():
             row = self._db.execute(
                 "SELECT modern FROM eras WHERE server = ? AND fingerprint = ?", (server, fingerprint)
             ).fetchone()
@@ -141,12 +141,12 @@ class State:
 
     def remember_era(self, server: str, fingerprint: str, modern: bool) -> None:
         """Keep what `server/discover` showed, so that it is asked once."""
-        with _told():
+        with told():
             self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
     def last_failure(self, server: str, fingerprint: str) -> tuple[float, str] | None:
         """When a server last failed, in seconds of the epoch, and why; None when it has worked since."""
-        with _told():
+        with told():
             try:
                 row = self._db.execute(
                     "SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", (server, fingerprint)
@@ -158,7 +158,7 @@ class State:
     def remember_failure(self, server: str, fingerprint: str, message: str | None) -> None:
         """Keep why a server failed just now; None: it works."""
         key = (server, fingerprint)
-        with _told():
+        with told():
             if message is not None:
                 self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), message))
             elif self.last_failure(*key):
@@ -176,7 +176,7 @@ class State:
 
     def equip(self, reference: str | None) -> None:
         """Put this toolset in force, or none."""
-        with _told():
+        with told():
             if reference is None:
                 self._db.execute("DELETE FROM settings WHERE name = 'toolset'")
             else:
@@ -186,20 +186,20 @@ class State:
 
     def vector(self, model: str, text: bytes) -> bytes | None:
         """A model's vector of the text with this hash."""
-        with _told():
+        with told():
             row = self._db.execute("SELECT vector FROM vectors WHERE model = ? AND text = ?", (model, text)).fetchone()
         return row[0] if row else None
 
     def keep_vectors(self, model: str, vectors: Mapping[bytes, bytes], at_most: int) -> None:
         """Keep a model's vectors, by the hash of their text; of more than `at_most` of all models the oldest go."""
         rows = [(model, text, vector) for text, vector in vectors.items()]
-        with _told(), sqlite.transaction(self._db):
+        with told(), sqlite.transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO vectors (model, text, vector) VALUES (?, ?, ?)", rows)
             self._db.execute("DELETE FROM vectors WHERE rowid <= (SELECT max(rowid) FROM vectors) - ?", (at_most,))
 
     def forget_vectors(self, model: str) -> None:
         """Delete a model's vectors."""
-        with _told():
+        with told():
             self._db.execute("DELETE FROM vectors WHERE model = ?", (model,))
 
 
@@ -210,7 +210,8 @@ def trouble(paths: Paths, error: StateError | Unusable) -> str:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def told() -> Iterator[None]:
+    """Whatever SQLite raises is raised as a `StateError`."""
     try:
         yield
     except sqlite3.Error as error:

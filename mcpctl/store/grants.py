@@ -1,0 +1,41 @@
+"""The yeses in `policy.db` that hold for more than one call."""
+
+import time
+from collections.abc import Collection
+from typing import NamedTuple
+
+from mcpctl.store import sqlite
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import told
+
+
+class Grant(NamedTuple):
+    """A yes that holds for more than one call of a tool, as long as its definition stays as it is."""
+
+    key: str
+    pin: str
+    """What the definition was: `mcpctl.definitions.pin_of`."""
+    project: str
+    """Empty where there was none."""
+    token: str
+    """The id of the token; empty where there was none."""
+    session: str
+    """The session that it ends with; empty where it holds always."""
+
+
+def held(file: PolicyFile) -> Collection[Grant]:
+    """All that hold."""
+    with told():
+        return frozenset(Grant(*row) for row in file.db.execute("SELECT key, pin, project, token, session FROM grants"))
+
+
+def give(file: PolicyFile, grant: Grant) -> None:
+    """Have one hold from now on; inside a transaction of the caller's, where there is one."""
+    with told():
+        file.db.execute("INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)", (*grant, time.time()))
+
+
+def end_session(file: PolicyFile, session: str) -> None:
+    """Those of a session end with it."""
+    with told(), sqlite.transaction(file.db):
+        file.db.execute("DELETE FROM grants WHERE session = ?", (session,))
