@@ -181,7 +181,8 @@ def _of_rules(subject: Subject) -> Verdict:
 def _has_consent(subject: Subject) -> bool:
     """Whether the user has said yes to this call, or to all of its tool as it is now."""
     grants = subject.view.standing.grants
-    if grants and (subject.grant in grants or subject.grant._replace(session="") in grants):
+    may_hold = subject.view.config.policy.table.confirm == "session"
+    if grants and may_hold and (subject.grant in grants or subject.grant._replace(session="") in grants):
         return True
     return subject.consent is not None and subject.consent == subject.binding
 

@@ -13,12 +13,12 @@ from mcpctl import bounds, hints, tool_keys
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
 from mcpctl.policy import words
-from mcpctl.policy.decide import CALL, KEPT, RESUME, Subject
+from mcpctl.policy.decide import ALLOW, ASK, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import argument_help, refusals, translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.input_rounds import InputRounds
-from mcpctl.proxy.parking import Parked
+from mcpctl.proxy.parking import Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
 from mcpctl.store.recorder import Json, OpenCall
 from mcpctl.upstreams import connection as upstream
@@ -30,6 +30,8 @@ from mcpctl.wire.messages import beside
 if TYPE_CHECKING:
     from mcpctl.proxy.execute import Execute
 
+_RECORDED = {"held": "held", "needs_consent": "asked"}
+"""What would have been decided by a policy that only records, by the code of the refusal."""
 _HELP_WAIT_S = 1.0
 _helping = ThreadPoolExecutor(1, "help")
 
@@ -38,8 +40,10 @@ class Call(Reply):
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "_exchange", "_execute", "_questions", "_record", "_rounds", "_was_renewed", "arguments", "done", "extra",
-        "listing", "name", "parent_id", "parked", "record_id", "request", "responses", "server", "tool", "view",
+        "_exchange", "_execute", "_questions", "_record", "_rounds", "_was_renewed", "arguments", "arguments_digest",
+        "consent", "done", "extra",
+        "listing", "name", "parent_id", "parked", "record_id", "request", "responses", "server", "tool", "verdict",
+        "view",
     )  # fmt: skip
 
     def __init__(
@@ -57,6 +61,12 @@ class Call(Reply):
         """The call that this one goes on with."""
         self.responses: Mapping[str, bytes] = {}
         """The client's answers to what was asked, by the keys that it saw."""
+        self.arguments_digest = ""
+        """What `consent.digest_of` gives for the arguments, where that was asked for."""
+        self.verdict = Verdict(ALLOW)
+        """What was last decided."""
+        self.consent: str | None = None
+        """What the user has said yes to, of this call."""
         self.parent_id: str | None = None
         self.record_id = ""
         self.done = False
@@ -79,8 +89,8 @@ class Call(Reply):
     def subject(self) -> Subject:
         """What is to be decided on, as far as it is known."""
         return Subject(
-            RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view,
-            self.request.execute_class, listing=self.listing,
+            RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.request.execute_class,
+            self.arguments_digest, self.listing, self._execute.recorder.session_id, self.consent,
         )  # fmt: skip
 
     # ---- to its server
@@ -96,9 +106,11 @@ class Call(Reply):
 
     def go(self) -> None:
         """Forward it, on record first; or go on with the call that it was parked as."""
-        self._started()
-        if self.parked:
-            self._adopt(self.parked)
+        self.start_record()
+        self._note_exception()
+        parked, self.parked = self.parked, None
+        if parked and parked.exchange:
+            self._adopt(parked, parked.exchange)
             return
         params = {"name": msgspec.json.encode(self.name), **self.extra}
         if self.arguments:
@@ -106,22 +118,29 @@ class Call(Reply):
         self._exchange = Exchange(upstream.CALL, params, self.request.meta, self.request.caller, self, self.tool)
         self._execute.send(self.server, self._exchange)
 
-    def _started(self) -> None:
+    def _note_exception(self) -> None:
+        """Put on record why a call goes on that a rule would have stopped."""
+        failure, ruling = self.verdict.failure, self.verdict.ruling
+        if failure:  # the policy only records
+            self.note(_RECORDED.get(failure.code, "denied"), failure, enforced=False)
+        elif ruling and ruling.effect == ASK and self.consent is None:
+            self.note("allowed", Failure("granted", {"ruling": ruling}), channel="grant")
+
+    def start_record(self) -> None:
+        """Have it on record from now on, if it is not."""
         if not self.record_id:
             self._record_start()
 
-    def _adopt(self, parked: Parked) -> None:
+    def _adopt(self, parked: Parked, exchange: Exchange) -> None:
         """Be the call that goes on with a parked one, with the answers that this request brings."""
-        self.parked = None
         parked.record_id = self.record_id
-        if exchange := parked.exchange:
-            self._exchange, exchange.reply = exchange, self
+        self._exchange, exchange.reply = exchange, self
         parked.take(self, self.responses)
         if parked.outcome:
             parked.outcome(self)
         elif parked.open:
             self._park(parked)
-        elif exchange:
+        else:
             self._execute.watch(self.server, exchange)
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
@@ -153,7 +172,7 @@ class Call(Reply):
 
     def cancel(self, params: dict[str, bytes]) -> None:
         """Take it back upstream, and answer nothing."""
-        self._started()
+        self.start_record()
         if self._exchange:
             self._execute.cancel_upstream(self.server, self._exchange, params)
         self._finish("cancelled")
@@ -187,13 +206,12 @@ class Call(Reply):
             exchange.timer.cancel()  # the time of people does not count
         return True
 
-    def ask(self, question: Question) -> None:
-        """Ask the client, before anything is sent or in the middle; its answer comes with the call that goes on."""
-        if not self.request.caller.modern:
-            self._execute.questions.ask(question, self)
-            return
-        self._started()
+    def ask(self, question: Question, asked: object = None) -> None:
+        """Ask a client of 2026-07-28, before anything is sent (`asked`, by us) or in the middle; its answer comes with
+        the call that goes on."""
+        self.start_record()
         parked = Parked(self.key, self.record_id, self._exchange)
+        parked.arguments_digest, parked.consent, parked.asked = told_apart(self.arguments), self.consent, asked
         parked.question(question)
         self._park(parked)
 
@@ -219,16 +237,37 @@ class Call(Reply):
 
     def refuse(self, failure: Failure) -> None:
         """Answer that it did not happen, or did not end."""
-        self._started()
+        self.start_record()
+        if failure.code in words.DECISIONS:
+            self.note("held" if failure.code == "held" else "denied", failure)
         error = words.for_person(failure)
         self._finish(_status(failure), error=msgspec.json.encode({"code": failure.code, "message": error.message}))
         if not self.done:
             self._execute.client.refused(self.request, failure, self.record_id)
             self._end()
 
+    def note(
+        self,
+        decision: str,
+        failure: Failure,
+        *,
+        channel: str = "rule",
+        scope: str = "",
+        waited_ms: int | None = None,
+        enforced: bool = True,
+    ) -> None:
+        """Put a decision on record."""
+        ruling = failure.facts.get("ruling")
+        rule, place = words.rule_of(ruling, self.view) if ruling else (failure.code, "")
+        self._execute.recorder.decision_made(
+            self.key, decision, rule, place=place, call_id=self.record_id, channel=channel, scope=scope,
+            arguments_hash=self.arguments_digest, pin=self.subject.pin, token_id=self.view.token_id,
+            waited_ms=waited_ms, enforced=enforced, origin=self.view.origin,
+        )  # fmt: skip
+
     def reject(self, message: str, code: int = jsonrpc.INVALID_PARAMS) -> None:
         """Answer a request that breaks the protocol, or breaks us, with a JSON-RPC error."""
-        self._started()
+        self.start_record()
         error = jsonrpc.error_object(code, f"mcpctl: {message}")
         self._finish("failed", error=error)
         self._answer_error(error)
@@ -277,7 +316,7 @@ class Call(Reply):
             self._rounds.begin(bytes(result))
             return
         if is_waiting:
-            self._execute.parents.remember(self.key, bytes(result), self.record_id)
+            self._execute.parents.remember(self.key, bytes(result), self.record_id, self.consent)
         if answer is None:
             answer = translate.for_client(result, head, self.request.caller, self._connection)
         if is_error:

@@ -1,13 +1,17 @@
 """The calls of a client of 2026-07-28 that wait while it gathers what was asked of it."""
 
 import asyncio
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
+from mcpctl import bounds
 from mcpctl.failure import Failure
+from mcpctl.policy.consent import digest_of
 from mcpctl.proxy.questions import MOST_OPEN
 from mcpctl.upstreams.connection import Exchange, Reply
 from mcpctl.upstreams.question import Question
@@ -32,6 +36,12 @@ class Parked(Reply):
     """What the upstream did meanwhile, to be done again to whoever waits next."""
     timer: asyncio.TimerHandle | None = None
     numbered: int = 0
+    arguments_digest: str = ""
+    """What tells its arguments from others: who goes on with it brings the same."""
+    consent: str | None = None
+    """What the user has said yes to, of this call."""
+    asked: Any = None
+    """What the user was asked before anything is sent: a `consent.Asked`."""
     is_parked = True
 
     def question(self, question: Question) -> bool:
@@ -72,6 +82,11 @@ class Parked(Reply):
         self.outcome = lambda reply: reply.failed(failure)
 
 
+def told_apart(arguments: bytes) -> str:
+    """What tells a call's arguments from others; of long ones, how they are written counts, too."""
+    return digest_of(arguments) if len(arguments) <= bounds.LITTLE else hashlib.sha256(arguments).hexdigest()
+
+
 class Parking:
     """The parked calls, by handle. What nobody comes back for is given up after ten minutes."""
 
@@ -90,10 +105,10 @@ class Parking:
             parked.exchange.reply = parked
         return handle
 
-    def resume(self, handle: bytes, key: str) -> Parked | None:
-        """The call that was parked under this handle, if it is one of this tool."""
+    def resume(self, handle: bytes, key: str, arguments: bytes) -> Parked | None:
+        """The call that was parked under this handle, if it is one of this tool with these arguments."""
         parked = self._parked.get(handle)
-        if parked is None or parked.key != key:
+        if parked is None or parked.key != key or parked.arguments_digest != told_apart(arguments):
             return None
         del self._parked[handle]
         if parked.timer:

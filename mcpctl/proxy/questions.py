@@ -25,6 +25,13 @@ def can_be_asked(caller: Caller, method: str) -> bool:
     return declared.get(ASKABLE.get(method, ""), b"null") not in (b"null", b"false")
 
 
+def can_fill_forms(caller: Caller) -> bool:
+    """Whether the client can show a form: elicitation without members means so, as it did when there was no more."""
+    declared = jsonrpc.members_or_empty(caller.capabilities).get("elicitation", b"null")
+    modes = jsonrpc.members_or_empty(declared)
+    return declared.startswith(b"{") and (not modes or modes.get("form", b"null") not in (b"null", b"false"))
+
+
 class Questions:
     """The requests that an older client was sent and has not answered."""
 
@@ -82,14 +89,21 @@ class Questions:
                 self.withdraw(id_, {"reason": b'"the server has ended"'})
 
 
+_NO_CALL = (None, None)
+
+
 class Parents:
-    """Which call asked for the input that another brings, between two sides of 2026-07-28. For the record alone."""
+    """Which call asked for the input that another brings, between two sides of 2026-07-28: for the record, and for the
+    consent that the rounds of one call share."""
 
     def __init__(self) -> None:
-        self._calls: dict[bytes, str] = {}
+        self._calls: dict[bytes, tuple[str, str | None]] = {}
 
-    def remember(self, key: str, result: bytes, record_id: str) -> None:
-        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input."""
+    def remember(self, key: str, result: bytes, record_id: str, consent: str | None) -> None:
+        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input.
+
+        `consent` is what the user has said yes to, of this call: its rounds need no other.
+        """
         try:
             members = jsonrpc.members(result)
             requests = jsonrpc.members(members.get("inputRequests", b"{}"))
@@ -97,11 +111,12 @@ class Parents:
             return  # what follows it, if anything does, cannot be told
         if len(self._calls) >= _MAX_PARENTS:
             del self._calls[next(iter(self._calls))]
-        self._calls[_round(key, members.get("requestState", b""), requests)] = record_id
+        self._calls[_round(key, members.get("requestState", b""), requests)] = record_id, consent
 
-    def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
-        """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
-        return self._calls.pop(_round(key, state, responses), None) if self._calls else None
+    def of(self, key: str, state: bytes, responses: Iterable[str]) -> tuple[str | None, str | None]:
+        """The call, once, whose input a request with this `requestState` and these `inputResponses` brings, and its
+        consent."""
+        return self._calls.pop(_round(key, state, responses), _NO_CALL) if self._calls else _NO_CALL
 
 
 def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:

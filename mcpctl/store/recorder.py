@@ -22,6 +22,7 @@ _UNWRITTEN_KEPT = 1000
 _NAMES_KEPT = 1000
 _READ_OF_NAME = 8192
 _ROOM = 200
+_SHOWN = 2048
 _LONGEST_NUMBER = 19
 """A longer number may be a secret, and is more than some readers take."""
 LONGEST_NAME = 512
@@ -195,6 +196,12 @@ class Recorder:
         )
         self._lines.append(journal_lines.encode(line))
         return line.id
+
+    def shown(self, json: bytes) -> str:
+        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out."""
+        beginning = cut(json[: _SHOWN + 1], _SHOWN)
+        text = self._redact(beginning).decode("utf-8", "replace")
+        return text if len(beginning) == len(json) else f"{text} … {len(json) - len(beginning):,} more bytes"
 
     @property
     def is_open(self) -> bool:
