@@ -28,6 +28,10 @@ DECISION_FIELDS = (
     "id", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope", "arguments_hash", "pin",
     "token_id", "project", "waited_ms", "enforced", "made_at",
 )  # fmt: skip
+APPROVAL_FIELDS = (
+    "id", "state", "scope", "key", "risk", "hints", "arguments", "rule", "rule_place", "project", "token_id",
+    "session_id", "arguments_hash", "pin", "channel", "created_at", "expires_at", "answered_at",
+)  # fmt: skip
 DECISIONS = (
     "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable",
 )  # fmt: skip

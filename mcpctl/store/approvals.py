@@ -3,9 +3,11 @@
 import secrets
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import NamedTuple
 
 from mcpctl.errors import NotFound, WrongUsage
+from mcpctl.paths import Paths
 from mcpctl.store import grants, sqlite
 from mcpctl.store.grants import Grant
 from mcpctl.store.policy_file import PolicyFile
@@ -118,6 +120,24 @@ def answer(
         if was_open and grant:
             grants.give(file, grant)
     return was_open > 0
+
+
+def withdraw(file: PolicyFile, approval: Approval) -> None:
+    """Take a yes back that was to hold for more than one call."""
+    grant = approval.grant
+    with told(), sqlite.transaction(file.db):
+        for session in (grant.session, ""):
+            grants.take_back(file, grant._replace(session=session))
+        file.db.execute("UPDATE approvals SET state = ? WHERE id = ?", (DENIED, approval.id))
+
+
+def glance(paths: Paths) -> Sequence[tuple[str, str]]:
+    """The ids and keys of those that are open, the newest first; read as they lie there. Raises `sqlite3.Error`."""
+    with closing(sqlite.connect_unchanged(paths.policy, 0)) as db:
+        return db.execute(
+            "SELECT id, key FROM approvals WHERE state = 'pending' AND expires >= ? ORDER BY created DESC",
+            (time.time(),),
+        ).fetchall()
 
 
 def listed(file: PolicyFile, *, pending: bool = False) -> Sequence[Approval]:

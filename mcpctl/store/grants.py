@@ -35,6 +35,14 @@ def give(file: PolicyFile, grant: Grant) -> None:
         file.db.execute("INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)", (*grant, time.time()))
 
 
+def take_back(file: PolicyFile, grant: Grant) -> None:
+    """Have one hold no longer; inside a transaction of the caller's, where there is one."""
+    with told():
+        file.db.execute(
+            "DELETE FROM grants WHERE key = ? AND pin = ? AND project = ? AND token = ? AND session = ?", grant
+        )
+
+
 def end_session(file: PolicyFile, session: str) -> None:
     """Those of a session end with it."""
     with told(), sqlite.transaction(file.db):
