@@ -126,7 +126,8 @@ class Consent:
     def _outcome(self, approval: Approval, call: Call, failure: Failure) -> Failure | None:
         """What has become of an approval: None while it is open. The call has its `consent` where it was a yes."""
         if approval.state == ALLOWED:  # and used up by that look at it
-            self._yes(call, failure, approval.channel or "", ONCE)
+            self._note(call, failure, "allowed", channel=approval.channel or "", scope=ONCE)
+            self._go_on(call)
         elif approval.state == DENIED:
             self._note(call, failure, "declined", channel=approval.channel or "client")
             return Failure("declined", failure.facts)
@@ -233,11 +234,11 @@ class Consent:
         if not was_open or not is_yes:
             return False
         self._has_granted |= grant is not None
-        if not is_this_call or not asked.is_waited_for:
-            self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=asked.waited_ms)
-            return False
-        self._yes(call, failure, "client", scope, asked.waited_ms)
-        return True
+        self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=asked.waited_ms)
+        if is_this_call and asked.is_waited_for:
+            self._go_on(call)
+            return True
+        return False
 
     def _came_late(self, asked: Asked, call: Call, failure: Failure) -> None:
         async def keep() -> None:
@@ -254,8 +255,7 @@ class Consent:
         """Whether a yes may be for more than one call."""
         return call.view.config.policy.table.confirm == "session"
 
-    def _yes(self, call: Call, failure: Failure, channel: str, scope: str, waited_ms: int | None = None) -> None:
-        self._note(call, failure, "approved", channel=channel, scope=scope, waited_ms=waited_ms)
+    def _go_on(self, call: Call) -> None:
         call.consent = call.subject.binding
         hints = call.view.rules.hints(call.server, call.tool) if call.tool else {}
         if hints and hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:

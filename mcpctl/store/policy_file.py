@@ -4,6 +4,7 @@ import sqlite3
 from typing import Self
 
 from mcpctl.paths import Paths
+from mcpctl.policy_settings import Policy
 from mcpctl.store import steps
 from mcpctl.store.state import told
 from mcpctl.store.steps import Kind
@@ -60,6 +61,12 @@ class PolicyFile:
         """
         with told():
             return cls(steps.connect(paths.policy, KIND))
+
+    @classmethod
+    def check(cls, paths: Paths, policy: Policy) -> None:
+        """Raises what `connect` does where a policy needs it: what cannot be looked up cannot be kept to."""
+        if policy.is_on:
+            cls.connect(paths).close()
 
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""

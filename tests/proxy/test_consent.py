@@ -204,7 +204,7 @@ def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
         assert await asked.call(YES) == "{}", "and again for the next call"
 
     scene(played)
-    assert decisions(home)[:4] == ["asked client", "declined client", "unanswerable rule", "approved terminal once"]
+    assert decisions(home)[:4] == ["asked client", "declined client", "unanswerable rule", "allowed terminal once"]
 
 
 def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:
@@ -306,7 +306,7 @@ def test_who_does_not_answer_in_time_may_answer_later(scene: Play, paths: Paths,
         assert await asked.call(None, arguments={"n": 1}) == '{"n": 1}'
 
     scene(played)
-    assert decisions(home) == ["asked client", "expired client", "approved client once", "approved client once"]
+    assert decisions(home) == ["asked client", "expired client", "approved client once", "allowed client once"]
 
 
 def test_the_time_of_people_is_not_that_of_the_server(scene: Play) -> None:
