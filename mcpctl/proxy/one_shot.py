@@ -24,8 +24,8 @@ from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
-from mcpctl.store.recorder import Json
 from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.recorder import Json
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 from mcpctl.wire import jsonrpc
