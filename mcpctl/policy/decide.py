@@ -169,6 +169,8 @@ def _of_rules(subject: Subject) -> Verdict:
     if tool and tool.held:
         return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
     ruling = view.rules.ruling(subject.server, subject.name, tool)
+    if subject.verb == COMPLETE and ruling.rule and ruling.rule.pattern.startswith("@"):
+        return _ALLOWED  # nothing is known there of what a tool declares
     if ruling.effect == DENY:
         return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
     if ruling.effect != ASK_RULE or subject.verb not in _CALLS or _has_consent(subject):

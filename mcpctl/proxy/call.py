@@ -282,17 +282,31 @@ class Call(Reply):
 
     def result(self, result: memoryview) -> None:
         """Pass on the server's result; a long one is looked at beside the event loop."""
-        if len(result) <= bounds.AT_ONCE:
+        if len(result) <= (bounds.LITTLE if self._masks else bounds.AT_ONCE):
+            result = self._masked(result)
             self._pass_on(result, translate.head(result), None)
             return
         caller, connection = self.request.caller, self._connection
 
         def looked_at() -> tuple[translate.Head, Json]:
+            nonlocal result
+            result = self._masked(result)
             head = translate.head(result)
             return head, translate.for_client(result, head, caller, connection)
 
         read = beside(looked_at)
         read.add_done_callback(lambda done: self._read(result, done))
+
+    @property
+    def _masks(self) -> bool:
+        policy = self.view.config.policy
+        return policy.enforces and policy.table.redact_responses == "secrets"
+
+    def _masked(self, result: memoryview) -> memoryview:
+        """The result as the policy lets the model see it; what a round needs to go on stays as it is."""
+        if not self._masks or bytes(translate.head(result).result_type) == b'"input_required"':
+            return result
+        return memoryview(self._execute.recorder.masked(bytes(result)))
 
     def _read(self, result: memoryview, done: "asyncio.Future[tuple[translate.Head, Json]]") -> None:
         if self.done:
@@ -326,6 +340,7 @@ class Call(Reply):
 
     def error(self, error: bytes) -> None:
         """Pass on the server's error."""
+        error = self._execute.recorder.masked(error) if self._masks else error
         self._finish("failed", error=error)
         self._with_help(error, translate.with_data, self._answer_error)
 

@@ -571,6 +571,36 @@ def test_what_a_tool_asks_in_the_middle_needs_no_second_yes(revision: str, scene
     scene(played, asks=lambda: MemoryServer(tool("ask"), answer=in_rounds))
 
 
+# ---- what the model gets
+
+
+@ERAS
+def test_secrets_are_masked_in_what_the_model_gets_where_that_is_wanted(revision: str, scene: Play) -> None:
+    secret = "ghp_" + "a1B2" * 9
+
+    async def tells(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        if params["arguments"].get("long"):
+            return {
+                "content": [{"type": "text", "text": secret + "x y " * 20_000}],
+                "structuredContent": {"id": "a" * 40},
+            }
+        return {"content": [{"type": "text", "text": f"it is {secret}"}], "structuredContent": {"id": "a" * 40}}
+
+    async def played(world: World) -> None:
+        world.configure(policy={"redact_responses": "secrets"})
+        world.begin()
+        client = await world.client(revision)
+        for arguments in ({}, {"long": True}):
+            result = (await client.start_call("tells:tell", arguments))["result"]
+            assert secret not in json.dumps(result)
+            assert "[redacted:" in result["content"][0]["text"]
+            assert result["structuredContent"] == {"id": "a" * 40}
+        world.configure(policy={})
+        assert secret in await client.call("tells:tell")
+
+    scene(played, tells=lambda: MemoryServer(tool("tell", readOnlyHint=True), answer=tells))
+
+
 # ---- attempts that never became a call
 
 
