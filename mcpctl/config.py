@@ -27,7 +27,12 @@ OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 """The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
-_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd")
+TOKEN = "MCPCTL_TOKEN"
+"""The variable that has the token of whoever asks mcpctl."""
+ALL, MINIMAL = "all", "minimal"
+"""What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
+_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd", "inherit_env")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
@@ -45,6 +50,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     headers: dict[str, str] = {}
     env: dict[str, str] = {}
     env_file: str | None = None
+    inherit_env: str | list[str] = ALL
     cwd: str | None = None
     enabled: bool = True
     start_timeout_s: float = 30
@@ -62,8 +68,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def launch(self) -> tuple[Any, ...]:
         """What a process or connection of it was made from: where this changes, it is made anew."""
-        env, headers = sorted(self.env.items()), sorted(self.headers.items())
-        return self.command, self.args, self.cwd, env, self.env_file, self.url, self.transport, headers
+        env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
+        return self.command, self.args, self.cwd, env, self.url, self.transport, headers
 
 
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,11 +174,6 @@ class Config:
         return Refused(f"server '{name}' is not in the project in force, '{self.project}'", hint, "not_in_project")
 
 
-def is_sse(url: str) -> bool:
-    """Whether an address that says no more is one of the older transport: by custom those end in /sse."""
-    return re.search(r"/sse/?(?:\?|\Z)", url) is not None
-
-
 def no_server(name: str, known: Iterable[str]) -> NotFound:
     """The failure for a name that no server has."""
     hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
@@ -265,6 +266,9 @@ def check_server(name: str, table: Any) -> Server:
                 raise ValueError(f".tools.{tool}: must be true or false")
     server = toml_values.converted(table, Server)
     _check_kind(server, table)
+    names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
+    if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
+        raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
     for project in server.projects:
         if not NAME.match(project):
             raise ValueError(f".projects: {project!r} cannot name a project: {_NAMES}")

@@ -25,7 +25,8 @@ DISCOVERY_FIELDS = (
     "project",
 )  # fmt: skip
 CHECK_FIELDS = (
-    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
+    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "environment",
+    "problems",
 )  # fmt: skip
 TOOLSET_FIELDS = (
     "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",

@@ -17,11 +17,17 @@ SERVER = {
     "url": "The http:// or https:// address of a remote server.",
     "transport": "The transport of url: http is Streamable HTTP, sse the older transport with two connections.",
     "headers": "Headers of every request to url, by name.",
-    "env": "Variables for the server. It also gets the whole environment of mcpctl and the variables of env_file; env"
-    " overrides both. The url and headers of a remote server may use these variables too.",
+    "env": "Variables for the server. It also gets those of env_file and what inherit_env says; env overrides both."
+    " The url and headers of a remote server may use these variables too.",
     "env_file": "A dotenv file of NAME=value lines (export, quotes, comments; nothing is expanded), read when the"
     " server starts. It helps with programs with a window, which start mcpctl with few variables. A relative path"
     " starts at the folder of config.toml.",
+    "inherit_env": 'What the server gets of the environment of mcpctl. "all": everything, tokens that are meant for'
+    ' other servers included. "minimal": HOME, LOGNAME, USER, PATH, SHELL, TERM, TMPDIR, TZ, LANG, LANGUAGE, LC_*,'
+    " XDG_* and the variables of proxies (HTTPS_PROXY and the like, in both cases) and of certificates (SSL_CERT_FILE,"
+    " SSL_CERT_DIR, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, GIT_SSL_CAINFO, PIP_CERT). A list of"
+    " names: these variables besides the minimal ones. What env_file and env name is passed in every case. mcpctl"
+    " servers add and mcpctl servers import write minimal into new entries. Only with command.",
     "cwd": "The folder in which the command runs. Only with command.",
     "enabled": "false: the server is not started, and its tools are neither found nor callable.",
     "start_timeout_s": "Seconds that the server may take to start and to answer the handshake. 0: no limit.",
@@ -115,9 +121,9 @@ _ABOUT = (
 )
 _VARIABLES = (
     "In command, args, url, headers, env, env_file and cwd, ${VAR} is replaced by the value of an environment variable,"
-    " and ${VAR:-default} by its value or, if it is empty or not set, by the default. This happens when the server is"
-    " started; expanded values are never stored. If a variable has neither a value nor a default, the server is not"
-    " started, and the message names the variable.",
+    " and ${VAR:-default} by its value or, if it is empty or not set, by the default, whatever inherit_env says. This"
+    " happens when the server is started; expanded values are never stored. If a variable has neither a value nor a"
+    " default, the server is not started, and the message names the variable.",
 )
 _KINDS = {"Any": "any", "str": "text", "bool": "true or false", "int": "whole number", "float": "number"}
 
@@ -156,4 +162,4 @@ def _kind(annotation: Any) -> str:
         return f"list of {_kind(arguments[0])}"
     if name == "dict":
         return f"table of {_kind(arguments[1])}"
-    return _kind(arguments[0]) if arguments else _KINDS[name]
+    return " or ".join(map(_kind, arguments)) if arguments else _KINDS[name]

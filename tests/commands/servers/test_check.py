@@ -1,6 +1,7 @@
 """`mcpctl servers check`"""
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -35,6 +36,19 @@ def test_a_server_that_works_is_told_with_what_came_back_and_how_fast(mcpctl: Mc
     )  # fmt: skip
     assert all(isinstance(rows[0][field], int) for field in ("connect_ms", "list_ms"))
     assert mcpctl("tools", "ls", "--count").out == "7\n"
+
+
+def test_what_each_server_gets_of_the_environment_is_told(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "secret")
+    usual = {**DEMO["notes"], "inherit_env": ["PYTHONPATH", "A_TOKEN"], "env": {"B": "${A_TOKEN}"}}
+    configure(paths, {"all": DEMO["notes"], "remote": {"url": "http://127.0.0.1:9/mcp"}, "some": usual})
+    ran = mcpctl("servers", "check", "--jsonl", "--fields", "environment")
+    every, remote, some = (json.loads(line)["environment"] for line in ran.out.splitlines())
+    assert re.fullmatch(r"all of this machine's \d+ variables", every)
+    assert remote is None
+    assert re.fullmatch(r"minimal \(\d+\) \+ (PYTHONPATH, A_TOKEN|A_TOKEN, PYTHONPATH), B", some)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "headers": {},
         "env": {},
         "env_file": None,
+        "inherit_env": "all",
         "cwd": None,
         "start_timeout_s": 30,
         "call_timeout_s": 0,
