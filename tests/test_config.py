@@ -258,6 +258,13 @@ def test_what_nobody_can_inherit_is_refused(file: Path, value: str) -> None:
     assert loaded.problems["s"].endswith('.inherit_env: must be "all", "minimal" or a list of names of variables')
 
 
+def test_what_no_server_can_ask_is_refused(file: Path) -> None:
+    loaded = load(file, '[servers.s]\ncommand = "x"\nmay_ask = ["roots", "prompts"]\n')
+    assert loaded.problems["s"].endswith("servers.s.may_ask: may have elicitation, sampling and roots")
+    assert Server(command="x").launch != Server(command="x", may_ask=[]).launch
+    assert Server(command="x").fingerprint == Server(command="x", may_ask=[]).fingerprint
+
+
 # ---- projects
 
 PROJECTS = """\

@@ -34,6 +34,10 @@ SERVER = {
     "call_timeout_s": "Seconds that a call may take. 0: no limit; the client can cancel it.",
     "projects": "The names of the projects that see the server; without any, every project sees it. A client in another"
     " project cannot find its tools, call them or start it.",
+    "may_ask": "What the server may ask the client in the middle of a call: elicitation (questions to the user),"
+    " sampling (requests to the client's model), roots (the client's folders). [] is nothing. What is left out is not"
+    " declared to the server, and refused. A question to the user begins with [from server 'NAME'], and one that comes"
+    " outside of any call is refused.",
     "tools": "Permissions by tool name. A tool set false is neither found nor callable.",
 }
 PROJECT = {

@@ -3,14 +3,17 @@
 The schema is the server's and may be anything, so that checking is bounded in size, depth and time.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
 
 from mcpctl.models import Tool
+from mcpctl.store.recorder import Json
 
 _MAX_CHECKED = 64 * 1024
 _MAX_SCHEMA = 64 * 1024
@@ -20,6 +23,33 @@ _MAX_S = 0.5
 _UNSAFE = frozenset(("pattern", "patternProperties", "format", "$schema", "$id", "$dynamicRef", "uniqueItems"))
 _NAMED = frozenset(("properties", "$defs", "definitions", "dependentSchemas"))
 _VALUES = frozenset(("enum", "const", "default", "examples", "required"))
+_HELP_WAIT_S = 1.0
+_helping = ThreadPoolExecutor(1, "help")
+
+
+def give(
+    tool: Tool, arguments: bytes, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]
+) -> None:
+    """Give `then` a refusal with the help added to it.
+
+    The arguments are compared with the schema aside, where neither an import nor a strange schema holds up others. An
+    answer waits for its help no longer than a moment: another server's schemas may take long.
+    """
+
+    def helped() -> Json:
+        text = help_with(tool, arguments)
+        return add(bytes(answer), text) if text else answer
+
+    loop = asyncio.get_running_loop()
+    checked = loop.run_in_executor(_helping, helped)
+    too_late = loop.call_later(_HELP_WAIT_S, checked.cancel)
+
+    def done(check: "asyncio.Future[Json]") -> None:
+        too_late.cancel()
+        # Without help its own answer, as it came, still stands.
+        then(answer if check.cancelled() or check.exception() else check.result())
+
+    checked.add_done_callback(done)
 
 
 def help_with(tool: Tool, arguments: bytes) -> str:

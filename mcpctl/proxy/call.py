@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from mcpctl.models import Tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import CALL, KEPT, RESUME, Subject
 from mcpctl.policy.view import View
-from mcpctl.proxy import argument_help, refusals, translate
+from mcpctl.proxy import argument_help, input_rounds, refusals, translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.parking import Parked
@@ -29,9 +28,6 @@ from mcpctl.wire.messages import beside
 
 if TYPE_CHECKING:
     from mcpctl.proxy.execute import Execute
-
-_HELP_WAIT_S = 1.0
-_helping = ThreadPoolExecutor(1, "help")
 
 
 class Call(Reply):
@@ -269,15 +265,10 @@ class Call(Reply):
 
     def _pass_on(self, result: memoryview, head: translate.Head, answer: Json | None) -> None:
         is_error = bytes(head.is_error) == b"true"
-        is_waiting = bytes(head.result_type) == b'"input_required"'
-        self._finish("tool_error" if is_error else "input_required" if is_waiting else "ok", response=result)
-        if is_waiting and not self.request.caller.modern:
-            self._exchange = None
-            self._rounds = self._rounds or InputRounds(self, self._execute.questions)
-            self._rounds.begin(bytes(result))
+        if translate.is_waiting(head):
+            self._want_input(result)
             return
-        if is_waiting:
-            self._execute.parents.remember(self.key, bytes(result), self.record_id)
+        self._finish("tool_error" if is_error else "ok", response=result)
         if answer is None:
             answer = translate.for_client(result, head, self.request.caller, self._connection)
         if is_error:
@@ -285,35 +276,38 @@ class Call(Reply):
         else:
             self._answer(answer)
 
+    def _want_input(self, result: Json) -> None:
+        """Pass on that the tool wants input; for an older client, ask it and call the tool again."""
+        connection, text = self._connection, bytes(result)
+        assert connection
+        if not self.request.caller.modern:
+            self._finish("input_required", response=result)
+            self._exchange = None
+            self._rounds = self._rounds or InputRounds(self, self._execute.questions)
+            self._rounds.begin(text, connection.may_put)
+            return
+        try:
+            named = translate.with_names(text, self.server, connection.may_put)
+        except jsonrpc.Malformed:
+            self.refuse(Failure("bad_answer", {"reason": input_rounds.ODD}))
+            return
+        if named is None:
+            self.refuse(Failure("may_not_ask", {"reason": input_rounds.MAY_NOT_ASK}))
+            return
+        self._finish("input_required", response=result)
+        self._execute.parents.remember(self.key, named, self.record_id)
+        self._answer(translate.for_client(named, translate.head(named), self.request.caller, connection))
+
     def error(self, error: bytes) -> None:
         """Pass on the server's error."""
         self._finish("failed", error=error)
         self._with_help(error, translate.with_data, self._answer_error)
 
     def _with_help(self, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]) -> None:
-        """Compare the arguments with the schema aside, where neither an import nor a strange schema holds up others.
-
-        An answer waits for its help no longer than a moment: another server's schemas may take long.
-        """
         if self.tool is None:
             then(answer)
-            return
-        tool, arguments = self.tool, self.arguments
-
-        def helped() -> Json:
-            text = argument_help.help_with(tool, arguments)
-            return add(bytes(answer), text) if text else answer
-
-        loop = asyncio.get_running_loop()
-        checked = loop.run_in_executor(_helping, helped)
-        too_late = loop.call_later(_HELP_WAIT_S, checked.cancel)
-
-        def give(done: "asyncio.Future[Json]") -> None:
-            too_late.cancel()
-            # Without help its own answer, as it came, still stands.
-            then(answer if done.cancelled() or done.exception() else done.result())
-
-        checked.add_done_callback(give)
+        else:
+            argument_help.give(self.tool, self.arguments, answer, add, then)
 
     def _finish(self, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
         """Put the outcome on record."""

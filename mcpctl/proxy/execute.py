@@ -242,7 +242,7 @@ class Execute:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
 
-    def ask_older(self, question: Question, call: Call | None) -> bool:
+    def ask_older(self, question: Question, call: Call) -> bool:
         """Ask an older client; whether it reads what it is sent."""
         if not self.client.is_reading:
             return False

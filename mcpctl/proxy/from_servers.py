@@ -6,6 +6,7 @@ from typing import Protocol
 from msgspec import Raw
 
 from mcpctl.config import RecordSettings
+from mcpctl.errors import warn
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
 from mcpctl.upstreams.question import Question
@@ -39,9 +40,6 @@ class Listener(Protocol):
     def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
         """A server takes its question back."""
 
-    def question(self, question: Question) -> bool:
-        """A server asks something outside of any call; whether the client can be asked."""
-
     def log(self, raw: Raw, least: bytes | None) -> None:
         """A server logs something outside of any call."""
 
@@ -59,16 +57,19 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
                 session.log(message.params, None)
     elif jsonrpc.is_id(message.id):
         asked = question.of_server(connection, message)
-        if message.method not in ASKABLE or connection.modern or not _put(asked, connection, sessions):
+        if message.method not in ASKABLE or connection.modern or not _put(asked, connection):
             question.refuse(asked)
 
 
-def _put(question: Question, connection: Connection, sessions: Sequence[Listener]) -> bool:
-    """Ask whoever the question is for; whether there is one who can be asked."""
+def _put(question: Question, connection: Connection) -> bool:
+    """Ask the client whose call it is about; whether there is one who can be asked."""
+    if not connection.may_put(question.method):
+        return False
     if reply := _about(connection):
         return reply.question(question)
-    # The protocol wants a call that it is about; older servers ask besides, and with one client it is clear whom.
-    return len(sessions) == 1 and sessions[0].question(question)
+    # Nobody could tell what it is about, and any server could ask for anything at any time.
+    warn(f"server '{connection.server}' asks the client something ({question.method}) outside of any call; refused")
+    return False
 
 
 def _about(connection: Connection) -> Reply | None:

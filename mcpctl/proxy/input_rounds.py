@@ -13,12 +13,14 @@ from mcpctl.failure import Failure
 from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-_ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
+ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
+MAY_NOT_ASK = "the tool asks for what its server may not ask (may_ask in the configuration); nothing more was done"
 _CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
 _TOO_MANY = f"the tool has asked for input {_MAX_ROUNDS} times; it was left"
 
@@ -27,6 +29,7 @@ class Repeated(Protocol):
     """A call, as its rounds see it."""
 
     request: CallRequest
+    server: str
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Call the tool again, with these members of its params."""
@@ -46,22 +49,21 @@ class InputRounds:
         self._open: set[bytes] = set()
         """The questions that the client has not answered."""
 
-    def begin(self, result: bytes) -> None:
-        """Ask what `result` wants to know, then call again with the answers."""
+    def begin(self, result: bytes, may_put: Callable[[str], bool]) -> None:
+        """Ask what `result` wants to know, as far as its server may, then call again with the answers."""
         self._number += 1
         try:
-            self._take(result)
+            self._take(result, may_put)
         except jsonrpc.Malformed:
-            self._fail("bad_answer", _ODD)
+            self._fail("bad_answer", ODD)
 
-    def _take(self, result: bytes) -> None:
-        members = jsonrpc.members(result)
-        requests = jsonrpc.members(members.get("inputRequests", b"{}"))
+    def _take(self, result: bytes, may_put: Callable[[str], bool]) -> None:
+        members, requests = jsonrpc.members(result), question.input_requests(result)
         state = {"requestState": members["requestState"]} if "requestState" in members else {}
         if self._number > _MAX_ROUNDS:
             self._fail("too_many_rounds", _TOO_MANY)
         elif requests:
-            self._ask(requests, state)
+            self._ask(requests, state, may_put)
         else:
             wait = min(_SHORTEST_WAIT_S * 2 ** (self._number - 1), _LONGEST_WAIT_S)
             self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
@@ -74,10 +76,12 @@ class InputRounds:
             self._questions.withdraw(id_, {})
         self._open.clear()
 
-    def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
-        members = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: jsonrpc.value(each.get("method", b'""'), str) for key, each in members.items()}
-        if not all(can_be_asked(self._call.request.caller, method) for method in methods.values()):
+    def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes], may_put: Callable[[str], bool]) -> None:
+        asked = {key: question.asked(request) for key, request in requests.items()}
+        if not all(may_put(method) for method, _ in asked.values()):
+            self._fail("may_not_ask", MAY_NOT_ASK)
+            return
+        if not all(can_be_asked(self._call.request.caller, method) for method, _ in asked.values()):
             self._fail("cannot_ask", _CANNOT_ASK)
             return
         responses: dict[str, bytes] = {}
@@ -87,8 +91,8 @@ class InputRounds:
             if len(responses) == len(requests):
                 self._call.repeat({**state, "inputResponses": jsonrpc.object_of(responses)})
 
-        for key, each in members.items():
-            self._ask_one(methods[key], each.get("params", b"{}"), partial(take, key))
+        for key, (method, params) in asked.items():
+            self._ask_one(method, params, partial(take, key))
 
     def _ask_one(self, method: str, params: bytes, take: Callable[[bytes], None]) -> None:
         def answered(_: object, result: bytes, error: bytes) -> None:
@@ -99,7 +103,8 @@ class InputRounds:
             else:
                 take(result)
 
-        id_ = self._questions.ask(Question(method, params, answered), self._call)
+        named = question.named(method, params, self._call.server)
+        id_ = self._questions.ask(Question(method, named, answered), self._call)
         self._open.add(id_)
 
     def _fail(self, code: str, reason: str) -> None:

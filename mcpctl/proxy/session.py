@@ -20,10 +20,9 @@ from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.proxy.questions import Questions
 from mcpctl.store.recorder import Json, Recorder
 from mcpctl.upstreams.connection import Connection
-from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
 
@@ -200,12 +199,6 @@ class Session:
         """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
         if self.is_reading:
             self._transport.write(jsonrpc.notification(method, params))
-
-    def question(self, question: Question) -> bool:
-        """Ask an older client what a server asks outside a call; whether it can be asked."""
-        if self.caller.modern or not can_be_asked(self.caller, question.method):
-            return False
-        return self.execute.ask_older(question, None)
 
     # ---- what servers do
 

@@ -2,12 +2,13 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import Raw
 
 from mcpctl.callers import MODERN_REVISION, Caller
+from mcpctl.config import ASKS
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
 from mcpctl.store.redact import mask
@@ -109,6 +110,10 @@ class Connection(ABC):
     def __init__(
         self, on_message: Callable[["Connection", jsonrpc.Message], None], on_gone: Callable[["Connection"], None]
     ) -> None:
+        self.server = ""
+        """The name of its server in the configuration."""
+        self.may_ask: Collection[str] = ASKS
+        """What its server may ask clients."""
         self.modern = False
         self.revision = ""
         self.server_info = b""
@@ -167,6 +172,18 @@ class Connection(ABC):
         self.pending[exchange.id] = exchange
         self.write(line, exchange)
 
+    def may_put(self, method: str) -> bool:
+        """Whether its server may ask this; what is no question is not judged."""
+        return method not in ASKABLE or ASKABLE[method] in self.may_ask
+
+    def usable(self, capabilities: bytes) -> bytes:
+        """A client's capabilities without those that its server may not use."""
+        refused = set(ASKS).difference(self.may_ask)
+        if not refused:
+            return capabilities
+        declared = jsonrpc.members_or_empty(capabilities).items()
+        return jsonrpc.object_of({name: value for name, value in declared if name not in refused})
+
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
         """Take a request back; a late answer to it is dropped."""
         # Its number may be another request's here, if it was sent to an earlier process.
@@ -212,6 +229,8 @@ class Connection(ABC):
             meta = {**meta, **envelope(exchange.caller)}
             if self.log_level:
                 meta[jsonrpc.LOG_LEVEL_KEY] = self.log_level
+        if jsonrpc.CAPABILITIES_KEY in meta:
+            meta = {**meta, jsonrpc.CAPABILITIES_KEY: self.usable(meta[jsonrpc.CAPABILITIES_KEY])}
         if not meta:
             return jsonrpc.object_of(exchange.params)
         return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})
