@@ -52,6 +52,13 @@ FIELDS = {
     " index and under --json its message is the beginning of the tool's first text.",
     "response_bytes": "The size of the whole response in bytes.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
+    "call_id": "The call in whose middle it was asked, or null: it was refused outside of any call.",
+    "method": "What was asked: elicitation/create, sampling/createMessage or roots/list.",
+    "message": "The question to the user, or the beginning of what the client's model was asked, redacted and cut like"
+    " a name; null if there is none.",
+    "outcome": "accept, decline or cancel: the user's answer, accept also of any answer of the client's own. error: the"
+    " client answered with an error. refused: the client was not asked. unanswered: it never answered.",
+    "waited_ms": "How long the answer took, a whole number of milliseconds.",
     "end_time": "The end of the session; null while it is active.",
     "start_time": "The start of the session.",
     "last_activity": "The time of the session's last activity.",
@@ -76,7 +83,7 @@ _ABOUT = (
     " in SQL and under --json. A redacted value is [redacted:HASH]; equal values have equal hashes. A name longer than"
     " 512 bytes is cut and ends with [cut: N characters].",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
-    " as calls.",
+    " as calls. What servers asked the client is in the journals alone.",
 )
 _INDEX = (
     f"index-v{INDEX_VERSION}.db is an SQLite database in WAL mode. mcpctl db path brings it up to date and prints its"
@@ -98,6 +105,7 @@ def page() -> str:
         *roff.section("EXAMPLES", roff.verbatim([
             "sqlite3 \"$(mcpctl db path)\" 'select tool, count(*) from calls group by tool'",
             "jq -c 'select(.type == \"calls.started\") | [.server, .tool]' sessions/*.jsonl",
+            "jq -c 'select(.type == \"questions.asked\") | [.server, .message, .outcome]' sessions/*.jsonl",
         ])),
         *roff.section("SEE ALSO", roff.references(
             [("mcpctl", 1), ("mcpctl-calls", 1), ("mcpctl-db", 1), ("mcpctl-sessions", 1), ("mcpctl-config", 5)]

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -169,19 +170,24 @@ class Call(Reply):
         return True
 
     def _ask_older(self, question: Question) -> bool:
-        exchange = self._exchange
+        exchange, followed = self._exchange, self._execute.asked.followed(question, self.server, self.record_id)
 
         def closed() -> None:
+            followed.closed()
             self._questions -= 1
             if exchange and exchange is self._exchange and not self._questions and not self.done:
                 self._execute.watch(self.server, exchange)
 
-        if not self._execute.ask_older(replace(question, closed=closed), self):
+        if not self._execute.ask_older(replace(followed, closed=closed), self):
             return False
         self._questions += 1
         if exchange and exchange.timer:
             exchange.timer.cancel()  # the time of people does not count
         return True
+
+    def not_asked(self, question: Question) -> None:
+        """Put on record what the client was not asked."""
+        self._execute.asked.refused(self.server, question.method, question.params, self.record_id)
 
     def ask(self, question: Question) -> None:
         """Ask the client, before anything is sent or in the middle; its answer comes with the call that goes on."""
@@ -189,7 +195,7 @@ class Call(Reply):
             self._execute.questions.ask(question, self)
             return
         self._started()
-        parked = Parked(self.key, self.record_id, self._exchange)
+        parked = Parked(self.key, self.record_id, self._exchange, self._execute.asked)
         parked.question(question)
         self._park(parked)
 
@@ -283,7 +289,7 @@ class Call(Reply):
         if not self.request.caller.modern:
             self._finish("input_required", response=result)
             self._exchange = None
-            self._rounds = self._rounds or InputRounds(self, self._execute.questions)
+            self._rounds = self._rounds or InputRounds(self, self._execute.questions, self._execute.asked)
             self._rounds.begin(text, connection.may_put)
             return
         try:
@@ -292,10 +298,12 @@ class Call(Reply):
             self.refuse(Failure("bad_answer", {"reason": input_rounds.ODD}))
             return
         if named is None:
+            self._execute.asked.refused_all(self.server, text, self.record_id)
             self.refuse(Failure("may_not_ask", {"reason": input_rounds.MAY_NOT_ASK}))
             return
         self._finish("input_required", response=result)
-        self._execute.parents.remember(self.key, named, self.record_id)
+        ask = partial(self._execute.asked.opened, self.server, call_id=self.record_id)
+        self._execute.parents.remember(self.key, named, self.record_id, ask)
         self._answer(translate.for_client(named, translate.head(named), self.request.caller, connection))
 
     def error(self, error: bytes) -> None:

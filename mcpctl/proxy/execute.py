@@ -16,6 +16,7 @@ from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Exchange
@@ -37,6 +38,7 @@ class Execute:
         self.questions = questions
         self.parking = Parking(self._give_up)
         self.parents = Parents()
+        self.asked = QuestionLog(recorder)
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
@@ -100,6 +102,12 @@ class Execute:
         """End every call in flight: on record as interrupted, and answered so."""
         for call in list(self.in_flight.values()):
             call.interrupt()
+
+    def close(self) -> None:
+        """Nothing that was asked is answered any more."""
+        self.questions.close()
+        self.parking.close()
+        self.parents.close()
 
     def ended(self, call: Call) -> None:
         """Forget a call that has its answer, or needs none."""
@@ -238,6 +246,7 @@ class Execute:
 
     def _give_up(self, parked: Parked) -> None:
         """Nobody came back: the server is told so."""
+        parked.close()
         if parked.exchange:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})

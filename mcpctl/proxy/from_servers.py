@@ -40,6 +40,9 @@ class Listener(Protocol):
     def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
         """A server takes its question back."""
 
+    def not_asked(self, question: Question) -> None:
+        """The client was not asked what a server asks outside of any call."""
+
     def log(self, raw: Raw, least: bytes | None) -> None:
         """A server logs something outside of any call."""
 
@@ -57,19 +60,25 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
                 session.log(message.params, None)
     elif jsonrpc.is_id(message.id):
         asked = question.of_server(connection, message)
-        if message.method not in ASKABLE or connection.modern or not _put(asked, connection):
+        if message.method not in ASKABLE or connection.modern:
             question.refuse(asked)
+        else:
+            _put(asked, connection, sessions)
 
 
-def _put(question: Question, connection: Connection) -> bool:
-    """Ask the client whose call it is about; whether there is one who can be asked."""
-    if not connection.may_put(question.method):
-        return False
-    if reply := _about(connection):
-        return reply.question(question)
+def _put(asked: Question, connection: Connection, sessions: Sequence[Listener]) -> None:
+    """Ask the client whose call it is about, or refuse it."""
+    reply = _about(connection)
+    if reply and connection.may_put(asked.method) and reply.question(asked):
+        return
+    question.refuse(asked)
+    if reply:
+        reply.not_asked(asked)
+        return
     # Nobody could tell what it is about, and any server could ask for anything at any time.
-    warn(f"server '{connection.server}' asks the client something ({question.method}) outside of any call; refused")
-    return False
+    warn(f"server '{connection.server}' asks the client something ({asked.method}) outside of any call; refused")
+    for session in sessions:
+        session.not_asked(asked)
 
 
 def _about(connection: Connection) -> Reply | None:

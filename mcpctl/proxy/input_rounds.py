@@ -12,6 +12,7 @@ from typing import Protocol
 from mcpctl.failure import Failure
 from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
@@ -30,6 +31,7 @@ class Repeated(Protocol):
 
     request: CallRequest
     server: str
+    record_id: str
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Call the tool again, with these members of its params."""
@@ -41,9 +43,10 @@ class Repeated(Protocol):
 class InputRounds:
     """The rounds of one call of an older client's."""
 
-    def __init__(self, call: Repeated, questions: Questions) -> None:
+    def __init__(self, call: Repeated, questions: Questions, log: QuestionLog) -> None:
         self._call = call
         self._questions = questions
+        self._log = log
         self._number = 0
         self._pause: asyncio.TimerHandle | None = None
         self._open: set[bytes] = set()
@@ -58,12 +61,19 @@ class InputRounds:
             self._fail("bad_answer", ODD)
 
     def _take(self, result: bytes, may_put: Callable[[str], bool]) -> None:
-        members, requests = jsonrpc.members(result), question.input_requests(result)
+        members = jsonrpc.members(result)
+        asked = {key: question.asked(request) for key, request in question.input_requests(result).items()}
         state = {"requestState": members["requestState"]} if "requestState" in members else {}
         if self._number > _MAX_ROUNDS:
             self._fail("too_many_rounds", _TOO_MANY)
-        elif requests:
-            self._ask(requests, state, may_put)
+        elif not all(may_put(method) for method, _ in asked.values()):
+            self._log.refused_all(self._call.server, result, self._call.record_id)
+            self._fail("may_not_ask", MAY_NOT_ASK)
+        elif not all(can_be_asked(self._call.request.caller, method) for method, _ in asked.values()):
+            self._log.refused_all(self._call.server, result, self._call.record_id)
+            self._fail("cannot_ask", _CANNOT_ASK)
+        elif asked:
+            self._ask(asked, state)
         else:
             wait = min(_SHORTEST_WAIT_S * 2 ** (self._number - 1), _LONGEST_WAIT_S)
             self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
@@ -76,19 +86,12 @@ class InputRounds:
             self._questions.withdraw(id_, {})
         self._open.clear()
 
-    def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes], may_put: Callable[[str], bool]) -> None:
-        asked = {key: question.asked(request) for key, request in requests.items()}
-        if not all(may_put(method) for method, _ in asked.values()):
-            self._fail("may_not_ask", MAY_NOT_ASK)
-            return
-        if not all(can_be_asked(self._call.request.caller, method) for method, _ in asked.values()):
-            self._fail("cannot_ask", _CANNOT_ASK)
-            return
+    def _ask(self, asked: Mapping[str, tuple[str, bytes]], state: Mapping[str, bytes]) -> None:
         responses: dict[str, bytes] = {}
 
         def take(key: str, response: bytes) -> None:
             responses[key] = response
-            if len(responses) == len(requests):
+            if len(responses) == len(asked):
                 self._call.repeat({**state, "inputResponses": jsonrpc.object_of(responses)})
 
         for key, (method, params) in asked.items():
@@ -103,8 +106,9 @@ class InputRounds:
             else:
                 take(result)
 
-        named = question.named(method, params, self._call.server)
-        id_ = self._questions.ask(Question(method, named, answered), self._call)
+        server = self._call.server
+        asked = Question(method, question.named(method, params, server), answered, server=server)
+        id_ = self._questions.ask(self._log.followed(asked, server, self._call.record_id), self._call)
         self._open.add(id_)
 
     def _fail(self, code: str, reason: str) -> None:

@@ -6,11 +6,15 @@ two sides of 2026-07-28 none of this is needed, and nothing is kept but which ca
 """
 
 import asyncio
+import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 
 from mcpctl.callers import Caller
+from mcpctl.proxy.question_log import MOST_OF_ONE, UNANSWERED, OpenQuestion
 from mcpctl.upstreams.connection import ASKABLE, Connection
-from mcpctl.upstreams.question import Question
+from mcpctl.upstreams.question import Question, input_requests
+from mcpctl.upstreams.question import asked as question_in
 from mcpctl.wire import jsonrpc
 
 MOST_OPEN = 1000
@@ -55,12 +59,18 @@ class Questions:
             question.closed()
         return question, call
 
+    def close(self) -> None:
+        """Nothing is answered any more; the client is not told."""
+        for id_ in list(self._open):
+            self._close(id_)
+
     def answered(self, message: jsonrpc.Message) -> None:
         """Take the client's answer; one to a question that is open no more is dropped."""
-        question, call = self._close(bytes(message.id))
+        question, call = self._open.pop(bytes(message.id), (None, None))
         if question:
             error = bytes(message.error)
             question.answered(call, bytes(message.result) or b"{}", b"" if error == b"null" else error)
+            question.closed()
 
     def withdraw(self, id_: bytes, params: Mapping[str, bytes]) -> None:
         """Tell the client that a question needs no answer any more."""
@@ -86,22 +96,49 @@ class Parents:
     """Which call asked for the input that another brings, between two sides of 2026-07-28. For the record alone."""
 
     def __init__(self) -> None:
-        self._calls: dict[bytes, str] = {}
+        self._calls: dict[bytes, tuple[str, Mapping[str, OpenQuestion]]] = {}
 
-    def remember(self, key: str, result: bytes, record_id: str) -> None:
-        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input."""
+    def remember(self, key: str, result: bytes, record_id: str, ask: Callable[[str, bytes], OpenQuestion]) -> None:
+        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input.
+
+        `ask` opens a question, of a method with its params.
+        """
         try:
-            members = jsonrpc.members(result)
-            requests = jsonrpc.members(members.get("inputRequests", b"{}"))
+            state = jsonrpc.members(result).get("requestState", b"")
+            requests = input_requests(result)
         except jsonrpc.Malformed:
             return  # what follows it, if anything does, cannot be told
+        asked: dict[str, OpenQuestion] = {}
+        for name, request in itertools.islice(requests.items(), MOST_OF_ONE):
+            with contextlib.suppress(jsonrpc.Malformed):
+                asked[name] = ask(*question_in(request))
         if len(self._calls) >= _MAX_PARENTS:
-            del self._calls[next(iter(self._calls))]
-        self._calls[_round(key, members.get("requestState", b""), requests)] = record_id
+            self._forget(next(iter(self._calls)))
+        key_ = _round(key, state, requests)
+        self._forget(key_)
+        self._calls[key_] = record_id, asked
 
-    def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
+    def of(self, key: str, state: bytes, responses: Mapping[str, bytes]) -> str | None:
         """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
-        return self._calls.pop(_round(key, state, responses), None) if self._calls else None
+        if not self._calls:
+            return None
+        record_id, asked = self._calls.pop(_round(key, state, responses), (None, {}))
+        for name, opened in asked.items():
+            if name in responses:
+                opened.answered(responses[name])
+            else:
+                opened.ended(UNANSWERED)
+        return record_id
+
+    def close(self) -> None:
+        """No input comes any more."""
+        for key in list(self._calls):
+            self._forget(key)
+
+    def _forget(self, key: bytes) -> None:
+        _, asked = self._calls.pop(key, (None, {}))
+        for opened in asked.values():
+            opened.ended(UNANSWERED)
 
 
 def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:

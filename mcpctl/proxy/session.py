@@ -23,6 +23,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions
 from mcpctl.store.recorder import Json, Recorder
 from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
 
@@ -182,6 +183,11 @@ class Session:
         """How far a call is."""
         self._notify("notifications/progress", jsonrpc.object_of(params))
 
+    def not_asked(self, question: Question) -> None:
+        """Put on record what a server asks outside of any call."""
+        if self.is_recording:
+            self.execute.asked.refused(question.server, question.method, question.params, None)
+
     def log(self, raw: Raw, least: bytes | None) -> None:
         """Pass on what a server logs, from the level `least` on, or else as the client has set it, in JSON."""
         if least is None and not self.is_initialized:
@@ -247,6 +253,7 @@ class Session:
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
+        self.execute.close()
         self.recorder.close()
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)

@@ -43,6 +43,9 @@ class Reply:
         """The server asks something in the middle of it; whether there is somebody who can be asked."""
         return False
 
+    def not_asked(self, question: Question) -> None:
+        """The client was not asked what the server asks in the middle of it."""
+
     def log(self, raw: Raw) -> None:
         """The server logs something in the middle of it: the params of `notifications/message`."""
 

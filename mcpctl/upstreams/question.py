@@ -35,6 +35,8 @@ class Question:
     """Gets the call that goes on, where there is one, and the result of the client's answer, or the error."""
     connection: "Asking | None" = None
     """Whose question it is; None for one of ours."""
+    server: str = ""
+    """The name of the server that asks."""
     id: bytes = b""
     """The id that the question has there."""
     closed: Callable[[], None] = lambda: None
@@ -49,7 +51,8 @@ def of_server(connection: "Asking", message: jsonrpc.Message) -> Question:
         connection.write(jsonrpc.error(id_, error) if error else jsonrpc.result(id_, result))
 
     method = str(message.method)
-    return Question(method, named(method, bytes(message.params) or b"{}", connection.server), answered, connection, id_)
+    params = named(method, bytes(message.params) or b"{}", connection.server)
+    return Question(method, params, answered, connection, connection.server, id_)
 
 
 def named(method: str, params: bytes, server: str) -> bytes:

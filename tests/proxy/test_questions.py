@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from tests.proxy.client import LATEST, MODERN
+from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
 ELICIT, SAMPLE, ROOTS = "elicitation/create", "sampling/createMessage", "roots/list"
@@ -53,24 +53,29 @@ def asks(method: str, modern: bool) -> Callable[[], MemoryServer]:
     return lambda: MemoryServer(tool("ask"), answer=answer, modern=modern)
 
 
-async def asked(client: MemoryClient) -> tuple[Any, str]:
+async def asked(client: MemoryClient, answer: dict[str, Any] = ANSWER) -> tuple[Any, str]:
     """What the client is asked in the middle of a call, and what becomes of the call once that is answered."""
     began = client.start_call("asks:ask")
     if client.revision == MODERN:
         first = (await began)["result"]
         ((key, question),) = first["inputRequests"].items()
-        more = {"requestState": first["requestState"], "inputResponses": {key: ANSWER}}
+        more = {"requestState": first["requestState"], "inputResponses": {key: answer}}
         return question["params"], text_of(await client.start_call("asks:ask", **more))
     question = await client.questions.get()
-    client.send(id=question["id"], result=ANSWER)
+    client.send(id=question["id"], result=answer)
     return question["params"], text_of(await began)
+
+
+def on_record(home: Path) -> list[dict[str, Any]]:
+    """The questions on record."""
+    return [line for line in journal_lines(home) if line["type"] == "questions.asked"]
 
 
 @PAIRS
 @SERVERS
 @pytest.mark.parametrize("method", PARAMS)
-def test_a_question_says_which_server_asks(
-    client_revision: str, server_is_modern: bool, method: str, scene: Play
+def test_a_question_says_which_server_asks_and_is_on_record(
+    client_revision: str, server_is_modern: bool, method: str, scene: Play, home: Path
 ) -> None:
     async def played(world: World) -> None:
         world.configure()
@@ -79,13 +84,77 @@ def test_a_question_says_which_server_asks(
         assert await asked(client) == (NAMED[method], json.dumps(ANSWER))
 
     scene(played, asks=asks(method, server_is_modern))
+    (line,) = on_record(home)
+    begun = next(line for line in journal_lines(home) if line["type"] == "calls.started")
+    assert (line["call_id"], line["session_id"]) == (begun["id"], begun["session_id"])
+    message = {ELICIT: NAMED[ELICIT]["message"], SAMPLE: json.dumps(PARAMS[SAMPLE]), ROOTS: None}[method]
+    recorded = line["message"] and line["message"].replace(" ", "")
+    assert (line["server"], line["method"], line["outcome"]) == ("asks", method, "accept")
+    assert recorded == (message and message.replace(" ", ""))
+
+
+@PAIRS
+@SERVERS
+@pytest.mark.parametrize(
+    ("answer", "outcome"), [({"action": "decline"}, "decline"), ({"action": "cancel"}, "cancel"), ({}, "error")]
+)
+def test_what_a_person_answered_is_on_record(
+    client_revision: str, server_is_modern: bool, answer: dict[str, str], outcome: str, scene: Play, home: Path
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await asked(await world.client(client_revision, ALL), answer)
+
+    scene(played, asks=asks(ELICIT, server_is_modern))
+    assert [line["outcome"] for line in on_record(home)] == [outcome]
+
+
+@PAIRS
+@SERVERS
+def test_a_question_that_nobody_answers_is_on_record_at_the_end(
+    client_revision: str, server_is_modern: bool, scene: Play, home: Path
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(client_revision, ALL)
+        began = client.start_call("asks:ask")
+        await (began if client_revision == MODERN else client.questions.get())
+
+    scene(played, asks=asks(ELICIT, server_is_modern))
+    assert [line["outcome"] for line in on_record(home)] == ["unanswered"]
+
+
+def test_no_server_fills_the_record_with_questions(scene: Play, home: Path) -> None:
+    async def answer(connection: MemoryConnection, _: dict[str, Any]) -> dict[str, Any]:
+        for number in range(1100):
+            connection.say(id=f"x{number}", method=ELICIT, params={"message": "token ghp_" + "a1B2" * 9 + "x" * 5000})
+        return {"content": []}
+
+    async def played(world: World) -> None:
+        world.configure({"asks": {"may_ask": []}})
+        world.begin()
+        client = await world.client(LATEST, ALL)
+        await client.call("asks:ask")
+
+    class Deaf(MemoryServer):
+        async def take(self, connection: MemoryConnection, message: dict[str, Any]) -> None:
+            if "method" in message:
+                await super().take(connection, message)
+
+    scene(played, asks=lambda: Deaf(tool("ask"), answer=answer))
+    lines = on_record(home)
+    assert len(lines) == 1000
+    assert len(lines[0]["message"]) < 600
+    assert "ghp_" not in lines[0]["message"]
 
 
 @PAIRS
 @SERVERS
 @pytest.mark.parametrize("kind", METHODS)
 def test_a_server_asks_only_what_its_entry_allows_and_is_told_no_more(
-    client_revision: str, server_is_modern: bool, kind: str, scene: Play
+    client_revision: str, server_is_modern: bool, kind: str, scene: Play, home: Path
 ) -> None:
     others = [each for each in METHODS if each != kind]
 
@@ -102,6 +171,7 @@ def test_a_server_asks_only_what_its_entry_allows_and_is_told_no_more(
         assert {frozenset(told) for told in world.servers["asks"].told} == {frozenset(others)}
 
     scene(played, asks=asks(METHODS[kind], server_is_modern))
+    assert [(line["method"], line["outcome"]) for line in on_record(home)] == [(METHODS[kind], "refused")]
 
 
 @SERVERS
@@ -119,7 +189,7 @@ def test_a_server_that_may_ask_nothing_is_told_that_nobody_can_be_asked(server_i
 @PAIRS
 @pytest.mark.parametrize("method", PARAMS)
 def test_outside_of_a_call_nobody_is_asked(
-    client_revision: str, method: str, scene: Play, capsys: pytest.CaptureFixture[str]
+    client_revision: str, method: str, scene: Play, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def played(world: World) -> None:
         world.configure()
@@ -135,6 +205,7 @@ def test_outside_of_a_call_nobody_is_asked(
     scene(played, asks=asks(method, False))
     warning = f"server 'asks' asks the client something ({method}) outside of any call; refused"
     assert capsys.readouterr().err.count(warning) == 1
+    assert [(line["call_id"], line["outcome"]) for line in on_record(home)] == [(None, "refused")] * 2
 
 
 @pytest.mark.parametrize("spelled", ['"input_required"', '"input\\u005frequired"'])
