@@ -50,7 +50,7 @@ SEARCH = {
     " their similarity to the query for a sentence-embedding model. cloud: by the service at cloud_url. off: searches"
     " find nothing, for clients that know the keys of their tools. If semantic or cloud fails or is slow, bm25 ranks"
     " instead, and both the answer and the record say why.",
-    "answer_tokens": "The most tokens, estimated, of an answer of tool_discovery.",
+    "answer_tokens": "The most tokens, estimated, of the results of tool_discovery. A notice adds at most 600 bytes.",
     "semantic_model": "The folder of a sentence-transformers model with model.onnx or onnx/model.onnx and"
     " tokenizer.json. It needs the packages that pip install '.[semantic]' installs in a clone of mcpctl. A relative"
     " path starts at the folder of config.toml. With semantic_url, it is the name of the model there.",
