@@ -24,7 +24,8 @@ _MINIMAL = re.compile(
     r"HOME|LOGNAME|USER|PATH|SHELL|TERM|TMPDIR|TZ|LANG|LANGUAGE|LC_[A-Z]+|XDG_[A-Z_]+"
     # without these nothing reaches the network from behind a proxy, nor trusts its certificates
     r"|(?i:(?:https?|ftp|all|no)_proxy)"
-    r"|SSL_CERT_(?:FILE|DIR)|NODE_EXTRA_CA_CERTS|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT"
+    r"|(?:NIX_)?SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT"
+    r"|GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
 )
 """The variables that every server inherits."""
 _NAMED = 8

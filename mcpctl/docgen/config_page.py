@@ -25,9 +25,10 @@ SERVER = {
     "inherit_env": 'What the server gets of the environment of mcpctl. "all": everything, tokens that are meant for'
     ' other servers included. "minimal": HOME, LOGNAME, USER, PATH, SHELL, TERM, TMPDIR, TZ, LANG, LANGUAGE, LC_*,'
     " XDG_* and the variables of proxies (HTTPS_PROXY and the like, in both cases) and of certificates (SSL_CERT_FILE,"
-    " SSL_CERT_DIR, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, GIT_SSL_CAINFO, PIP_CERT). A list of"
-    " names: these variables besides the minimal ones. What env_file and env name is passed in every case. mcpctl"
-    " servers add and mcpctl servers import write minimal into new entries. Only with command.",
+    " SSL_CERT_DIR, NIX_SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, AWS_CA_BUNDLE,"
+    " GIT_SSL_CAINFO, PIP_CERT, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH). A list of names: these variables besides the minimal"
+    " ones. What env_file and env name is passed in every case. mcpctl servers add and mcpctl servers import write"
+    " minimal into new entries. Only with command.",
     "cwd": "The folder in which the command runs. Only with command.",
     "enabled": "false: the server is not started, and its tools are neither found nor callable.",
     "start_timeout_s": "Seconds that the server may take to start and to answer the handshake. 0: no limit.",

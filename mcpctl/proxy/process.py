@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from mcpctl import exposure, posix
+from mcpctl import exposure
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
@@ -31,8 +31,6 @@ def run(
     Raises `McpctlError` before it begins where the configuration, or the project or toolset that was named, cannot be
     used.
     """
-    # It may hold tokens that no server gets, and servers run as the same user.
-    posix.hide_environment()
     with not_waited_for() as stderr:
         file = ConfigFile(paths, project)
         config = checked(paths, file, toolset)

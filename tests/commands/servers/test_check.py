@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 
 from mcpctl.paths import Paths
 from tests.configured import DEMO, configure
-from tests.conftest import Mcpctl
+from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -49,6 +50,19 @@ def test_what_each_server_gets_of_the_environment_is_told(
     assert re.fullmatch(r"all of this machine's \d+ variables", every)
     assert remote is None
     assert re.fullmatch(r"minimal \(\d+\) \+ (PYTHONPATH, A_TOKEN|A_TOKEN, PYTHONPATH), B", some)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_server_cannot_read_the_environment_of_the_command_that_starts_it(paths: Paths, tmp_path: Path) -> None:
+    seen, notes = tmp_path / "seen", [DEMO["notes"]["command"], *DEMO["notes"]["args"]]
+    script = 'cat /proc/$PPID/environ > "$0" 2>&1; exec "$@"'
+    configure(paths, {"spy": {"command": "sh", "args": ["-c", script, str(seen), *notes]}})
+    done = subprocess.run(
+        [*MCPCTL, "servers", "check", "--fields", "status"],
+        capture_output=True, text=True, check=False, timeout=60, preexec_fn=without_privileges,
+    )  # fmt: skip
+    assert done.stdout == "ok\n"
+    assert seen.read_text(encoding="utf-8").strip().endswith("Permission denied")
 
 
 @pytest.mark.parametrize(
