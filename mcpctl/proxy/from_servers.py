@@ -8,7 +8,7 @@ from msgspec import Raw
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.upstreams import question
-from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
+from mcpctl.upstreams.connection import ASKABLE, ROOTS, Connection, Reply
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 
@@ -77,6 +77,7 @@ def _put(asked: Question, connection: Connection, sessions: Sequence[Listener]) 
         return
     # Nobody could tell what it is about, and any server could ask for anything at any time.
     warn(f"server '{connection.server}' asks the client something ({asked.method}) outside of any call; refused")
+    connection.was_refused_roots |= asked.method == ROOTS
     for session in sessions:
         session.not_asked(asked)
 

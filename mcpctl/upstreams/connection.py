@@ -117,6 +117,8 @@ class Connection(ABC):
         """The name of its server in the configuration."""
         self.may_ask: Collection[str] = ASKS
         """What its server may ask clients."""
+        self.was_refused_roots = False
+        """Whether its server has asked for a client's folders while no call of its was in flight."""
         self.modern = False
         self.revision = ""
         self.server_info = b""
@@ -171,6 +173,10 @@ class Connection(ABC):
         self._last_id = exchange.id = self._last_id + 1
         exchange.connection, exchange.was_sent = self, True
         id_ = b"%d" % exchange.id
+        if exchange.method == CALL and self.was_refused_roots:
+            # Many older servers ask as soon as they are connected, and again when they hear that something has changed.
+            self.was_refused_roots = False
+            self.notify("notifications/roots/list_changed", {})
         line = jsonrpc.request(id_, exchange.method, self._params(exchange, id_))
         self.pending[exchange.id] = exchange
         self.write(line, exchange)
@@ -293,7 +299,8 @@ def unpassable(error: Exception) -> Failure:
 
 
 CALL, LISTEN = "tools/call", "subscriptions/listen"
-ASKABLE = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
+ROOTS = "roots/list"
+ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 

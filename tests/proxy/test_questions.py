@@ -1,5 +1,6 @@
 """What servers may ask of clients: in the middle of a call, in their own name, and what their entry allows."""
 
+import asyncio
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -206,6 +207,37 @@ def test_outside_of_a_call_nobody_is_asked(
     warning = f"server 'asks' asks the client something ({method}) outside of any call; refused"
     assert capsys.readouterr().err.count(warning) == 1
     assert [(line["call_id"], line["outcome"]) for line in on_record(home)] == [(None, "refused")] * 2
+
+
+def test_a_server_that_asked_for_roots_too_early_is_told_to_ask_again_with_its_next_call(scene: Play) -> None:
+    class Early(MemoryServer):
+        """Asks for roots when it is told that they have changed, as many servers do, and holds calls until then."""
+
+        def __init__(self) -> None:
+            super().__init__(tool("ask"), answer=self.with_roots)
+            self.roots: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+
+        async def with_roots(self, _: MemoryConnection, __: dict[str, Any]) -> dict[str, Any]:
+            return {"content": [{"type": "text", "text": json.dumps(await self.roots)}]}
+
+        async def take(self, connection: MemoryConnection, message: dict[str, Any]) -> None:
+            if message.get("method") == "notifications/roots/list_changed":
+                self.roots.set_result((await connection.ask_client(ROOTS, {}))["result"])
+            else:
+                await super().take(connection, message)
+
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(LATEST, ALL)
+        await client.discover("ask")
+        assert "error" in await world.servers["asks"].connections[-1].ask_client(ROOTS, {})
+        answer = client.start_call("asks:ask")
+        client.send(id=(await client.questions.get())["id"], result={"roots": []})
+        assert text_of(await answer) == '{"roots": []}'
+        assert not world.servers["asks"].connections[-1].was_refused_roots
+
+    scene(played, asks=Early)
 
 
 @pytest.mark.parametrize("spelled", ['"input_required"', '"input\\u005frequired"'])
