@@ -37,7 +37,8 @@ DECISIONS = (
 )  # fmt: skip
 """What may be decided of a call."""
 CHECK_FIELDS = (
-    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
+    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "environment",
+    "problems",
 )  # fmt: skip
 TOOLSET_FIELDS = (
     "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",

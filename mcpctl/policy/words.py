@@ -1,6 +1,5 @@
 """What a model and a person are told of a failure: the only two places where failures become sentences."""
 
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.store.approvals import Approval
 from mcpctl.tool_keys import is_plain
+from mcpctl.visible_text import escaped
 
 EXECUTE = "tool_execute"
 DENIED = frozenset((
@@ -32,11 +32,6 @@ MAY = {
     "not-declared": "does not say what it may do",
 }
 """What a tool of each class does, by `hints.RISKS`."""
-# Controls, marks and fillers: whatever is not printable, and letters that have no shape.
-_HIDDEN = re.compile(
-    "[\x00-\x1f\x7f-\xa0\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202f\u205f-\u206f"
-    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ud800-\udfff\U000e0000-\U000e0fff]"
-)
 _EFFECT_UNKNOWN = ("server_died", "timed_out", "answer_unreadable", "server_removed")
 """After these a call that was sent may have taken effect."""
 _MAX_SERVERS = 50
@@ -163,10 +158,10 @@ def pending(failure: Failure) -> str:
 def question_of(approval: Approval) -> str:
     """What a person is asked before a call is made: which, what it may do, by which rule, and with what."""
     lines = [
-        f"May {visible(approval.key)} be called? It {MAY[approval.risk]}.",
+        f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
         f"Its hints: {approval.hints}.",
-        f"Asked by: {visible(', '.join(part for part in (approval.rule, approval.rule_place) if part))}",
-        f"Arguments: {visible(approval.arguments)}",
+        f"Asked by: {escaped(', '.join(part for part in (approval.rule, approval.rule_place) if part))}",
+        f"Arguments: {escaped(approval.arguments)}",
     ]
     if approval.risk in ("destructive", "not-declared"):
         lines.append("Warning: what it deletes or overwrites may be gone for good. Say yes only if you want that.")
@@ -181,11 +176,6 @@ def hints_of(effective: Mapping[str, Hint]) -> str:
         f"{name.removesuffix('Hint')} {str(hint.value).lower()} ({sources[hint.source]})"
         for name, hint in effective.items()
     )
-
-
-def visible(text: str) -> str:
-    """A foreign text on one line, with everything in it visible that a person would not see."""
-    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def _refusal_for_person(failure: Failure, view: View) -> McpctlError:

@@ -99,7 +99,7 @@ class Consent:
         binding = call.subject.binding
         if call.consent == binding:
             return None
-        call.start_record()
+        call.record.start()
         if self._may_hold(call) and binding in self._repeatable:
             self._note(call, failure, "allowed", channel="grant", scope=SESSION)
             call.consent = binding
@@ -265,7 +265,7 @@ class Consent:
         self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
         waited_ms: int | None = None,
     ) -> None:  # fmt: skip
-        call.note(decision, failure, channel=channel, scope=scope, waited_ms=waited_ms)
+        call.record.note(decision, failure, channel=channel, scope=scope, waited_ms=waited_ms)
 
     async def end(self) -> None:
         """The yeses of this session end with it."""

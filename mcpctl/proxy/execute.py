@@ -18,6 +18,7 @@ from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.consent import Consent
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Exchange
@@ -41,6 +42,7 @@ class Execute:
         self.parking = Parking(self._give_up)
         self.parents = Parents()
         self.consent = Consent(gateway, recorder, questions)
+        self.asked = QuestionLog(recorder)
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
@@ -111,6 +113,12 @@ class Execute:
         """End every call in flight: on record as interrupted, and answered so."""
         for call in list(self.in_flight.values()):
             call.interrupt()
+
+    def close(self) -> None:
+        """Nothing that was asked is answered any more."""
+        self.questions.close()
+        self.parking.close()
+        self.parents.close()
 
     def ended(self, call: Call) -> None:
         """Forget a call that has its answer, or needs none."""
@@ -261,11 +269,12 @@ class Execute:
 
     def _give_up(self, parked: Parked) -> None:
         """Nobody came back: the server is told so."""
+        parked.close()
         if parked.exchange:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
 
-    def ask_older(self, question: Question, call: Call | None) -> bool:
+    def ask_older(self, question: Question, call: Call) -> bool:
         """Ask an older client; whether it reads what it is sent."""
         if not self.client.is_reading:
             return False

@@ -12,6 +12,7 @@ import msgspec
 from mcpctl import bounds
 from mcpctl.failure import Failure
 from mcpctl.policy.consent import digest_of
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import MOST_OPEN
 from mcpctl.upstreams.connection import Exchange, Reply
 from mcpctl.upstreams.question import Question
@@ -30,6 +31,7 @@ class Parked(Reply):
     record_id: str
     exchange: Exchange | None
     """What was sent upstream; None while the client is asked before anything is."""
+    record: QuestionLog
     open: dict[str, Question] = field(default_factory=dict)
     """What was asked and not answered, by the key that the client sees."""
     outcome: Callable[[Reply], None] | None = None
@@ -47,8 +49,19 @@ class Parked(Reply):
     def question(self, question: Question) -> bool:
         """One question more, for when the client comes back."""
         self.numbered += 1
-        self.open[str(self.numbered)] = question
+        is_ours = question.connection is None
+        asked = question if is_ours else self.record.followed(question, question.server, self.record_id)
+        self.open[str(self.numbered)] = asked
         return True
+
+    def not_asked(self, question: Question) -> None:
+        """Put on record what the client was not asked."""
+        self.record.refused(question.server, question.method, question.params, self.record_id)
+
+    def close(self) -> None:
+        """Nobody answers any more."""
+        for question in self.open.values():
+            question.closed()
 
     def required(self, handle: bytes) -> bytes:
         """The result that asks for input."""
@@ -114,6 +127,11 @@ class Parking:
         if parked.timer:
             parked.timer.cancel()
         return parked
+
+    def close(self) -> None:
+        """Nobody comes back for any of them."""
+        for parked in self._parked.values():
+            parked.close()
 
     def _expire(self, handle: bytes) -> None:
         parked = self._parked.pop(handle)

@@ -20,7 +20,7 @@ from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.proxy.questions import Questions
 from mcpctl.store.recorder import Json, Recorder
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.question import Question
@@ -196,6 +196,11 @@ class Session:
         """How far a call is."""
         self._notify("notifications/progress", jsonrpc.object_of(params))
 
+    def not_asked(self, question: Question) -> None:
+        """Put on record what a server asks outside of any call."""
+        if self.is_recording:
+            self.execute.asked.refused(question.server, question.method, question.params, None)
+
     def log(self, raw: Raw, least: bytes | None) -> None:
         """Pass on what a server logs, from the level `least` on, or else as the client has set it, in JSON."""
         if least is None and not self.is_initialized:
@@ -213,12 +218,6 @@ class Session:
         """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
         if self.is_reading:
             self._transport.write(jsonrpc.notification(method, params))
-
-    def question(self, question: Question) -> bool:
-        """Ask an older client what a server asks outside a call; whether it can be asked."""
-        if self.caller.modern or not can_be_asked(self.caller, question.method):
-            return False
-        return self.execute.ask_older(question, None)
 
     # ---- what servers do
 
@@ -267,6 +266,7 @@ class Session:
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, self.execute.consent.end(), return_exceptions=True)
+        self.execute.close()
         self.recorder.close()
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)

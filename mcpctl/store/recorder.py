@@ -129,6 +129,23 @@ class Recorder:
         )
         self._lines.append(journal_lines.encode(line))
 
+    def question_asked(
+        self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
+    ) -> None:
+        """Put a server's question on record, and what became of it; one before anything else is on record is not."""
+        line = journal_lines.QuestionAsked(
+            timestamp=clock.now(),
+            id=_new_id(),
+            session_id=self.session_id,
+            call_id=call_id,
+            server=self._name(server),
+            method=self._name(method),
+            message=self._name(message),
+            outcome=outcome,
+            waited_ms=waited_ms,
+        )
+        self._lines.append(journal_lines.encode(line))
+
     def discovery_finished(
         self,
         queries: Sequence[str],

@@ -33,8 +33,8 @@ def check(
     """Connect to every server, list its tools, and report problems.
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
-    has failed. With a table, the problems are on stderr. A warning names commands that your shell finds and a program
-    with a window does not.
+    has failed. The environment says which variables a server gets. With a table, the problems are on stderr. A warning
+    names commands that your shell finds and a program with a window does not.
 
     \b
     Examples:
