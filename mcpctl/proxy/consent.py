@@ -8,6 +8,7 @@ import asyncio
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 
 import msgspec
@@ -271,7 +272,8 @@ class Consent:
         """The yeses of this session end with it."""
         if self._has_granted:
             self._has_granted = False
-            await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
+            with suppress(StateError, Unusable):  # nobody else has this session's id
+                await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
 
 
 def _pending(failure: Failure, approval: Approval) -> Failure:

@@ -265,11 +265,12 @@ class Session:
             await asyncio.wait(self._answering, timeout=last - asyncio.get_running_loop().time())
         for task in self._answering:
             task.cancel()
-        await asyncio.gather(*self._answering, self.execute.consent.end(), return_exceptions=True)
+        await asyncio.gather(*self._answering, return_exceptions=True)
         self.execute.close()
         self.recorder.close()
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)
+        await self.execute.consent.end()
 
 
 def severity(level: bytes) -> int | None:

@@ -8,6 +8,8 @@ from mcpctl.store import sqlite
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import told
 
+_LONGEST_SESSION_S = 30 * 86_400.0
+
 
 class Grant(NamedTuple):
     """A yes that holds for more than one call of a tool, as long as its definition stays as it is."""
@@ -44,6 +46,7 @@ def take_back(file: PolicyFile, grant: Grant) -> None:
 
 
 def end_session(file: PolicyFile, session: str) -> None:
-    """Those of a session end with it."""
+    """Those of a session end with it; those of sessions that were killed, after some days."""
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM grants WHERE session = ?", (session,))
+        file.db.execute("DELETE FROM grants WHERE session != '' AND created < ?", (time.time() - _LONGEST_SESSION_S,))

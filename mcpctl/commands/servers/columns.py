@@ -94,5 +94,13 @@ def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
         )
 
 
+def say_policy(paths: Paths) -> None:
+    """Say on a terminal how to turn a policy on, where there is none."""
+    if not config.load(paths.config).policy.is_written:
+        output.say(
+            f"no policy: every call is passed on; to be asked about risky ones, write [policy] in {paths.config}"
+        )
+
+
 def _attributed(server: str, problem: str) -> str:
     return problem if f"'{server}'" in problem else f"server '{server}': {problem}"
