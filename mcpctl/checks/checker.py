@@ -3,16 +3,17 @@
 from collections.abc import Iterable, Iterator
 
 from mcpctl.checks import hidden, payloads, traits
+from mcpctl.checks.asides import ASIDES
+from mcpctl.checks.authority import AUTHORITY
 from mcpctl.checks.findings import ERROR, Finding, quoted
 from mcpctl.checks.leaks import LEAKS
 from mcpctl.checks.matching import matches
-from mcpctl.checks.orders import ORDERS
 from mcpctl.checks.peers import Peers
 from mcpctl.checks.reading import Reading, plain
 from mcpctl.checks.steering import STEERING
 from mcpctl.models import Tool
 
-PHRASES = (*ORDERS, *LEAKS, *STEERING)
+PHRASES = (*ASIDES, *AUTHORITY, *LEAKS, *STEERING)
 _IN_PAYLOADS = tuple(phrase for phrase in PHRASES if phrase.rule in ("E403", "E404", "E408"))
 
 

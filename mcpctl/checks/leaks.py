@@ -1,6 +1,6 @@
 """What leaves, and what is run: E406 commands, E408 secrets taken elsewhere, W502, W503 and W505."""
 
-from mcpctl.checks.phrases import DEFENDS, Phrase
+from mcpctl.checks.phrases import DEFENDS, FILE_MARKS, Phrase
 
 _EXFILTRATE = (
     Phrase(
@@ -13,38 +13,38 @@ _EXFILTRATE = (
         "E408", "sends secrets elsewhere",
         ("send", "upload", "post", "transmit", "leak", "forward", "copy", "copies", "dump", "relay", "mail",
          "submit", "report", "push", "bcc", "deliver"),
-        r"\bSENDS\b G60(?:FILE|ENVFILE|\bSECRET)G50\b(?:to|toward|towards|into|via|through|onto|at|with)\b G30OUT",
-        unless=r"\b(?:whether|if|where)\b G10$",
+        r"\bSENDS\bG60(?:FILE|ENVFILE|\bSECRET)G50\b(?:to|toward|towards|into|via|through|onto|at|with)\bG30OUT",
+        unless=r"\b(?:whether|if|where)\bG10$",
     ),
     Phrase(
         "E408", "sends secrets elsewhere",
         ("send", "upload", "post", "transmit", "leak", "forward", "relay", "mail", "submit", "push", "deliver"),
-        r"(?:FILE|ENVFILE)G80\bSENDS\b G40\b(?:to|toward|towards|into|via|through|onto|at)\b G40OUT",
+        r"(?:FILE|ENVFILE)G80\bSENDS\bG40\b(?:to|toward|towards|into|via|through|onto|at)\bG40OUT",
     ),
     Phrase(
         "E408", "sends secrets elsewhere",
         ("send", "upload", "post", "transmit", "leak", "forward", "relay", "mail"),
-        r"\bREADS\b G40\bSECRETG60\bSENDS\b G40\b(?:to|toward|towards|into|via|through|onto|at)\b G40OUT",
+        r"\b(?:READS|PUTS)\bG40\bSECRETG60\bSENDS\bG40\b(?:to|toward|towards|into|via|through|onto|at)\bG40OUT",
     ),
     Phrase(
         "E408", "puts the contents of secret files into arguments",
-        ("/", "id_", "key", ".netrc", "mcp.json"),
-        r"\bREADS\b G60FILEG80(?:\b(?:as|in|into|to|via|through|using)\b G40FIELD|\bPUTS\b G60(?:argument"
-        r"|parameter|param|field|response|result|output|request|note|call|message)\b|\band (?:embed|append|pass"
-        r"|include|attach)\w*)",
+        FILE_MARKS,
+        r"\bREADS\bG90FILEG120(?:\b(?:as|in|into|to|via|through|using)\bG40FIELD|\bPUTS\bG90(?:argument|parameter"
+        r"|param|field|response|result|output|request|note|call|message)\b|\band (?:embed|append|pass|include"
+        r"|attach)\w*)",
     ),
     Phrase(
         "E408", "puts the contents of secret files into arguments",
-        ("/", "id_", "key", ".env"),
-        r"\bPUTS\b G50(?:contents? of |file )G20(?:FILE|ENVFILE)G60\b(?:as|in|into|to|via|through|within|inside)\b",
+        (*FILE_MARKS, ".env"),
+        r"\bPUTS\bG50(?:contents? of |file )G20(?:FILE|ENVFILE)G60\b(?:as|in|into|to|via|through|within|inside)\b",
     ),
     Phrase(
         "E408", "has secret files read",
-        ("/", "id_", "authorized"),
+        FILE_MARKS,
         r"\b(?:read|cat|open|load|access|fetch|retrieve|return|print|output|include|dump|steal|collect"
         r"|reveal)\b(?: [\w'`\"(,-]+){0,7}? ['\"`(]?FILE",
         near=r"\b(?:must|always|before|first|whenever|instead|you|also|mandatory|otherwise|every time|required)\b",
-        unless=r"\b(?:not|never|can|may|or|e\.g\.|example|default)\b G25$",
+        unless=r"\b(?:not|never|can|may|or|e\.g\.|example|default)\bG25$",
     ),
     Phrase(
         "E408", "puts secrets into arguments or answers",
@@ -52,36 +52,87 @@ _EXFILTRATE = (
          "system prompt"),
         r"\b(?:also|silently|always|must|then|secretly|additionally"
         r"|first)(?: [\w'-]+){0,3}? PUTS\b (?:[\w']+ ){0,4}?(?:user's |your |all |any |every |available |their "
-        r"|the |local )+SECRET\bG80\b(?:in|into|to|as|within)\b G20(?:FIELD|\b(?:response|output|answer|request"
+        r"|the |local )+SECRET\bG80\b(?:in|into|to|as|within)\bG20(?:FIELD|\b(?:response|output|answer|request"
         r"|note|url|query))",
+    ),
+    Phrase(
+        "E408", "puts secrets into arguments or answers",
+        ("key", "credential", "password", "token", "secret", "environment var", "env var", "cookie", "history",
+         "prompt"),
+        r"(?:\b(?:also|first|then|please|must|always) READS\b|\bREADS\bG15\b(?:all|every|any|the user's|users'"
+        r"|available|their)\b)(?: [\w-]+){0,2}? SECRETG60\b(?:and|then)\bG15\b(?:pass|includ|append|embed|attach"
+        r"|put|add|insert|plac|send|encod|provid)\w*\bG30\b(?:in|into|as|to|via|through)\bG15FIELD",
+        unless=r"\b(?:not|never)\bG15$",
+    ),
+    Phrase(
+        "E408", "has secret files read",
+        ("/etc/", "id_"),
+        r"\b(?:read|return|include|append|attach|embed|output|print|send|add|show|reveal"
+        r"|provide) (?:[\w']+ ){0,3}(?:contents? of|file)(?: the file)? ['\"`(]?(?:/etc/(?:passwd|shadow)"
+        r"|\S{0,40}id_(?:rsa|ed25519|ecdsa|dsa)\b)",
+        unless=r"\b(?:not|never|can|may|or|e\.g\.|example)\bG25$",
+    ),
+    Phrase(
+        "E408", "sends all that passes elsewhere",
+        ("copy", "copies"),
+        r"\bcop(?:y|ies)\b(?: of [\w' -]{1,40}?)? (?:must|should|shall|has to|have to|needs? to|is|will"
+        r"|are)(?: [\w-]+){0,3}? (?:go|goes|sent|forwarded|delivered|uploaded|posted|mailed"
+        r"|transmitted)(?: \w+)? to\bG20OUT",
+        unless=r"\b(?:whether|if|e\.g\.|example)\bG15$",
+    ),
+    Phrase(
+        "E404", "puts foreign text into answers",
+        ("http",),
+        r"\b(?:append|add|include|insert|put|attach|recommend)\w*\bG40\b(?:link|url|advert\w*|promotion\w*"
+        r"|sentence|footer|text)\bG40\b(?:to|in|into|at the end of) (?:all|every|each|any) (?:\w+ )?(?:answers?"
+        r"|responses?|repl(?:y|ies)|messages?|outputs?|e-?mails?)\b",
+        near=r"https?://",
+    ),
+    Phrase(
+        "E408", "sends secrets elsewhere",
+        FILE_MARKS,
+        r"\b(?:upload|send|post|transmit|forward|exfiltrate) (?:[\w']+ ){0,4}?['\"`]?FILE(?<!\.pub)['\"`]?G30\bto"
+        r" (?:the|a|this|that|our) (?:\w+ )?(?:server|endpoint|service|tool|api|address)\b",
+        unless=r"\b(?:not|never|whether|e\.g\.|example)\bG15$",
+    ),
+    Phrase(
+        "E408", "sends all that passes elsewhere",
+        ("home directory", "home folder", "filesystem", "file system", "files", "documents", "photos",
+         "contacts", "mails"),
+        r"\b(?:home directory|home folder|file ?system|(?:all|every|the user's)(?: \w+){0,2} (?:files?|documents"
+        r"|photos|e-?mails|contacts|messages))G40\b(?:and|then)G10\b(?:upload|send|post|transmit"
+        r"|forward)\bG20\bto\bG15OUT",
     ),
     Phrase(
         "E408", "reveals the system prompt",
         ("system prompt", "system instruction", "hidden instruction", "your instruction", "chain of thought",
-         "developer message", "initial instruction"),
+         "developer message", "initial instruction", "everything above", "all text above", "words above",
+         "system message", "all above"),
         r"\b(?:reveal|print|output|leak|disclose|dump|expose|repeat|exfiltrate|show|send|return|include|give|write"
-        r"|pass|share)\b(?: [\w'-]+){0,3}? (?:your|any|the (?:full|entire|hidden|complete|model's|assistant's"
+        r"|pass|share)\b(?: [\w'-]+){0,5}? (?:your|any|the (?:full|entire|hidden|complete|model's|assistant's"
         r"|agent's|llm's))(?: (?:full|entire|complete|own|hidden|initial|original|exact"
         r"|internal))* (?:system (?:prompt|instructions?|message)|hidden (?:system )?instructions?"
-        r"|initial instructions?|instructions verbatim|chain of thought|developer message)",
-        unless=r"\b(?:not|never)\b G20$",
+        r"|initial instructions?|instructions verbatim|chain of thought|developer message)|\b(?:repeat|output"
+        r"|print|reveal|show|copy|write out) (?:everything|all (?:the )?(?:text|words)|all) (?:above|before this"
+        r"|of your|in your|that precedes)\b",
+        unless=r"\b(?:not|never)\bG20$",
     ),
     Phrase(
         "E408", "sends all that passes elsewhere",
         ("send", "forward", "upload", "copy", "bcc", "cc ", "cc'", "post", "transmit", "relay", "rout",
          "redirect", "mirror"),
-        r"\b(?:also|additionally|secretly|silently|a copy of|then|always|first|must|automatically)\b G15\b(?:SENDS"
-        r"|copy)\b (?:[\w'-]+ ){0,6}?(?:to|with|at)\b G15\b(?:an?|our|some|the|its)? ?(?:undisclosed |unrelated "
+        r"\b(?:also|additionally|secretly|silently|a copy of|then|always|first|must|automatically)\bG15\b(?:SENDS"
+        r"|copy)\b (?:[\w'-]+ ){0,6}?(?:to|with|at)\bG15\b(?:an?|our|some|the|its)? ?(?:undisclosed |unrelated "
         r"|separate )?(?:external|outside|third[- ]party|attacker|foreign|undisclosed"
         r"|remote attacker)\S* ?(?:[\w-]+ )?(?:server|host|endpoint|address|url|service|site|collector|account"
         r"|domain|location|destination|analytics|party|system)s?\b",
-        unless=r"\b(?:whether|if|can|may|option)\b G20$",
+        unless=r"\b(?:whether|if|can|may|option)\bG20$",
     ),
     Phrase(
         "E408", "sends all that passes elsewhere",
         ("bcc", "forward", "send", "copy", "attacker", "collector", "cc "),
         r"\b(?:(?:forward|send|copy|upload|transmit|bcc|cc|log|relay|mirror|route|redirect)\w*"
-        r"|bcc'?d?)\b G60(?:\b(?:attacker|adversary|hacker|evil|malicious)\b|\bexfil|attacker@|@attacker|@evil"
+        r"|bcc'?d?)\bG60(?:\b(?:attacker|adversary|hacker|evil|malicious)\b|\bexfil|attacker@|@attacker|@evil"
         r"|evil\.|attacker\.)",
         unless=DEFENDS,
     ),
@@ -92,25 +143,27 @@ _EXFILTRATE = (
         r"|any)(?: of)?(?: (?:the|user|user's|this|outgoing|incoming|sent|received"
         r"|your))*(?: [\w'-]+){1,6}? to (?:the )?(?:['\"`(]?(?:https?://|[\w.+-]{1,60}@[\w-]{1,60}\.\w)|(?:an? "
         r"|our |my )(?:external|outside|remote|third))",
-        unless=r"\b(?:whether|if|e\.g\.|example)\b G15$",
+        unless=r"\b(?:whether|if|e\.g\.|example)\bG15$",
     ),
 )  # fmt: skip
 
 _COMMANDS = (
     Phrase(
         "E406", "has a command run",
-        ("|", "rm -", "/dev/tcp", "chmod", "nc -", "bash -", "sh -c", "powershell", "eval", "base64 -", "mkfifo",
-         "wget", "curl", "os.system", "crontab", "ssh ", "scp "),
-        r"(?:/dev/tcp/[\w.]+/\d|\b(?:nc|ncat|netcat) (?:-\w+ )*-e\b|\bbash -i\b ?(?:>|&|1)|mkfifo /tmp/"
-        r"|powershell(?:\.exe)? (?:-\w+ )*-e(?:nc|ncodedcommand)?\b|base64 (?:-d|--decode) ?\| ?(?:ba|z)?sh\b)",
+        ("|", "rm -", "/dev/tcp", "chmod", "nc ", "ncat ", "netcat ", "bash -", "sh -c", "powershell", "eval",
+         "base64 -", "mkfifo", "wget", "curl", "os.system", "crontab", "ssh ", "scp "),
+        r"(?:\bpython3? -c\b[^\n]{0,60}?(?:os\.system|subprocess|socket\.|exec\(|eval\(|urlopen)"
+        r"|/dev/tcp/[\w.]+/\d|\b(?:nc|ncat|netcat) (?:(?:-\w+ )*-e\b|\S+ \d{2,5} ?<)|\bbash -i\b ?(?:>|&|1)"
+        r"|mkfifo /tmp/|powershell(?:\.exe)? (?:-\w+ )*-e(?:nc|ncodedcommand)?\b|base64 (?:-d|--decode) ?\| ?(?:ba"
+        r"|z)?sh\b)",
         quotable=False,
     ),
     Phrase(
         "E406", "has a command run",
         ("curl", "wget", "iwr", "irm"),
-        r"\bRUNS\w*\bG60\b(?:curl|wget|iwr|irm|invoke-webrequest) [^\n]{1,200}?(?:\| ?(?:sudo )?(?:ba|z|da)?sh\b"
-        r"|\| ?(?:python3?|perl|node|iex)\b|(?:-d|--data|-f|-t|--upload-file|--data-binary"
-        r"|--post-file)[ =]?['\"]?@)",
+        r"\bRUNS\bG60\b(?:curl|wget|iwr|irm|invoke-webrequest) [^\n]{1,200}?(?:\| ?(?:sudo )?(?:ba|z|da)?sh\b"
+        r"|\| ?(?:python3?|perl|node|iex)\b|(?:&&|;) ?(?:sudo )?(?:(?:ba|z)?sh|chmod|python3?|\./)|(?:-d|--data|-f"
+        r"|-t|--upload-file|--data-binary|--post-file)[ =]?['\"]?@)",
         near=r"\b(?:must|always|before|first|you|whenever|also|required|mandatory|ensure|otherwise|should|need"
              r"|then|please|after|each|every|prior|following)\b",
         unless=r"\b(?:install|installation|setup|not|never)\b",
@@ -120,7 +173,7 @@ _COMMANDS = (
         "E406", "has a command run",
         ("rm -", "chmod ", "crontab", "authorized_keys", "mkfs", "dd if", ":(){", "del /", "format c",
          "shutdown", "kill -9", "bashrc", "sudo "),
-        r"\bRUNS\w*\bG60(?:\brm -\w*[rf]\w*(?: -\w+)* ?(?:/|~|\*|\$|\.|\w)|\bchmod (?:-\w+ )?(?:\+x|777"
+        r"\bRUNS\bG60(?:\brm -\w*[rf]\w*(?: -\w+)* ?(?:/|~|\*|\$|\.|\w)|\bchmod (?:-\w+ )?(?:\+x|777"
         r"|[ugoa]\+s) ?\S|\bmkfs|\bdd if=|\bcrontab\b|:\(\)\{|>> ?~?/?\S{0,40}(?:authorized_keys|bashrc|profile"
         r"|zshrc)|\bdel /[sfq]|\bsudo \w)",
         near=r"\b(?:must|always|before|first|you|whenever|also|required|mandatory|ensure|otherwise|need to|then"
@@ -134,7 +187,7 @@ _FILES = (
     Phrase(
         "W502",
         "names files with secrets",
-        ("/", "id_", "mcp.json", "wallet", "authorized"),
+        FILE_MARKS,
         r"(?!(?:ssh|private|signing) key|keychain)FILE",
         quotable=False,
     ),

@@ -25,7 +25,8 @@ _DIRECTIVE = re.compile(
     r"|mandatory|when"
     r"|whenever|if|replac\w+|chang\w+|modif\w+|alter\w*|redirect\w*|forward\w*|send|rerout\w+|overrid\w+|superse\w+"
     r"|prefer\w*"
-    r"|avoid|trigger\w*|rely|follow\w*|pass|set|add|bcc|please|automatically|then|any time|every time|each time|by)\b"
+    r"|avoid|trigger\w*|rely|follow\w*|pass|set|add|bcc|please|automatically|then|any time|every time|each time|by"
+    r"|double|multiply|omit|skip|include|append|attach|provide|fill|specify)\b"
 )
 _STRICT = re.compile(
     r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|always|never|first|before|after|prior to"
@@ -106,10 +107,11 @@ class Peers:
             if number >= _MOST_NAMES * 50:
                 return
             name = found[0]
-            if len(name) < _LEAST_WORD or (compact(name) not in self._by_name and "__" not in name):
+            bare = name.lower().replace("_", "").replace("-", "")
+            if (bare not in self._by_name and "__" not in name) or len(name) < _LEAST_WORD or bare in own:
                 continue
             key = self._others(tool, name) or self._others(tool, name.rpartition("__")[2])
-            if key and compact(name) not in own and self._directs(tool, text, found, key):
+            if key and self._directs(tool, text, found, key):
                 yield key
         yield from self._in_words(tool, text, own)
 

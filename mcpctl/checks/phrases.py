@@ -17,7 +17,8 @@ _WORDS = {
     "USER": r"(?:the |this |any |your |our |end[- ]|human |final )*(?:users?|humans?|persons?|people|customers?"
     r"|operators?|owners?|anyone|anybody|them|him|her)\b",
     "NOT": r"(?:do not|never|must not|should not|may not|shall not|without|avoid|refrain from|not to|no need to"
-    r"|can not)(?: ever| explicitly| also| directly| even| under any circumstances| in any way)?",
+    r"|can not|no (?:need|reason|point) (?:to|in)|(?:not |un)necessary to)(?: ever| explicitly| also| directly| even"
+    r"| under any circumstances| in any way)?",
     "TOOL": r"(?:tool|function|command|operation|action|service|plugin)s?",
     "MUST": r"(?:must|always|never|mandatory|required?|requires|necessary|have to|has to|need to|needs to|should|shall"
     r"|ensure|make sure|be sure|critical|important|first|do not|you are to|automatically|whenever|instead)",
@@ -27,7 +28,7 @@ _WORDS = {
     "PUTS": r"(?:append|attach|includ|embed|put|insert|pass|add|plac|provid|suppl|encod|concatenat|inject|stor"
             r"|cop(?:y|i))"
     r"\w*",
-    "RUNS": r"(?:execut|run|invok|eval|perform|launch|past|issu|enter)",
+    "RUNS": r"(?:execut(?:e|es|ed|ing)|runs?|running|invok(?:e|es|ing)|eval(?:uate)?|perform|launch|paste|issue|enter)",
     "READS": r"(?:read|cat|open|load|access|fetch|retriev|dump|steal|collect|grab|gather|extract|harvest|scan|get"
              r"|locat)"
     r"\w*",
@@ -40,7 +41,7 @@ _WORDS = {
     r"|(?:ssh|private|signing) keys?\b(?! (?:pair|id|name|format|type))|\bkeychain\b)",
     "ENVFILE": r"(?<![\w.])\.env(?:\.\w{1,20})?\b",
     "SECRET": r"(?:api[ _-]?keys?|access[ _-]?keys?|credentials?|passwords?|passphrases?|(?:access|auth|session|bearer"
-    r"|secret|api|oauth) tokens?|secrets\b|ssh[ _-]?keys?|private[ _-]?keys?|environment variables?|env vars?|cookies"
+    r"|secret|api|oauth) tokens?|secrets\b|ssh[ _-]?keys?|private[ _-]?keys?|environment variables?|env vars?|cookies?"
     r"|seed phrases?|system[ _-]?prompt|(?:conversation|chat|message|browser|browsing|command) (?:history|log)s?"
     r"|(?:conversation|chat) (?:context|transcript)s?|clipboard|(?:private|personal|sensitive|confidential|secret)"
     r" (?:user )?(?:data|information|info|files?|documents?|details))",
@@ -67,7 +68,7 @@ def _expanded(pattern: str) -> str:
     return _NAMED.sub(lambda found: _gap(int(found[1])) if found[1] else _WORDS[found[2]], pattern)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Phrase:
     """A pattern of one rule, looked for only where the text has one of its `marks`.
 
@@ -100,6 +101,11 @@ class Phrase:
         return re.compile(_expanded(self.unless)) if self.unless else None
 
 
+FILE_MARKS = (
+    "/.", "\\.", "id_", "/etc/", "authorized", "/proc/self", ".netrc", ".pypirc", "credentials", "claude_desktop",
+    "mcp.json", "wallet.dat", "ssh key", "private key", "signing key", "keychain", ".ssh", ".aws", ".gnupg", ".kube",
+)  # fmt: skip
+"""What a text has that names a file with secrets."""
 DEFENDS = (
     r"(?:detect|prevent|block|protect|guard|analy[sz]|identif|simulat|monitor|indicat|mitigat|investigat|scan|find|risk"
     r"|attack|attempt|threat|technique|against|avoid|potential|possible|suspected|example)\w*"

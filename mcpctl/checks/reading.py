@@ -15,8 +15,8 @@ from mcpctl.models import Tool
 PARAMETER = "parameter"
 """The kind of a text that is a parameter's name; other texts are of the kind `text`, the tool's own of kind `name`."""
 _MOST_NODES = 20_000
-_MOST_CHARACTERS = 200_000
-"""What is read of one tool's texts, all together: no honest definition has a tenth of it."""
+_MOST_CHARACTERS = 100_000
+"""What is read of one tool's texts, all together: no honest definition has a fifth of it."""
 _SKIPPED = frozenset(("$schema", "$id", "$ref", "type", "format", "required", "pattern"))
 """Members of a schema whose values are words of JSON Schema."""
 _INVISIBLE = re.compile(

@@ -6,8 +6,8 @@ _ORDER = (
     Phrase(
         "W501", "orders that it is called first",
         ("any other", "all other", "first", "before", "prior to", "other tool"),
-        r"\b(?:must|always|should|need to|required to|shall|have to)\b G40\b(?:call|use|run|invoke|execute"
-        r"|consult)\w*\b(?: by)?(?: the)? ?this (?:tool|function)\b G40\b(?:first|before|prior|immediately|every"
+        r"\b(?:must|always|should|need to|required to|shall|have to)\bG40\b(?:call|use|run|invoke|execute"
+        r"|consult)\w*\b(?: by)?(?: the)? ?this (?:tool|function)\bG40\b(?:first|before|prior|immediately|every"
         r"|each)\b",
     ),
     Phrase(

@@ -5,7 +5,7 @@ import pytest
 from mcpctl.checks.checker import Checker, is_held
 from mcpctl.checks.findings import Finding
 from mcpctl.models import Tool
-from tests.checks.phrasings import HARMLESS, PEERS, SAID
+from tests.checks.phrasings import HARMLESS, NOT_FOUND, PEERS, SAID
 
 OTHERS = [Tool(server, name, {"name": name, "description": text}, "") for server, name, text in PEERS]
 OWN = [Tool("new", name, {"name": name}, "") for name in ("login", "list_databases")]
@@ -26,6 +26,12 @@ def test_what_is_said_is_found(rule: str, description: str) -> None:
 @pytest.mark.parametrize("description", HARMLESS)
 def test_what_is_harmless_is_not_held(description: str) -> None:
     assert not [finding for finding in found(description) if finding.severity == "error"]
+
+
+@pytest.mark.parametrize("description", NOT_FOUND)
+def test_what_is_said_in_harmless_words_is_not_found(description: str) -> None:
+    """As the README says; a rule that comes to find one of these moves it up."""
+    assert not is_held(found(description))
 
 
 QUOTING = (
