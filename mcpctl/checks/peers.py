@@ -18,6 +18,8 @@ _PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _CAMEL = re.compile(r"[a-z0-9][A-Z]")
 _LEAST_DISTINCTIVE = 6
 _LEAST_WORD = 4
+_WORD = 24
+"""Shorter texts are values of parameters, which may be called as tools are."""
 _DIRECTIVE = re.compile(
     r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|requires|always|never|only|first|before|after"
     r"|prior to"
@@ -35,14 +37,20 @@ _STRICT = re.compile(
     r"|each time)\b"
 )
 _CALLED = re.compile(
-    r"(?:\b(?:call|calling|calls|invoke|invoking|invokes|run|running|execute|executing|use|using|uses) (?:the"
-    r" )?[`'\"]?$)"
+    r"\b(?:call|calling|calls|invoke|invoking|invokes|run|running|execute|executing|use|using|uses) (?:the )?[`'\"]?$"
+)
+_SURELY_CALLED = re.compile(r"\b(?:call|calling|invoke|invoking|invokes|executing) (?:the )?$")
+_ENDS_THERE = re.compile(r"^(?:$|[.,;:)](?: |$)| (?:is|must|should|has|first|and|then|to)\b)")
+_BEFORE_MARKS = re.compile(
+    r"\b(?:before|after|prior to|instead of|in place of|dependency of|every|each|all|in|of) [`'\"]$"
 )
 _SAID_TOOL = re.compile(
     r"^[`'\"]?(?: mcp)? (?:tool|function)s?\b|^\(\)"
     r"|^[`'\"] (?:must|should|may|can|is|gets|was|has)(?: not| never| only| always)*(?: be| been)* (?:call|invok|us"
     r"|run|execut)"
+    r"|^ (?:is|gets|was|has been|are|must be|should be) (?:never |only |always |ever )?(?:called|invoked|executed)\b"
 )
+_MARKS = ("`", "'", '"')
 _TOOL_SAID = re.compile(r"\b(?:tool|function)s? (?:called |named )?[`'\"]?$")
 _TOOL_IN_WORDS = re.compile(r"\b((?:[a-z0-9]+ ){1,4})(?:mcp )?(?:tool|function)s?\b")
 _MOST_NAMES = 2_000
@@ -51,8 +59,8 @@ _SAME_TEXT = 0.8
 _LEAST_WORDS = 4
 _SHARED = 0.5
 _LEAST_SHARED = 2
-_ALIKE = 4
-"""Servers whose names begin with the same letters, so many, are called alike."""
+_GENERIC = frozenset(("mcp", "server", "api", "tool", "tools", "service", "the", "my"))
+"""Words of servers' names that say nothing."""
 
 
 class Peers:
@@ -80,11 +88,11 @@ class Peers:
         servers = self._by_name.get(compact(name))
         if not servers or tool.server in servers or compact(name) == compact(tool.name):
             return ""
-        server = next(iter(servers))
-        return f"{server}:{servers[server]}"
+        other = next((server for server in servers if not self._is_same_program(tool.server, server)), None)
+        return f"{other}:{servers[other]}" if other is not None else ""
 
     def _directed(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
-        own = {compact(part.text) for part in reading.parameters}
+        own = {compact(part.text) for part in reading.parts if part.kind == PARAMETER or len(part.text) < _WORD}
         for part in reading.parts:
             if part.kind == PARAMETER or part.place == "name":
                 continue
@@ -108,26 +116,30 @@ class Peers:
                 return
             name = found[0]
             bare = name.lower().replace("_", "").replace("-", "")
-            if (bare not in self._by_name and "__" not in name) or len(name) < _LEAST_WORD or bare in own:
+            if (bare not in self._by_name and "__" not in name) or len(name) < _LEAST_WORD:
                 continue
             key = self._others(tool, name) or self._others(tool, name.rpartition("__")[2])
-            if key and self._directs(tool, text, found, key):
+            if key and self._directs(tool, text, found, key, is_own=bare in own):
                 yield key
         yield from self._in_words(tool, text, own)
 
-    def _directs(self, tool: Tool, text: str, found: re.Match[str], key: str) -> bool:
+    def _directs(self, tool: Tool, text: str, found: re.Match[str], key: str, *, is_own: bool) -> bool:
         """Whether a directive stands near a name that means the tool."""
         before, after = text[max(found.start() - _NEAR, 0) : found.start()], text[found.end() : found.end() + _NEAR]
         lowered, rest = before.lower(), after.lower()
-        called = _CALLED.search(lowered) or _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
-        if is_distinctive(found[0]) and is_distinctive(key.partition(":")[2]):
-            plainly = "_" in found[0] or called or _CAMEL.search(found[0])
-            return bool(plainly and (_DIRECTIVE.search(lowered) or _DIRECTIVE.search(rest)))
-        if not called or not pieces(found[0]).isdisjoint(self._words[tool.server]):
+        strict = bool(_STRICT.search(lowered) or _STRICT.search(rest))
+        means_tool = _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
+        if is_own and not means_tool:
             return False
-        in_marks = before[-1:] in "`'\"" and bool(before) and after[:1] in "`'\""
-        means_tool = in_marks or _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
-        return bool(means_tool and (_STRICT.search(lowered) or _STRICT.search(rest)))
+        if is_distinctive(found[0]) and is_distinctive(key.partition(":")[2]):
+            # Words with a hyphen are more often words than names.
+            plainly = "_" in found[0] or _CAMEL.search(found[0]) or means_tool or _CALLED.search(lowered)
+            return strict or bool(plainly and (_DIRECTIVE.search(lowered) or _DIRECTIVE.search(rest)))
+        if not strict or not pieces(found[0]).isdisjoint(self._words[tool.server]):
+            return False
+        if before[-1:] in _MARKS and after[:1] in _MARKS:
+            means_tool = means_tool or _CALLED.search(lowered) or _BEFORE_MARKS.search(lowered)
+        return bool(means_tool or (_SURELY_CALLED.search(lowered) and _ENDS_THERE.search(rest)))
 
     def _in_words(self, tool: Tool, text: str, own: set[str]) -> Iterator[str]:
         """The same for names that are written as words: "the send email tool"."""
@@ -166,7 +178,8 @@ class Peers:
     def _is_same_program(self, one: str, other: str) -> bool:
         """Whether two servers are one program, for two accounts or in two versions: their user calls them alike, or
         most of their tools have the same names."""
-        if compact(one)[:_ALIKE] == compact(other)[:_ALIKE]:
+        few, many = sorted((pieces(one) - _GENERIC, pieces(other) - _GENERIC), key=len)
+        if few and (few <= many or len(few & many) >= _LEAST_SHARED):
             return True
         mine, theirs = self._names[one].keys(), self._names[other].keys()
         shared = len(mine & theirs)

@@ -23,6 +23,8 @@ _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U000e0000-\U000e0fff]"
 )
+_SPREAD = re.compile(r"(?<!\S)\w(?: \w){4,}(?!\S)")
+"""A word with spaces between its letters."""
 _PARAGRAPH = re.compile(r"\n\s*+(?:\n|(?=[-*#\u2022]|\d{1,3}[.)]))")
 _NOT = re.compile(r"(?<=[a-z])n't\b|\bdont\b|\bcannot\b")
 _NOTS = {"dont": "do not", "cannot": "can not"}
@@ -67,6 +69,8 @@ def plain(text: str) -> str:
     """A text as patterns are written for: small letters, one space, no hidden or look-alike characters, `do not`."""
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.translate(_PUNCTUATION))).translate(LATIN)
+    if _SPREAD.search(text):
+        text = _SPREAD.sub(lambda found: found[0].replace(" ", ""), text)
     text = " ".join(_PARAGRAPH.sub(" . ", text).split()).lower()
     return _NOT.sub(lambda found: _NOTS.get(found[0], " not"), text) if "n't" in text or "not" in text else text
 
