@@ -10,6 +10,7 @@ from mcpctl.checks.matching import matches
 from mcpctl.checks.reading import PARAMETER, Reading, plain
 from mcpctl.checks.steering import SHADOWS
 from mcpctl.models import Tool
+from mcpctl.tool_keys import split
 
 _NEAR = 80
 """How far from a name a directive directs it, in characters."""
@@ -126,16 +127,19 @@ class Peers:
     def _directs(self, tool: Tool, text: str, found: re.Match[str], key: str, *, is_own: bool) -> bool:
         """Whether a directive stands near a name that means the tool."""
         before, after = text[max(found.start() - _NEAR, 0) : found.start()], text[found.end() : found.end() + _NEAR]
-        lowered, rest = before.lower(), after.lower()
+        lowered, rest, (_, name) = before.lower(), after.lower(), split(key)
         strict = bool(_STRICT.search(lowered) or _STRICT.search(rest))
         means_tool = _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
         if is_own and not means_tool:
             return False
-        if is_distinctive(found[0]) and is_distinctive(key.partition(":")[2]):
-            # Words with a hyphen are more often words than names.
-            plainly = "_" in found[0] or _CAMEL.search(found[0]) or means_tool or _CALLED.search(lowered)
+        if is_distinctive(found[0]) and is_distinctive(name):
+            # Words with a hyphen are more often words than names, and DuckDuckGo is somebody's name.
+            is_camel = bool(_CAMEL.search(found[0]))
+            if is_camel and found[0][0].isupper() and not means_tool and found[0] != name:
+                return False
+            plainly = "_" in found[0] or is_camel or means_tool or _CALLED.search(lowered)
             return strict or bool(plainly and (_DIRECTIVE.search(lowered) or _DIRECTIVE.search(rest)))
-        if not strict or not pieces(found[0]).isdisjoint(self._words[tool.server]):
+        if not strict or found[0] != name or not pieces(found[0]).isdisjoint(self._words[tool.server]):
             return False
         if before[-1:] in _MARKS and after[:1] in _MARKS:
             means_tool = means_tool or _CALLED.search(lowered) or _BEFORE_MARKS.search(lowered)
@@ -152,7 +156,7 @@ class Peers:
                 name = "".join(words[-length:])
                 key = self._others(tool, name) if name in self._by_name and name not in own else ""
                 near = lowered[max(found.start() - _NEAR, 0) : found.end() + _NEAR]
-                if key and len(pieces(key.partition(":")[2])) > 1 and _STRICT.search(near):
+                if key and len(pieces(split(key)[1])) > 1 and _STRICT.search(near):
                     yield key
 
     def _alike(self, tool: Tool) -> Iterator[Finding]:
