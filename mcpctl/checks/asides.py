@@ -59,7 +59,7 @@ _CONCEAL = (
         ("mention", "tell", "inform", "disclos", "reveal", "let ", "letting", "admit", "acknowledg", "hint",
          "advis"),
         r"\bNOT (?:mention|tell|inform|disclos|reveal|admit|acknowledg|hint|advis|confess)\w*\bG50\bUSER(?!'s|[-_]"
-        r"| (?:to|how|which|what) (?!be\b)| (?:twice|again|more than|until|unless|via|if|when)\b)"
+        r"| (?:to|how|which|what|they) (?!be\b)| (?:twice|again|more than|until|unless|via|if|when)\b)"
         r"|\bNOT let(?:ting)? USER (?:know|see (?:the|this|it|that|these|any)|notice|reali[sz]e|find out|learn"
         r"|suspect|become aware|be aware)\b",
         unless=r"\b(?:returns?|if|optional|whether)\b",

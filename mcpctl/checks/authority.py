@@ -25,12 +25,11 @@ AUTHORITY = (
     Phrase(
         "E404", "overrides the user",
         ("ignor", "disregard", "overrul", "overrid", "replac", "discard"),
-        r"\b(?:ignore|disregard|overrule) (?:what(?:ever)? )?(?:the |a |any |all )?user(?:'s?|s)? (?:actual |original "
-        r"|real |explicit |stated |own |true |current |specified |intended )*(?:requests?|instructions?|quer(?:y|ies)\b"
-        r"|questions?|intent\w*|wish\w*|asks?|asked|says?|said|wants?)\b"
-        r"|\b(?:override|replace|discard) the user's (?:actual |original |real |explicit |stated |own |true"
-        r" )*(?:requests?"
-        r"|instructions?|quer(?:y|ies)|questions?|intent\w*|wish\w*)\b",
+        r"\b(?:ignore|disregard|overrule) (?:what(?:ever)? )?(?:the |a |any |all )?user(?:'s?|s)? (?:actual "
+        r"|original |real |explicit |stated |own |true |current |specified |intended )*(?:requests?|instructions?"
+        r"|quer(?:y|ies)\b|questions?|intent\w*|wish\w*|asks?|asked|says?|said|wants?)\b|\b(?:override|replace"
+        r"|discard) the user's (?:actual |original |real |explicit |stated |own |true )*(?:requests?|instructions?"
+        r"|quer(?:y|ies)|questions?|intent\w*|wish\w*)\b",
         unless=r"\b(?:not|never|option|whether)\bG10$",
     ),
     Phrase(
@@ -92,6 +91,8 @@ AUTHORITY = (
         ("confirm", "permission", "approval", "consent"),
         r"\bNOT (?:ask|prompt|request|wait for|seek|require|bother)\w*\bG15\b(?:user|human)\bG15\b(?:confirm\w*"
         r"|permission|approval|consent|authorization)\b",
+        near=r"\b(?:delet|pay|transfer|send|purchas|buy|execut|overwrit|remov|forc|publish|upload|trad|order"
+             r"|writ)\w*",
         unless=r"\b(?:if|when|whether|option)\b",
     ),
     Phrase(

@@ -60,6 +60,14 @@ _PRAISE = (
 
 SHADOWS = (
     Phrase(
+        "E405", "directs the model about other servers",
+        ("other server", "other mcp server", "another server", "another mcp server", "different server"),
+        r"\b(?:do not|never|avoid|stop) (?:use|using|call|calling|trust|trusting|invoke|invoking)\bG25\b(?:other"
+        r"|another|different) (?:mcp )?servers?\b|\btools? (?:of|from|on|by) (?:any |all )?(?:other"
+        r"|another) (?:mcp )?servers?\bG40\b(?:must not|should not|never|are unsafe|are insecure|are deprecated"
+        r"|are obsolete|are disabled|compromised)\b",
+    ),
+    Phrase(
         "E405", "changes what another tool does",
         ("behavio", "side effect", "side-effect", "supersede", "replaces its", "replace its", "is called",
          "is invoked", "is used", "is executed", "was called", "are called", "calling", "invoking", "calls",

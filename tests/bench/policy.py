@@ -57,7 +57,7 @@ def labelled(path: Path) -> Iterator[Judged]:
         tool = _tool(row.get("server"), row["tool"])
         peers = [_tool(peer["server"], peer["tool"]) for peer in row.get("peers") or ()]
         name, category = str(row.get("set") or path.stem), str(row.get("category") or "")
-        yield _judged(name, row["label"], category, tool, Checker([tool, *peers]), peers)
+        yield _judged(name, row.get("label", "benign"), category, tool, Checker([tool, *peers]), peers)
 
 
 def catalogs(folder: Path, seen: set[str]) -> Iterator[Judged]:
