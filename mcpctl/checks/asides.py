@@ -36,8 +36,8 @@ _TAGS = (
     Phrase(
         "E402", "has instructions in a comment",
         ("<!--",),
-        r"<!--[^>\n]{0,300}?\b(?:must|always|never|ignore|do not|send|assistant|instruction|system:|secret"
-        r"|read the|before using)\b",
+        r"<!--[^>\n]{0,300}?\b(?:must|always|never|ignore|do not|send|assistant|instruction|system:|system (?:note"
+        r"|message|prompt)|secret|read (?:the|all|every)|before using)\b",
     ),
     Phrase(
         "E402", "speaks to the model as the system",
@@ -143,6 +143,14 @@ _CONCEAL = (
         r"\b(?:user|human|customer)s? (?:do(?:es)? not|never|will not|can not|must not) (?:find out|learn (?:of"
         r"|about|that)|become aware|notice|suspect)\b",
         near=r"\b(?:important|ensure|make sure|so that|must|should|careful|crucial|essential)\b",
+    ),
+    Phrase(
+        "E403", "wants the user not to know",
+        ("no need to", "nobody", "no one ", "nothing about"),
+        r"\b(?:users?|humans?|customers?) (?:has|have) no need to (?:know|see|be told|be informed)\b|\b(?:nobody"
+        r"|no one) (?:hears?|knows?|notices?|learns?|finds? out)(?: about| of)? (?:this|these|it|the (?:extra"
+        r"|second|additional|real|true|hidden|step|call))\b|\bnothing about (?:this|these|the) [\w -]{0,30}?(?:may"
+        r"|must|should|is to|can) (?:appear|be mentioned|be said|be shown|show)\b",
     ),
     Phrase(
         "E403", "wants the user not to know",

@@ -64,13 +64,56 @@ AUTHORITY = (
         unless=r"\b(?:not|never|whether|if|when)\bG10$",
     ),
     Phrase(
+        "E404", "overrides instructions",
+        ("ignor", "disregard", "forget", "discard", "neglect", "abandon", "your new", "your real", "your actual",
+         "your true"),
+        r"\b(?:ignore|disregard|forget|discard|neglect|abandon) (?:all|any|every|the|your)(?: of the"
+        r"| of your)? (?:\w+ )?ORDERS (?:that (?:came|come|were|you|precede\w*)|before\b|above\b|so far\b"
+        r"|you (?:have|were|got|received)|given (?:so far|before|earlier|previously))|\byour (?:new|real|actual"
+        r"|true) (?:\w+ )?(?:objective|goal|task|mission|purpose|instructions?|role|directive|job|identity) (?:is"
+        r"|are|will be) (?:now )?to\b",
+        unless=r"\b(?:not|never|whether|if|when)\bG10$",
+    ),
+    Phrase(
+        "E404", "claims priority over the user",
+        ("outrank", "overrid", "trump", "supersede", "prevail"),
+        r"\b(?:outranks?|overrides?|trumps?|supersedes?|prevails? over) (?:everything|anything|whatever"
+        r"|what) (?:that )?(?:the )?user (?:says?|said|asks?|asked|wants?|wanted|requests?|requested|wrote|writes"
+        r"|has (?:written|said|asked|requested)|may (?:say|ask|want))\b",
+    ),
+    Phrase(
+        "E404", "acts whatever the user asks",
+        ("forbid", "prohibit", "refuse", "decline", "objects"),
+        r"\beven (?:if|when|though) (?:the )?user (?:explicitly |has |already )*(?:forbids?|forbade|forbidden"
+        r"|prohibit\w*|refuse[sd]?|decline[sd]?|objects?|objected)\b",
+    ),
+    Phrase(
+        "E404", "acts without the user's consent",
+        ("approved", "consented", "agreed", "authori", "confirmed"),
+        r"\b(?:assume|consider|regard|act as if|take it)\bG15\buser (?:to have |has |having |as having "
+        r"|already )+(?:approved|consented|agreed|authori[sz]ed|confirmed)\b",
+    ),
+    Phrase(
         "E404", "disables safety rules",
-        ("no longer appl", "not apply", "void", "invalid", "suspended", "cancel", "superseded", "lifted",
-         "disabled", "revoked", "overridden"),
+        ("mode",),
+        r"\b(?:developer|god|jailbreak|dan|unrestricted|admin) mode (?:is )?(?:now )?(?:enabled|activated|engaged"
+        r"|on)\b",
+        near=r"\b(?:restrictions?|filters?|guidelines|limits|limitations|safety|guardrails)\b",
+    ),
+    Phrase(
+        "E404", "disables safety rules",
+        ("system prompt", "system message", "developer message"),
+        r"\b(?:system|developer) (?:prompt|message)s? (?:is|are)? ?(?:no longer (?:appl|count|matter|hold|valid)"
+        r"|(?:now )?(?:void|invalid|superseded|overridden|disabled))\w*\b",
+    ),
+    Phrase(
+        "E404", "disables safety rules",
+        ("no longer ", "not apply", "void", "invalid", "suspended", "cancel", "superseded", "lifted", "disabled",
+         "revoked", "overridden"),
         r"\b(?:your(?: \w+)?|(?:the |all |any |of |your )*(?:previous|prior|earlier|safety|system|existing|above"
-        r"|other)(?: \w+)?) ORDERS (?:(?:here |you have |given )?)(?:no longer appl(?:y|ies)|do(?:es)? not apply"
-        r"|(?:are|is) (?:now |hereby )?(?:void|invalid|suspended|cancell?ed|superseded|overridden|lifted|disabled"
-        r"|revoked))\b",
+        r"|other)(?: \w+)?) ORDERS (?:(?:here |you have |given )?)(?:no longer (?:appl(?:y|ies)|counts?|matters?"
+        r"|holds?|valid)|do(?:es)? not apply|(?:are|is) (?:now |hereby )?(?:void|invalid|suspended|cancell?ed"
+        r"|superseded|overridden|lifted|disabled|revoked))\b",
         unless=r"\b(?:if|when|whether)\bG15$",
     ),
     Phrase(

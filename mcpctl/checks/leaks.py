@@ -104,6 +104,19 @@ _EXFILTRATE = (
         r"|forward)\bG20\bto\bG15OUT",
     ),
     Phrase(
+        "E408", "puts the contents of secret files into arguments",
+        (*FILE_MARKS, ".env"),
+        r"\b(?:look for|find|search for|collect|locate|gather|read)\bG40ENVFILEG60\bPUTS\bG20\b(?:to|in|into"
+        r"|with) (?:the|your|each|every|this) (?:request|call|message|response|body|payload|upload|ticket)\b"
+        r"|FILEG40\b(?:must|should|has to|needs to|shall)\bG15\bPUTS\bG20\b(?:as|in|into|via)\bG15FIELD",
+    ),
+    Phrase(
+        "E408", "sends all that passes elsewhere",
+        ("conversation", "chat", "context"),
+        r"\b(?:entire|full|complete|whole) (?:conversation|chat|context|message history)G60\b(?:to|in|into|as|of"
+        r"|via)\bG30OUT",
+    ),
+    Phrase(
         "E408", "reveals the system prompt",
         ("system prompt", "system instruction", "hidden instruction", "your instruction", "chain of thought",
          "developer message", "initial instruction", "everything above", "all text above", "words above",
@@ -154,8 +167,8 @@ _COMMANDS = (
          "base64 -", "mkfifo", "wget", "curl", "os.system", "crontab", "ssh ", "scp "),
         r"(?:\bpython3? -c\b[^\n]{0,60}?(?:os\.system|subprocess|socket\.|exec\(|eval\(|urlopen)"
         r"|/dev/tcp/[\w.]+/\d|\b(?:nc|ncat|netcat) (?:(?:-\w+ )*-e\b|\S+ \d{2,5} ?<)|\bbash -i\b ?(?:>|&|1)"
-        r"|mkfifo /tmp/|powershell(?:\.exe)? (?:-\w+ )*-e(?:nc|ncodedcommand)?\b|base64 (?:-d|--decode) ?\| ?(?:ba"
-        r"|z)?sh\b)",
+        r"|mkfifo /tmp/|powershell(?:\.exe)? (?:-\w+ )*-e(?:nc|ncodedcommand)?\b|\bpipe\w*\bG40\b(?:curl"
+        r"|wget)\b[^\n]{1,120}? (?:in)?to (?:ba|z)?sh\b|base64 (?:-d|--decode) ?\| ?(?:ba|z)?sh\b)",
         quotable=False,
     ),
     Phrase(

@@ -29,7 +29,8 @@ _DIRECTIVE = re.compile(
     r"|whenever|if|replac\w+|chang\w+|modif\w+|alter\w*|redirect\w*|forward\w*|send|rerout\w+|overrid\w+|superse\w+"
     r"|prefer\w*"
     r"|avoid|trigger\w*|rely|follow\w*|pass|set|add|bcc|please|automatically|then|any time|every time|each time|by"
-    r"|double|multiply|omit|skip|include|append|attach|provide|fill|specify)\b"
+    r"|double|multiply|omit|skip|include|append|attach|provide|fill|specify|deprecated|obsolete|switch|broken|unsafe"
+    r"|insecure|unreliable|replaced)\b"
 )
 _STRICT = re.compile(
     r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|always|never|first|before|after|prior to"

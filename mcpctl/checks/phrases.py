@@ -16,7 +16,8 @@ def _gap(most: int) -> str:
 _WORDS = {
     "USER": r"(?:the |this |any |your |our |end[- ]|human |final )*(?:users?|humans?|persons?|people|customers?"
     r"|operators?|owners?|anyone|anybody|them|him|her)\b",
-    "NOT": r"(?:do not|never|must not|should not|may not|shall not|without|avoid|refrain from|not to|no need to"
+    "NOT": r"(?:(?:under no circumstances|at no point|at no time)(?: should| may| must| shall| do)?(?: you)?|do not"
+           r"|never|must not|should not|may not|shall not|without|avoid|refrain from|not to|no need to"
     r"|can not|no (?:need|reason|point) (?:to|in)|(?:not |un)necessary to)(?: ever| explicitly| also| directly| even"
     r"| under any circumstances| in any way)?",
     "TOOL": r"(?:tool|function|command|operation|action|service|plugin)s?",
@@ -25,11 +26,14 @@ _WORDS = {
     "SENDS": r"(?:send|upload|post|transmit|exfiltrat|leak|forward|smuggl|beacon|deliver|relay|ship|e-?mail|submit"
              r"|report"
     r"|bcc|cc|copy|copies|copied|dump|push|publish|mirror|sync|log|expos|rout|redirect|rerout)\w*",
-    "PUTS": r"(?:append|attach|includ|embed|put|insert|pass|add|plac|provid|suppl|encod|concatenat|inject|stor"
+    "PUTS": r"(?:hand(?:s|ed|ing)? (?:it|them|over)|append|attach|includ|embed|put|insert|pass|add|plac|provid|suppl"
+            r"|encod|concatenat|inject|stor"
             r"|cop(?:y|i))"
     r"\w*",
-    "RUNS": r"(?:execut(?:e|es|ed|ing)|runs?|running|invok(?:e|es|ing)|eval(?:uate)?|perform|launch|paste|issue|enter)",
-    "READS": r"(?:read|cat|open|load|access|fetch|retriev|dump|steal|collect|grab|gather|extract|harvest|scan|get"
+    "RUNS": r"(?:execut(?:e|es|ed|ing)|runs?|running|invok(?:e|es|ing)|eval(?:uate)?|perform|launch|paste|issue"
+            r"|enter|type)",
+    "READS": r"(?:tak(?:e|es|ing)\b|obtain|pull|read|cat|open|load|access|fetch|retriev|dump|steal|collect|grab"
+             r"|gather|extract|harvest|scan|get"
              r"|locat)"
     r"\w*",
     "FILE": r"(?:(?:~|\$home|/root|/home(?:/[\w<>{}$-]{1,40})?|/users/[\w<>{}$-]{1,40}|%userprofile%)[/\\]"
