@@ -13,6 +13,9 @@ _NEAR = 120
 _CHAINED = re.compile(r"(?: and| or|,)? (?:\w+ )?")
 """What stands between a quoted phrase and another that is quoted with it."""
 _LONGEST_CHAIN = 30
+_BEGINNING = 3
+_WORD = re.compile(r"[a-z]{3,}")
+"""Marks are looked for only where a word begins as they do, in so many letters."""
 _MOST = 20
 """Places of one phrase that are looked at in one text."""
 
@@ -55,7 +58,10 @@ class Match:
 def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:
     """Every phrase in a text, from left to right."""
     # Nearly all texts have hardly a mark, and a search for a mark costs a hundredth of one for a pattern.
-    marks = {mark for mark in _marks(phrases) if mark in text}
+    by_beginning, others = _marks(phrases)
+    beginnings = {word[:_BEGINNING] for word in _WORD.findall(text)}
+    likely = [mark for beginning in by_beginning.keys() & beginnings for mark in by_beginning[beginning]]
+    marks = {mark for mark in (*others, *likely) if mark in text}
     found = [match for phrase in phrases if not marks.isdisjoint(phrase.marks) for match in _of(text, phrase)]
     found.sort(key=lambda match: (match.start, match.end))
     last_quoted = -1
@@ -68,8 +74,16 @@ def matches(text: str, phrases: tuple[Phrase, ...]) -> Iterator[Match]:
 
 
 @lru_cache(maxsize=8)
-def _marks(phrases: tuple[Phrase, ...]) -> frozenset[str]:
-    return frozenset(mark for phrase in phrases for mark in phrase.marks)
+def _marks(phrases: tuple[Phrase, ...]) -> tuple[dict[str, list[str]], list[str]]:
+    """The marks that begin a word, by how they begin, and those that may stand anywhere."""
+    by_beginning: dict[str, list[str]] = {}
+    others: list[str] = []
+    for mark in sorted({mark for phrase in phrases for mark in phrase.marks}):
+        if len(mark) > _BEGINNING and _WORD.match(mark[: _BEGINNING + 1]):
+            by_beginning.setdefault(mark[:_BEGINNING], []).append(mark)
+        else:
+            others.append(mark)
+    return by_beginning, others
 
 
 def _of(text: str, phrase: Phrase) -> Iterator[Match]:
