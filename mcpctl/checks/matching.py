@@ -17,7 +17,7 @@ _BEGINNING = 3
 _WORD = re.compile(r"[a-z]{3,}")
 """Marks are looked for only where a word begins as they do, in so many letters."""
 _MOST = 20
-"""Places of one phrase that are looked at in one text."""
+"""Places where a phrase is said that are told of one text; there may be any number where it is quoted."""
 
 _ENDS = re.compile(r"[.!?;] |\n")
 _QUOTED = re.compile(
@@ -87,9 +87,8 @@ def _marks(phrases: tuple[Phrase, ...]) -> tuple[dict[str, list[str]], list[str]
 
 
 def _of(text: str, phrase: Phrase) -> Iterator[Match]:
-    for number, found in enumerate(phrase.pattern.finditer(text)):
-        if number >= _MOST:
-            return
+    said = 0
+    for found in phrase.pattern.finditer(text):
         start, end = found.span()
         before = text[max(start - _BEFORE, 0) : start]
         sentence = _ENDS.split(before)[-1]
@@ -98,7 +97,11 @@ def _of(text: str, phrase: Phrase) -> Iterator[Match]:
         if phrase.must and not phrase.must.search(sentence + found[0] + _ENDS.split(text[end : end + _NEAR])[0]):
             continue
         name = found.groupdict().get("name") or ""
-        yield Match(phrase, start, end, found[0], _is_quoted(text, start, end, sentence, phrase), name)
+        quoted = _is_quoted(text, start, end, sentence, phrase)
+        yield Match(phrase, start, end, found[0], quoted, name)
+        said += not quoted
+        if said >= _MOST:
+            return
 
 
 def _is_quoted(text: str, start: int, end: int, sentence: str, phrase: Phrase) -> bool:
