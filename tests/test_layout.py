@@ -17,13 +17,13 @@ PACKAGE = Path(mcpctl.__file__).parent
 LAYERS = (
     ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text"),
     ("errors", "hints", "near_names", "definitions"),
-    ("paths", "policy_settings"),
+    ("paths", "rules", "policy_settings"),
     ("files", "toml_values", "toml_places", "wire"),
     ("config",),
     ("server_environment",),
     ("store",),
     ("http_client", "exposure"),
-    ("toolsets",),
+    ("toolsets", "checks"),
     ("policy",),
     ("catalog",),
     ("search",),
@@ -112,7 +112,9 @@ def test_databases_are_asked_through_the_objects_of_the_store() -> None:
     assert inside == {"docgen/records_page.py"}  # the manual's page of the tables
 
 
-@pytest.mark.parametrize("room", ["store", "toolsets", "catalog", "search", "config.py", "paths.py", "files.py"])
+@pytest.mark.parametrize(
+    "room", ["store", "toolsets", "checks", "catalog", "search", "config.py", "paths.py", "files.py"]
+)
 def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:
@@ -129,6 +131,7 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
     [
         "store",
         "toolsets",
+        "checks",
         "catalog",
         "search",
         "wire",

@@ -123,7 +123,7 @@ LISTS = {
     ("servers add", "--deny"), ("servers add", "--project"),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
-    ("annotate check", "--ignore"),
+    ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""
 OPTIONS = [

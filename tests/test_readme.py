@@ -54,7 +54,9 @@ def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
         if lacks_a_tool(line):
             continue
         ran = shell(line, home)
-        assert (ran.returncode, ran.stderr) == (0, "nothing found in 1 file\n" if " check " in line else ""), line
+        assert (ran.returncode, ran.stderr) == (0, "nothing found in 1 file\n" if "annotate check " in line else ""), (
+            line
+        )
         assert shown in (None, ran.stdout), line
 
 

@@ -28,12 +28,17 @@ def written(catalog: Catalog, wanted: rows.Wanted) -> Iterator[bytes]:
 
 def tools(path: Path) -> Iterator[Tool]:
     """The tools of a file; raises `NotFound` and `Unusable`, with the line."""
+    return (tool for _, tool in numbered(path))
+
+
+def numbered(path: Path) -> Iterator[tuple[int, Tool]]:
+    """The tools of a file with their lines; raises `NotFound` and `Unusable`, with the line."""
     for where, said, text in lines(path, _TOOL):
         server, definition = said.get("server"), said.get("tool")
         name = definition.get("name") if isinstance(definition, dict) else None
         if not isinstance(server, str) or not isinstance(name, str) or not isinstance(definition, dict):
             raise wrong(where, _TOOL)
-        yield Tool(server, name, definition, text)
+        yield int(where.rpartition(":")[2]), Tool(server, name, definition, text)
 
 
 def lines(path: Path, form: str) -> Iterator[tuple[str, Mapping[str, Any], str]]:

@@ -1,24 +1,6 @@
 """The rules of `annotate check`, each with its reason and its fix."""
 
-from dataclasses import dataclass
-
-SEVERITIES = {"E": "error", "W": "warning", "I": "info"}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One rule; the first letter of its id is its severity."""
-
-    id: str
-    what: str
-    why: str
-    fix: str
-
-    @property
-    def severity(self) -> str:
-        """`error`, `warning` or `info`."""
-        return SEVERITIES[self.id[0]]
-
+from mcpctl.rules import Rule
 
 _ALL = (
     Rule("E101", "The file is not strict JSON.", "No program can read it, so none of its tools counts.",
@@ -87,4 +69,3 @@ _ALL = (
          "Keep it as a safeguard, or remove it."),
 )  # fmt: skip
 RULES = {rule.id: rule for rule in _ALL}
-FIELDS = ("id", "severity", "what", "why", "fix")

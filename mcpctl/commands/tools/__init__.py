@@ -2,6 +2,7 @@
 
 from mcpctl.commands import options as opt
 from mcpctl.commands.tools.call import call
+from mcpctl.commands.tools.check import check
 from mcpctl.commands.tools.eval import eval
 from mcpctl.commands.tools.export import export
 from mcpctl.commands.tools.ls import ls
@@ -17,3 +18,4 @@ app.command()(show)
 app.command()(call)
 app.command()(refresh)
 app.command()(export)
+app.command()(check)

@@ -1,0 +1,80 @@
+"""Tools checked for suspicious definitions: those that servers last listed, or those of a file."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpctl.catalog import catalog_file, rows
+from mcpctl.checks.checker import Checker
+from mcpctl.checks.findings import Finding
+from mcpctl.errors import NotFound
+from mcpctl.models import Row, Tool
+from mcpctl.near_names import nearest
+from mcpctl.paths import Paths
+from mcpctl.rules import Selection
+from mcpctl.tool_keys import join, split_typed
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Tools that are seen together, each with its line if a file has them."""
+
+    tools: Sequence[Tool]
+    lines: Sequence[int] = ()
+    path: Path | None = None
+
+    @property
+    def suites(self) -> list[str]:
+        """The file, or the servers."""
+        return [str(self.path)] if self.path else list(dict.fromkeys(tool.server for tool in self.tools))
+
+
+def cached(paths: Paths) -> Listed:
+    """What all enabled servers last listed, permitted or not."""
+    with rows.catalog(paths) as catalog:
+        lists = [catalog.listed(name) for name in catalog.config.enabled]
+    return Listed([tool for each in lists if each for tool in each.tools])
+
+
+def of_file(path: Path) -> Listed:
+    """The tools of a file that `tools export` wrote; raises `NotFound` and `Unusable`."""
+    numbered = list(catalog_file.numbered(path))
+    return Listed([tool for _, tool in numbered], [line for line, _ in numbered], path)
+
+
+def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
+    """The findings of the named tools, or of all, beside all others; raises `NotFound` for an unknown key."""
+    wanted = _named(listed.tools, keys)
+    checker = Checker(listed.tools)
+    found: list[Row] = []
+    for number, tool in enumerate(listed.tools):
+        if wanted is None or tool.key in wanted:
+            line = listed.lines[number] if listed.lines else None
+            findings = [finding for finding in checker.check(tool) if asked.wants(finding.rule)]
+            found += (_row(finding, listed.path, line, asked) for finding in findings)
+    return found
+
+
+def _named(tools: Iterable[Tool], typed: Sequence[str]) -> set[str] | None:
+    if not typed:
+        return None
+    known = {tool.key for tool in tools}
+    return set(_keys(known, typed))
+
+
+def _keys(known: set[str], typed: Sequence[str]) -> Iterator[str]:
+    for text in typed:
+        key = text if text in known else join(*split_typed(text))
+        if key not in known:
+            near = nearest(text, known)
+            hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls"
+            raise NotFound(f"no tool '{text}'", hint, "tool_not_found")
+        yield key
+
+
+def _row(finding: Finding, path: Path | None, line: int | None, asked: Selection) -> Row:
+    return {
+        "key": finding.key, "rule": finding.rule, "severity": finding.severity, "message": finding.message,
+        "why": finding.why, "fix": finding.fix, "place": finding.place, "path": str(path) if path else None,
+        "line": line, "counts": asked.counts(finding.rule),
+    }  # fmt: skip

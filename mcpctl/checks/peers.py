@@ -1,0 +1,210 @@
+"""E405, E407 and W507: what a tool has to do with the tools of other servers."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from mcpctl.checks.confusables import compact, skeleton
+from mcpctl.checks.findings import Finding, quoted
+from mcpctl.checks.matching import matches
+from mcpctl.checks.reading import PARAMETER, Reading, plain
+from mcpctl.checks.steering import SHADOWS
+from mcpctl.models import Tool
+from mcpctl.tool_keys import split
+
+_NEAR = 80
+"""How far from a name a directive directs it, in characters."""
+_IDENTIFIER = re.compile(r"[A-Za-z0-9]+(?:[_-]+[A-Za-z0-9]+)*")
+_PIECES = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_CAMEL = re.compile(r"[a-z0-9][A-Z]")
+_LEAST_DISTINCTIVE = 6
+_LEAST_WORD = 4
+_WORD = 24
+"""Shorter texts are values of parameters, which may be called as tools are."""
+_DIRECTIVE = re.compile(
+    r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|requires|always|never|only|first|before|after"
+    r"|prior to"
+    r"|instead|call(?:s|ed|ing)?|invok\w+|us(?:e|es|ed|ing)|run(?:s|ning)?|execut\w+|ensure|make sure|do not|not"
+    r"|mandatory|when"
+    r"|whenever|if|replac\w+|chang\w+|modif\w+|alter\w*|redirect\w*|forward\w*|send|rerout\w+|overrid\w+|superse\w+"
+    r"|prefer\w*"
+    r"|avoid|trigger\w*|rely|follow\w*|pass|set|add|bcc|please|automatically|then|any time|every time|each time|by"
+    r"|double|multiply|omit|skip|include|append|attach|provide|fill|specify|deprecated|obsolete|switch|broken|unsafe"
+    r"|insecure|unreliable|replaced)\b"
+)
+_STRICT = re.compile(
+    r"\b(?:must|should|shall|need(?:s|ed)? to|ha(?:ve|s) to|required?|always|never|first|before|after|prior to"
+    r"|instead|mandatory"
+    r"|whenever|ensure|do not|replac\w+|redirect\w*|modif\w+|chang\w+|overrid\w+|automatically|any time|every time"
+    r"|each time)\b"
+)
+_CALLED = re.compile(
+    r"\b(?:call|calling|calls|invoke|invoking|invokes|run|running|execute|executing|use|using|uses) (?:the )?[`'\"]?$"
+)
+_SURELY_CALLED = re.compile(r"\b(?:call|calling|invoke|invoking|invokes|executing) (?:the )?$")
+_ENDS_THERE = re.compile(r"^(?:$|[.,;:)](?: |$)| (?:is|must|should|has|first|and|then|to)\b)")
+_BEFORE_MARKS = re.compile(
+    r"\b(?:before|after|prior to|instead of|in place of|dependency of|every|each|all|in|of) [`'\"]$"
+)
+_SAID_TOOL = re.compile(
+    r"^[`'\"]?(?: mcp)? (?:tool|function)s?\b|^\(\)"
+    r"|^[`'\"] (?:must|should|may|can|is|gets|was|has)(?: not| never| only| always)*(?: be| been)* (?:call|invok|us"
+    r"|run|execut)"
+    r"|^ (?:is|gets|was|has been|are|must be|should be) (?:never |only |always |ever )?(?:called|invoked|executed)\b"
+)
+_MARKS = ("`", "'", '"')
+_TOOL_SAID = re.compile(r"\b(?:tool|function)s? (?:called |named )?[`'\"]?$")
+_TOOL_IN_WORDS = re.compile(r"\b((?:[a-z0-9]+ ){1,4})(?:mcp )?(?:tool|function)s?\b")
+_MOST_NAMES = 2_000
+"""Names in one tool's text that are looked at."""
+_SAME_TEXT = 0.8
+_LEAST_WORDS = 4
+_SHARED = 0.5
+_LEAST_SHARED = 2
+_GENERIC = frozenset(("mcp", "server", "api", "tool", "tools", "service", "the", "my"))
+"""Words of servers' names that say nothing."""
+
+
+class Peers:
+    """All tools together, with what is looked up of them computed once."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        self._by_name: dict[str, dict[str, str]] = defaultdict(dict)
+        self._by_skeleton: dict[str, list[Tool]] = defaultdict(list)
+        self._words: dict[str, set[str]] = defaultdict(set)
+        self._names: dict[str, dict[str, Tool]] = defaultdict(dict)
+        for tool in tools:
+            if " " not in tool.name:  # a name with spaces is a phrase of ordinary sentences
+                self._by_name[compact(tool.name)].setdefault(tool.server, tool.name)
+            self._by_skeleton[skeleton(tool.name)].append(tool)
+            self._words[tool.server].update(pieces(tool.name))
+            self._names[tool.server][tool.name] = tool
+
+    def findings(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
+        """What is to be said of a tool beside the others."""
+        yield from self._directed(tool, reading)
+        yield from self._alike(tool)
+
+    def _others(self, tool: Tool, name: str) -> str:
+        """The key of another server's tool of that name, if this server has none of it."""
+        servers = self._by_name.get(compact(name))
+        if not servers or tool.server in servers or compact(name) == compact(tool.name):
+            return ""
+        other = next((server for server in servers if not self._is_same_program(tool.server, server)), None)
+        return f"{other}:{servers[other]}" if other is not None else ""
+
+    def _directed(self, tool: Tool, reading: Reading) -> Iterator[Finding]:
+        own = {compact(part.text) for part in reading.parts if part.kind == PARAMETER or len(part.text) < _WORD}
+        for part in reading.parts:
+            if part.kind == PARAMETER or part.place == "name":
+                continue
+            for key in self._named(tool, part.text, own):
+                message = f"{part.place} directs the model about {quoted(key)}, a tool of another server"
+                yield Finding(tool.key, "E405", part.place, message)
+                return
+        for match in matches(reading.text, SHADOWS):
+            name = compact(match.name)
+            if not match.quoted and name not in own and tool.server not in self._by_name.get(name, {}):
+                place = reading.part(match.start).place
+                yield Finding(tool.key, "E405", place, f"{place} {match.phrase.what}: {quoted(match.said)}")
+                return
+
+    def _named(self, tool: Tool, text: str, own: set[str]) -> Iterator[str]:
+        """The keys of other servers' tools that a text directs the model about."""
+        if len(self._names) < _LEAST_SHARED:
+            return
+        for number, found in enumerate(_IDENTIFIER.finditer(text)):
+            if number >= _MOST_NAMES * 50:
+                return
+            name = found[0]
+            bare = name.lower().replace("_", "").replace("-", "")
+            if (bare not in self._by_name and "__" not in name) or len(name) < _LEAST_WORD:
+                continue
+            key = self._others(tool, name) or self._others(tool, name.rpartition("__")[2])
+            if key and self._directs(tool, text, found, key, is_own=bare in own):
+                yield key
+        yield from self._in_words(tool, text, own)
+
+    def _directs(self, tool: Tool, text: str, found: re.Match[str], key: str, *, is_own: bool) -> bool:
+        """Whether a directive stands near a name that means the tool."""
+        before, after = text[max(found.start() - _NEAR, 0) : found.start()], text[found.end() : found.end() + _NEAR]
+        lowered, rest, (_, name) = before.lower(), after.lower(), split(key)
+        strict = bool(_STRICT.search(lowered) or _STRICT.search(rest))
+        means_tool = _SAID_TOOL.search(rest) or _TOOL_SAID.search(lowered)
+        if is_own and not means_tool:
+            return False
+        if is_distinctive(found[0]) and is_distinctive(name):
+            # Words with a hyphen are more often words than names, and DuckDuckGo is somebody's name.
+            is_camel = bool(_CAMEL.search(found[0]))
+            if is_camel and found[0][0].isupper() and not means_tool and found[0] != name:
+                return False
+            plainly = "_" in found[0] or is_camel or means_tool or _CALLED.search(lowered)
+            return strict or bool(plainly and (_DIRECTIVE.search(lowered) or _DIRECTIVE.search(rest)))
+        if not strict or found[0] != name or not pieces(found[0]).isdisjoint(self._words[tool.server]):
+            return False
+        if before[-1:] in _MARKS and after[:1] in _MARKS:
+            means_tool = means_tool or _CALLED.search(lowered) or _BEFORE_MARKS.search(lowered)
+        return bool(means_tool or (_SURELY_CALLED.search(lowered) and _ENDS_THERE.search(rest)))
+
+    def _in_words(self, tool: Tool, text: str, own: set[str]) -> Iterator[str]:
+        """The same for names that are written as words: "the send email tool"."""
+        lowered = text.lower()
+        if " tool" not in lowered and " function" not in lowered:
+            return
+        for found in _TOOL_IN_WORDS.finditer(lowered):
+            words = found[1].split()
+            for length in range(len(words), 1, -1):
+                name = "".join(words[-length:])
+                key = self._others(tool, name) if name in self._by_name and name not in own else ""
+                near = lowered[max(found.start() - _NEAR, 0) : found.end() + _NEAR]
+                if key and len(pieces(split(key)[1])) > 1 and _STRICT.search(near):
+                    yield key
+
+    def _alike(self, tool: Tool) -> Iterator[Finding]:
+        """E407 and W507: tools of other servers whose names look the same."""
+        for other in self._by_skeleton[skeleton(tool.name)]:
+            if other.server == tool.server and other.name == tool.name:
+                continue
+            if compact(other.name) != compact(tool.name):
+                yield Finding(tool.key, "W507", "name", f"the name looks like that of {quoted(other.key)}")
+            elif other.server != tool.server and self._is_copy(tool, other):
+                yield Finding(tool.key, "E407", "description", f"name and text are nearly those of {quoted(other.key)}")
+                return
+
+    def _is_copy(self, tool: Tool, other: Tool) -> bool:
+        """Whether one text is the other with a few words more, or other capitals; equal texts are one program twice."""
+        if tool.description.split() == other.description.split() or not is_distinctive(tool.name):
+            return False
+        mine, theirs = _words_of(tool), _words_of(other)
+        few, many = sorted((mine, theirs), key=len)
+        is_near = len(few) >= _LEAST_WORDS and len(few) >= _SAME_TEXT * len(many) and few <= many
+        return is_near and not self._is_same_program(tool.server, other.server)
+
+    def _is_same_program(self, one: str, other: str) -> bool:
+        """Whether two servers are one program, for two accounts or in two versions: their user calls them alike, or
+        most of their tools have the same names."""
+        few, many = sorted((pieces(one) - _GENERIC, pieces(other) - _GENERIC), key=len)
+        if few and (few <= many or len(few & many) >= _LEAST_SHARED):
+            return True
+        mine, theirs = self._names[one].keys(), self._names[other].keys()
+        shared = len(mine & theirs)
+        return shared >= _LEAST_SHARED and shared >= _SHARED * len(mine | theirs)
+
+
+def pieces(name: str) -> set[str]:
+    """The words of a name."""
+    return {piece.lower() for piece in _PIECES.findall(name)}
+
+
+def is_distinctive(name: str) -> bool:
+    """Whether a name is hardly a word of a sentence: it has several parts."""
+    parts = _PIECES.findall(name)
+    joined = "_" in name or "-" in name or bool(_CAMEL.search(name))
+    return joined and len(parts) > 1 and sum(map(len, parts)) >= _LEAST_DISTINCTIVE
+
+
+def _words_of(tool: Tool) -> set[str]:
+    return set(re.findall(r"\w+", plain(tool.description[:_COMPARED])))
+
+
+_COMPARED = 4000

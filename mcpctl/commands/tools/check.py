@@ -1,0 +1,74 @@
+"""`mcpctl tools check`"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import check_options as checks
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+COMMAND = "mcpctl tools check"
+Keys = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY...]", help="Tools: server:tool. Without any, all are checked.", show_default=False,
+        autocompletion=complete.tools,
+    ),
+]  # fmt: skip
+CatalogFile = Annotated[
+    Path | None,
+    typer.Option("--catalog", metavar="FILE", help="Check the tools in FILE: mcpctl tools export > FILE.",
+                 show_default=False),
+]  # fmt: skip
+
+
+def check(
+    keys: Keys = None,
+    catalog: CatalogFile = None,
+    fail_on: checks.FailOn = "error",
+    select: checks.Select = None,
+    ignore: checks.Ignore = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: checks.Format = "text",
+    rules: checks.Rules = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Check tool definitions for instructions, hidden characters and other things that do not belong there.
+
+    It checks the tools that the enabled servers last listed, or those of a snapshot (--catalog), by fixed rules and
+    without a network. All tools are seen together, since some rules compare a tool with those of other servers; keys
+    only narrow down what is reported.
+
+    A tool with an error is one to hold back: hidden characters, instructions to the model, words about another server's
+    tool, secrets taken elsewhere. Warnings and information are for reading; text and github leave information out,
+    unless --select names it. No rule finds a harmful text in harmless words, nor a server that describes its tools
+    honestly and does something else. Exit status 7 means that a finding fails the check.
+
+    \b
+    Examples:
+      mcpctl tools check
+      mcpctl tools check github:create_issue --fail-on warning
+      mcpctl tools check --catalog catalog.jsonl --ignore W504 --format sarif > tools.sarif
+      mcpctl tools check --rules
+    """
+    from mcpctl.catalog import definition_check
+    from mcpctl.checks.definition_rules import RULES
+    from mcpctl.models import TOOL_FINDING_FIELDS
+    from mcpctl.rules import selection
+
+    asked = selection(RULES, fail_on, select or [], ignore or [], COMMAND)
+    kind = checks.chosen_format(json, jsonl, format)
+    if rules:
+        checks.write_rules(RULES, kind)
+        return
+    paths = opt.paths(config, data_dir)
+    listed = definition_check.of_file(catalog) if catalog else definition_check.cached(paths)
+    rows = definition_check.check(listed, keys or [], asked)
+    is_brief = kind in ("text", "github") and not select
+    shown = [row for row in rows if row["severity"] != "info"] if is_brief else rows
+    checks.write_findings(COMMAND, RULES, kind, shown, TOOL_FINDING_FIELDS, listed.suites)
+    checks.summarize(COMMAND, rows, f"{len(keys or listed.tools)} of {len(listed.tools)} tools")
