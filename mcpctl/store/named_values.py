@@ -24,6 +24,8 @@ _PIECES = re.compile(b"[" + re.escape(_AROUND) + b"]")
 _NAMES_KEPT = 10_000
 _DIGITS = tuple(b"%c" % digit for digit in b"-0123456789")
 _OPENING_BRACKETS = (b"{", b"[")
+_LOOKED_INTO = 512
+"""A longer object or list is hidden whatever text is in it: one within another would be read again and again."""
 _BETWEEN = b" \t\r\n\\,:[]{}"
 _OF_CONTAINERS = (Kind.ANY, Kind.PASSWORD, Kind.CREDENTIAL, Kind.TOKEN)
 _WEAK = (Kind.CODE, Kind.ADDRESS, Kind.HINT)
@@ -194,10 +196,13 @@ def _container(text: bytes, start: int, kind: Kind, quote: bytes) -> Found | Non
     """An object or list with a secret in it, whole; none under a weak name, and none that is a schema."""
     if kind not in _OF_CONTAINERS or (kind is not Kind.ANY and json_values.is_schema(text, start)):
         return None
+    head = text[start : start + _LOOKED_INTO]
+    end = start + json_values.end_of(head, 0, quote)
+    if kind is not Kind.ANY and end < start + _LOOKED_INTO:
+        pieces = text[start:end].split(b'"')[1:]
+        return (start, end, quote) if any(is_secret(p.strip(_BETWEEN), kind, Form.QUOTED) for p in pieces) else None
     end = json_values.end_of(text, start, quote)
-    pieces = () if kind is Kind.ANY else text[start:end].split(b'"')
-    has_secret = any(is_secret(piece.strip(_BETWEEN), kind, Form.QUOTED) for piece in pieces)
-    return (start, end, quote) if kind is Kind.ANY or (len(pieces) > 1 and has_secret) else None
+    return (start, end, quote) if kind is Kind.ANY or text.find(b'"', start, end) >= 0 else None
 
 
 def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
