@@ -256,6 +256,8 @@ def _header(text: bytes, name: bytes, start: int) -> Found | None:
         return (*cookies.span(), b"") if cookies else None
     scheme = _SCHEME.match(text, start) if name.endswith(b"authorization") else None
     value = _BARE.match(text, scheme.end()) if scheme else None
-    if value is None or not is_secret(value.group(), Kind.CREDENTIAL, Form.BARE):
+    if scheme is None or value is None:
+        return None
+    if not any(is_secret(said, Kind.CREDENTIAL, Form.BARE) for said in (value.group(), scheme.group() + value.group())):
         return None
     return *value.span(), b""

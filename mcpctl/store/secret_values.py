@@ -32,6 +32,8 @@ _TYPES = re.compile(
 )
 _WORDS = re.compile(rb"(?:[A-Z]?[a-z]{1,20}|[A-Z]{1,20})(?:[ _./:-]{1,2}(?:[A-Z]?[a-z]{1,20}|[A-Z]{1,20})){0,12}[.!?]?")
 _CAMEL = re.compile(rb"[a-z]{1,20}(?:[A-Z][a-z]{2,20}){1,6}|(?:[A-Z][a-z]{2,20}){1,6}")
+# Longer than the words that "Basic" and "Bearer" stand before in a sentence, such as "authentication".
+_WITH_SCHEME = re.compile(rb"(?:[Bb]earer|[Bb]asic|[Tt]oken) {1,4}[A-Za-z0-9._~+/=-]{16,4096}")
 _NUMBER = re.compile(rb"-?[0-9][0-9.,_]*(?:[eE][+-]?[0-9]+)?%?")
 _PATH = re.compile(rb"(?:~|\.{1,2})?(?:/[A-Za-z0-9_.@~ {}$-]{0,64}+)+|[A-Za-z]:(?:[/\\]++[A-Za-z0-9_.@~ {}$-]{0,64}+)+")
 _ADDRESS = re.compile(rb"[A-Za-z][A-Za-z0-9+.-]{1,30}://")
@@ -73,6 +75,8 @@ def _is_token(value: bytes, form: Form) -> bool:
 
 
 def _is_credential(value: bytes, form: Form) -> bool:
+    if _WITH_SCHEME.fullmatch(value):
+        return True
     if any(plain.fullmatch(value) for plain in (_WORDS, _CAMEL)) or _is_place(value):
         return False
     if form is Form.QUOTED:

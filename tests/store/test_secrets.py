@@ -25,6 +25,8 @@ TEXTS = {
     "Auth token": (f"Authorization: token {LONG}", LONG),
     "Auth bearer": (f"Authorization: Bearer {LONG}", LONG),
     "Auth apikey": (f"authorization: ApiKey {LONG}", LONG),
+    "Auth letters": ("Authorization: Bearer abcdefghijklmnop", "abcdefghijklmnop"),
+    "Auth letters in JSON": ('{"Authorization": "Bearer abcdefghijklmnop"}', "abcdefghijklmnop"),
     "auth raw": (f"Authorization: {LONG}", LONG),
     "netrc": (f"machine api.x.com login me password {VALUE}", VALUE),
     "netrc lines": (f"machine api.x.com\n  login me\n  password {VALUE}\n", VALUE),
