@@ -52,6 +52,8 @@ _REST = re.compile(rb"[^\s\"'`&;,\\]*+")
 _COOKIES = re.compile(rb"(?:[^\s=;,\"'\\]{1,128}+=[^\s;,\"'\\]*+(?:; ?)?)++")
 _SCHEME = re.compile(rb"[A-Za-z][A-Za-z0-9-]{1,31}+ {1,4}+(?=[^\s\"'\\,;]{6})")
 _OPENED = {b")": b"(", b"]": b"[", b"}": b"{"}
+_SETTING = re.compile(rb"--|[A-Z0-9_]{3,64}\Z")
+"""An option of a command or a variable of its environment: a plain word is a secret there, too."""
 _PROSE = re.compile(rb"[A-Za-z'-]{1,32}+[.,]? {1,4}+[A-Za-z(]")
 
 
@@ -219,8 +221,8 @@ def _in_text(text: bytes, begin: int, end: int, separator: int, kind: Kind) -> F
     bare = _BARE.match(text, start)
     if bare is None or not bare.group() or (is_loose and _PROSE.match(text, start)):
         return None
-    if not is_loose and kind in (Kind.CREDENTIAL, Kind.TOKEN) and text.startswith(b"--", begin):
-        kind = Kind.PASSWORD  # an option says what it means
+    if not is_loose and kind in (Kind.CREDENTIAL, Kind.TOKEN) and _SETTING.match(text, begin, end):
+        kind = Kind.PASSWORD
     value = _closed(bare.group())
     is_found = is_secret(value, kind, Form.LOOSE if is_loose else Form.BARE) or (
         begin > 0 and text[begin - 1] in b"?&" and looks_secret(value, 8, of_hex=True)

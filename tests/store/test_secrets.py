@@ -36,6 +36,7 @@ TEXTS = {
     "--password x": (f"x --password {VALUE}", VALUE),
     "--api-key=x": (f"x --api-key={VALUE}", VALUE),
     "--token=word": ("x --token=swordfish", "swordfish"),
+    "word in the environment": ("GITHUB_TOKEN=swordfish x", "swordfish"),
     "list of arguments": (f'{{"command": "x", "args": ["-v", "--token", "{VALUE}", "y"]}}', VALUE),
     "?key=": (f"https://maps.x.com/api?key={VALUE}&b=1", VALUE),
     "?sig=": ("https://a.blob.core.windows.net/c?sv=2020&sig=Ab%2Fc3D4e5F6g7H8i9J%3D&se=1", "Ab%2Fc3D4e5F6g7H8i9J"),
