@@ -94,8 +94,14 @@ _ABOUT = (
     "A call's line is written before the call is sent, and its outcome before the answer is sent. An unfinished last"
     " line is skipped; the lines before it count. A reader skips types and members that it does not know.",
     "Times are ISO 8601 in UTC with milliseconds, such as 2026-07-28T12:00:00.000Z. Names are the same in journals,"
-    " in SQL and under --json. A redacted value is [redacted:HASH]; equal values have equal hashes. A name longer than"
-    " 512 bytes is cut and ends with [cut: N characters].",
+    " in SQL and under --json. A name longer than 512 bytes is cut and ends with [cut: N characters].",
+    "Secrets are redacted before a line is written, in every text that comes from a client, a model or a server, names"
+    " and ids included: tokens of known services, JSON web tokens, private keys, credentials in URLs and headers, and"
+    " values under names such as password, api_key or Authorization, in JSON at any depth, in assignments, headers,"
+    " YAML, addresses, options of commands and netrc. Under names such as key, auth, pass or session_id only what looks"
+    " like a secret is redacted; ids, hashes, counts, paths, plain words under token, and ${VARIABLES} stay. A redacted"
+    " value is [redacted:HASH]; equal values have equal hashes. What has neither a known shape nor a telling name is"
+    " not recognised: redact_keys in mcpctl-config(5) adds names.",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
     " as calls. What servers asked the client is in the journals alone.",
 )

@@ -106,8 +106,8 @@ class Recorder:
             parent_id=parent_id,
             client_name=self._name(origin.client.name),
             client_version=self._name(origin.client.version),
-            project=origin.project,
-            toolset=origin.toolset,
+            project=self._name(origin.project),
+            toolset=self._name(origin.toolset),
         )
         self._lines.append(journal_lines.encode(line))
         return call
@@ -171,7 +171,7 @@ class Recorder:
             started_at=clock.iso(started),
             duration_ms=round((time.time() - started) * 1000),
             tokens=tokens(answer_bytes),
-            project=origin.project,
+            project=self._name(origin.project),
         )
         self._lines.append(journal_lines.encode(line))
 
@@ -273,8 +273,8 @@ class Recorder:
             client_version=self._name(client.version),
             protocol_version=self._name(client.protocol_version),
             capabilities=Raw(self._recorded(client.capabilities)),
-            project=origin.project,
-            toolset=origin.toolset,
+            project=self._name(origin.project),
+            toolset=self._name(origin.toolset),
         )
         create = Journal.of_the_day if self._via == "cli" else Journal.create
         try:

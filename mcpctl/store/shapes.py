@@ -4,41 +4,54 @@ Found in time linear in the text, whatever stands in it: no expression here give
 """
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
+
+from mcpctl.store.token_shapes import TOKENS
 
 Span = tuple[int, int]
 """Where a text begins and ends, in bytes."""
 Finder = Callable[[bytes, int], Span | None]
 """The first such text that begins at a place or after it."""
 
-# Each alternative begins with a letter that is fixed, so that the places where none begins cost next to nothing.
-_TOKEN = re.compile(
-    rb"gh[pousr]_[A-Za-z0-9]{20,255}|github_pat_[A-Za-z0-9_]{20,255}|glpat-[A-Za-z0-9_-]{16,255}"
-    rb"|xox[abeprs]-[A-Za-z0-9-]{10,255}|npm_[A-Za-z0-9]{30,60}|hf_[A-Za-z0-9]{30,60}"
-    rb"|sk-(?:(?<![A-Za-z0-9]sk-)|(?<=\\[nrt]sk-))[A-Za-z0-9_-]{20,255}"
-    rb"|rk_(?:live|test)_[A-Za-z0-9]{16,255}|sk_(?:live|test)_[A-Za-z0-9]{16,255}"
-    rb"|AKIA[A-Z0-9]{16}|ASIA[A-Z0-9]{16}|AIza[A-Za-z0-9_-]{35}"
+_TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.~+/="
+_RUNS = bytes(65 if byte in _TOKEN_CHARACTERS else 32 for byte in range(256))
+_LEAST_TOKEN, _LEAST_OTHER = b"A" * 20, b"A" * 10
+"""What a text without tokens, as most short ones are, does not have: so many of their characters in a row."""
+
+_NO_WORDS = rb"(?![A-Z]?[a-z]*+(?:-[a-z]++)*+[.]?(?![A-Za-z0-9._~+/=-]))"
+_BEARER = re.compile(rb"earer +" + _NO_WORDS + rb"([A-Za-z0-9._~+/=-]{12,4096})")
+_BASIC = re.compile(rb"asic +" + _NO_WORDS + rb"([A-Za-z0-9._~+/=-]{12,4096})")
+# After a colon, a number and a slash is a port. What follows the last @ of several is the host. A password does not go
+# over the beginning of another address: what was read in vain is not read again from there.
+_USER = re.compile(
+    rb"://(?!\[redacted:[0-9a-f]{8}\]@)([^\s/:@\"\\<>]{0,255}+:(?![0-9]{1,5}[/?#])(?:[^\s:@\"\\<>]|:(?!//)){1,255}+"
+    rb"(?:@[^\s/:@\"\\,;<>]{1,255}+(?=@)){0,2})(?=@(?!sha256:)[A-Za-z0-9\[_%$*{-])"
 )
-_HEADER = re.compile(rb"(?:earer|asic) ([A-Za-z0-9._~+/=-]{12,4096})")
-_USER = re.compile(rb"://([^\s/:@\"\\]{0,255}+:[^\s/:@\"\\]{1,255}+)(?=@)")
 
 _JWT = b"eyJ"
 _JWT_PART = re.compile(rb"[A-Za-z0-9_-]*+")
 _JWT_REST = re.compile(rb"\.[A-Za-z0-9_-]{8,16384}+\.[A-Za-z0-9_-]{8,4096}")
 _LEAST_OF_PART, _MOST_OF_HEAD = 8, 4096
 
-_KEY_HEAD = re.compile(rb"-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----")
-_KEY_END = re.compile(rb"-----END [A-Z ]{0,20}PRIVATE KEY-----")
+_KEY_HEAD = re.compile(rb"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(rb"-----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----")
 _MOST_OF_KEY, _LONGEST_END = 20_000, 64
 # A key may stand in a string of JSON: a character of it is an escape, and it goes no further than the string.
 _KEY_CHARACTERS = re.compile(rb"(?:[^\"\\]|\\[^\"]){0,20000}+", re.DOTALL)
-_KEY_TO_END = re.compile(rb"(?:[^\"\\-]++|\\[^\"]|-(?!----END [A-Z ]{0,20}PRIVATE KEY-----))*+", re.DOTALL)
+_KEY_TO_END = re.compile(rb"(?:[^\"\\-]++|\\[^\"]|-(?!----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----))*+", re.DOTALL)
+_PUTTY = re.compile(rb"Private-Lines: ?[0-9]{1,4}((?:(?:\s|\\++[nr])++(?!Private-)[A-Za-z0-9+/=]{1,128}+)++)")
 
 
 def spans(text: bytes) -> Iterator[Span]:
     """Where such texts are, from left to right; of two that overlap the one that begins first."""
     # bytes.find, since bytes.__contains__ takes four times as long.
-    finders = [finder for marks, finder in _FINDERS if max(map(text.find, marks)) >= 0]
+    finders = [_user] if text.find(b"://") >= 0 else []
+    runs = text.translate(_RUNS)
+    if runs.find(_LEAST_OTHER) >= 0:
+        finders += [finder for mark, finder in _FINDERS if text.find(mark) >= 0]
+        if runs.find(_LEAST_TOKEN) >= 0 and (tokens := _tokens(text)):
+            finders.insert(0, _among(tokens))
     if not finders:
         return  # as nearly every text
     found = [finder(text, 0) for finder in finders]
@@ -50,9 +63,50 @@ def spans(text: bytes) -> Iterator[Span]:
         ]
 
 
-def _token(text: bytes, start: int) -> Span | None:
-    found = _TOKEN.search(text, start)
-    return found.span() if found else None
+def _tokens(text: bytes) -> list[Span]:
+    """Where the tokens of the table are.
+
+    Their heads are looked for backwards, from the last character: one that is rare in texts is found many times faster
+    than any of several words, and what few there are tell heads apart by one character each.
+    """
+    backwards, length = text[::-1], len(text)
+    found = []
+    for heads in _HEADS:
+        for head in heads.finditer(backwards):
+            begin, end = length - head.end(), length - head.start()
+            for rest, is_alone in _RESTS[text[begin:end]]:
+                if (token := rest.match(text, end)) and (not is_alone or _begins_word(text, begin)):
+                    found.append((begin, token.end()))
+                    break
+    return sorted(found)
+
+
+def _begins_word(text: bytes, place: int) -> bool:
+    before = text[max(place - 2, 0) : place]
+    return not before[-1:].isalnum() or before in (b"\\n", b"\\r", b"\\t")
+
+
+def _among(spans_: list[Span]) -> Finder:
+    """Finds the first of these, which are in order."""
+
+    def finder(text: bytes, start: int) -> Span | None:
+        place = bisect_left(spans_, (start, 0))
+        return spans_[place] if place < len(spans_) else None
+
+    return finder
+
+
+def _anchor(head: bytes) -> bytes:
+    """What of a head is looked for first: its last character, or all of it if that is a frequent one."""
+    return head if head[-1:].islower() or head[-1:].isdigit() else head[-1:]
+
+
+def _backwards() -> Iterator[re.Pattern[bytes]]:
+    heads = sorted({head for shape in TOKENS for head in shape.heads})
+    for anchor in sorted({_anchor(head) for head in heads}):
+        ends = [re.escape(head[: -len(anchor)][::-1]) for head in heads if _anchor(head) == anchor]
+        first = re.escape(anchor[::-1])
+        yield re.compile(first + rb"(?<=[A-Za-z0-9_./+=@-]{12}" + first + rb")(?:" + b"|".join(ends) + rb")")
 
 
 def _after(pattern: re.Pattern[bytes], longest_before: int) -> Finder:
@@ -93,32 +147,18 @@ def _private_key(text: bytes, start: int) -> Span | None:
     return head.start(), end.end() if end else most
 
 
-_FINDERS: tuple[tuple[tuple[bytes, ...], Finder], ...] = (
-    (
-        (
-            b"ghp_",
-            b"gho_",
-            b"ghu_",
-            b"ghs_",
-            b"ghr_",
-            b"github_pat_",
-            b"glpat-",
-            b"xox",
-            b"npm_",
-            b"hf_",
-            b"sk-",
-            b"k_live_",
-            b"k_test_",
-            b"AKIA",
-            b"ASIA",
-            b"AIza",
-        ),
-        _token,
-    ),
-    ((_JWT,), _web_token),
-    ((b"-----BEGIN ",), _private_key),
-    ((b"earer ", b"asic "), _after(_HEADER, len(b"earer "))),
-    ((b"://",), _after(_USER, len(b"://"))),
+_RESTS: dict[bytes, list[tuple[re.Pattern[bytes], bool]]] = {}
+for _shape in TOKENS:
+    for _head in _shape.heads:
+        _RESTS.setdefault(_head, []).append((re.compile(_shape.rest), _shape.is_alone))
+_HEADS = tuple(_backwards())
+_user = _after(_USER, len(b"://"))
+_FINDERS: tuple[tuple[bytes, Finder], ...] = (
+    (_JWT, _web_token),
+    (b"-----BEGIN ", _private_key),
+    (b"earer ", _after(_BEARER, len(b"earer "))),
+    (b"asic ", _after(_BASIC, len(b"asic "))),
+    (b"Private-Lines:", _after(_PUTTY, len(b"Private-Lines: 9999"))),
 )
 """What a text contains in which a finder finds anything, and the finder.
 

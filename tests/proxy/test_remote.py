@@ -124,7 +124,7 @@ def test_a_call_that_is_taken_back_is_taken_back_there(clients: dict[str, Client
 @pytest.mark.parametrize(
     ("tool", "told", "said"),
     [
-        ("busy", "HTTP 503 Service Unavailable", ": try later, api_key=[redacted:"),
+        ("busy", "HTTP 503 Service Unavailable", ": try later, api_key=***"),
         ("page", "its answer is not a JSON-RPC message", " but 'text/html'"),
         ("rubbish", "its answer is not a JSON-RPC message", ""),
         ("gzip", "its answer cannot be decompressed: it does not match its Content-Encoding. " + SENT, ""),

@@ -10,32 +10,48 @@ from typing import Any
 
 import pytest
 
-from mcpctl.store import redact, shapes
+from mcpctl.store import commands, escapes, json_values, named_values, secret_values, shapes
 from mcpctl.store.redact import Redactor, mask
+from mcpctl.store.token_shapes import TOKENS
 
 REDACTOR = Redactor(b"k" * 32, ["pin"])
 _LONG = 32
-SEARCHED = {
-    "names in JSON": REDACTOR._named,
-    "names in text": redact._SAID,
-    "delimiters": redact._DELIMITER,
-    "tokens": shapes._TOKEN,
-    "headers": shapes._HEADER,
-    "addresses": shapes._USER,
+SEARCHED: dict[str, re.Pattern[Any]] = {
+    "names before a colon": named_values._BEFORE_COLON,
+    "names before an equals sign": named_values._BEFORE_EQUALS,
+    "pairs of name and value": named_values._PAIR,
+    "delimiters": json_values._DELIMITER,
+    "escapes": escapes._ESCAPED[0],
+    "escapes of addresses": escapes._ESCAPED[1],
+    "options": commands._OPTION,
+    "logins": commands._LOGIN,
+    "bearer": shapes._BEARER,
+    "basic": shapes._BASIC,
     "keys": shapes._KEY_HEAD,
+    "keys of PuTTY": shapes._PUTTY,
+    **{f"heads {number}": heads for number, heads in enumerate(shapes._HEADS)},
 }
 """What is looked for from every place of a text on."""
-MATCHED = {
-    "quoted": redact._quotation(1),
-    "quoted deeper": redact._quotation(4),
-    "scalar": redact._SCALAR,
-    "assigned": redact._ASSIGNED,
-    "said": redact._SAID_VALUE,
+MATCHED: dict[str, re.Pattern[Any]] = {
+    "quoted": json_values._quotation(1),
+    "quoted deeper": json_values._quotation(4),
+    "scalar": json_values._SCALAR,
+    "separator": named_values._SEPARATED,
+    "gap": named_values._GAP,
+    "annotation": named_values._ANNOTATION,
+    "opening": named_values._OPENING,
+    "single quotes": named_values._IN_SINGLE,
+    "bare": named_values._BARE,
+    "cookies": named_values._COOKIES,
+    "scheme": named_values._SCHEME,
+    "prose": named_values._PROSE,
     "part of a web token": shapes._JWT_PART,
     "rest of a web token": shapes._JWT_REST,
     "characters of a key": shapes._KEY_CHARACTERS,
     "key to its end": shapes._KEY_TO_END,
     "end of a key": shapes._KEY_END,
+    "path": secret_values._PATH,
+    **{f"rest of {shape.name}": re.compile(shape.rest) for shape in TOKENS},
 }
 """What is tried at one place only."""
 
@@ -109,16 +125,44 @@ HOSTILE = {
     "backslashes": (b'"key', b"\\"),
     "brackets": (b'"token": ', b"["),
     "pairs of brackets": (b'"token": [', b"[]"),
+    "nested brackets": (b'"token": [', b"[[]]"),
+    "objects": (b"", b'"token":{'),
+    "schemas": (b"", b'"token":{"type":"string",'),
     "escaped quotes": (b'"token": "', b'\\"'),
     "quotes deeper": (b'\\"token\\": \\"', b'\\\\\\"'),
     "assignments": (b"", b"token="),
-    "secrets": (b"", b"pwd=x "),
+    "assignments of hints": (b"", b"key="),
+    "assignments in quotes": (b"", b'key=\\"'),
+    "assignments in single quotes": (b"", b"key='"),
+    "lines": (b"", b"password: "),
+    "colons": (b"", b"key:"),
+    "separators": (b"", b"="),
+    "quotes and colons": (b"", b'":'),
+    "secrets": (b"", b"pwd=x123 "),
     "members": (b"{", b'"pwd":1,'),
     "names that are none": (b"", b'pwd":'),
     "underscores": (b"key", b"_"),
     "dashes": (b"key", b"-"),
+    "dots": (b"key", b"."),
     "rows of a table": (b"key", b"|---|---|\n"),
+    "escaped slashes": (b"", b"\\/"),
+    "escaped letters": (b"", b"\\u0070"),
+    "escaped in addresses": (b"", b"%3D"),
+    "pairs": (b"[", b'{"name":"token","value":"x"},'),
+    "beginnings of pairs": (b"", b'"name":"a",'),
+    "options": (b"", b"--token "),
+    "logins": (b"curl", b" -u a:b"),
+    "machines": (b"", b"login "),
+    "blanks": (b"login", b" "),
+    "cookies": (b"", b"cookie: a=b;"),
+    "schemes": (b"", b"authorization: a "),
     "addresses": (b"", b"://"),
+    "addresses with colons": (b"", b"://:"),
+    "addresses with passwords": (b"", b"://a:a"),
+    "signs": (b"://", b"@"),
+    "addresses in a value": (b'"dsn": "x://', b":"),
+    "heads of tokens": (b"", b"ghp_"),
+    "heads in capitals": (b"", b"EAA "),
     "beginnings of web tokens": (b"", b"eyJ"),
     "parts of web tokens": (b"", b"eyJaaaaaaaa."),
     "long parts of web tokens": (b"", b"eyJ" * 2000 + b"."),
@@ -128,6 +172,7 @@ HOSTILE = {
     "keys": (b"", b"-----BEGIN PRIVATE KEY-----"),
     "ends of keys": (b"-----BEGIN PRIVATE KEY-----", b"\\-----END PRIVATE KEY-----"),
     "dashes in a key": (b"-----BEGIN PRIVATE KEY-----", b"-"),
+    "keys of PuTTY": (b"", b"Private-Lines: 1\nA"),
     "headers": (b"", b"Bearer "),
 }
 

@@ -230,6 +230,30 @@ def test_secrets_are_redacted_in_names_and_ids(paths: Paths) -> None:
     assert MARK.fullmatch(rows(paths)[0]["request_id"])
 
 
+@pytest.mark.parametrize("sent", ["ghp_" + "Zz9" * 12, "x ghp_" + "Zz9" * 12 + " y" * 500_000], ids=["secret", "long"])
+def test_no_field_from_outside_has_a_secret_or_is_long(paths: Paths, sent: str) -> None:
+    made = recorder(paths)
+    members = json.dumps({sent: sent, "a": [sent]}).encode()
+    origin = Origin(Client(sent, sent, sent, members), sent, sent)
+    call = made.call_started(
+        sent, sent, members, request_id=json.dumps(sent).encode(), annotations=b"null", origin=origin
+    )  # fmt: skip
+    made.call_finished(call, "failed", response=members, error=members)
+    made.discovery_finished(
+        [sent, sent], sent, provider=sent, fallback=sent, results=[{"key": sent, "relevance": 1.0}], started=0.0,
+        answer_bytes=0, origin=origin,
+    )  # fmt: skip
+    made.close()
+    (journal,) = paths.sessions.iterdir()
+    lines = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    assert len(lines) == 5
+    assert b"Zz9" not in journal.read_bytes()
+    text_of_any_length = ("capabilities", "arguments", "response", "error", "query", "context")
+    for line in lines:
+        for name, value in line.items():
+            assert len(json.dumps(value)) < (140_000 if name in text_of_any_length else 700), name
+
+
 def test_equal_secrets_are_recognisable_across_sessions_of_one_home(paths: Paths) -> None:
     for _ in range(2):
         made = recorder(paths)

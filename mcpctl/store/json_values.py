@@ -1,0 +1,78 @@
+"""Where a value of JSON ends, also in JSON within strings, at any depth, and in JSON that was cut off."""
+
+import functools
+import re
+
+_SCALAR = re.compile(rb"[^,}\]\s\\\"]*")
+_DELIMITER = re.compile(rb'\\++"?|"|(?:\[\]|\{\})++|[{\[]+|[}\]]+')
+# An object that says which type a value has, and has no value.
+_SCHEMA = re.compile(
+    rb"\{[^{}]{0,400}?\"(?:\$ref|anyOf|oneOf|allOf|type\\*\"\s*:\s*(?:\[|\\*\"(?:string|object|array|number|integer|boolean)\\*\"))"
+)
+
+
+def end_of(text: bytes, start: int, quote: bytes) -> int:
+    """Where the value ends that starts at `start`; `quote` is how strings are quoted at its depth."""
+    if text.startswith(quote, start):
+        return string_end(text, start + len(quote), quote)[0]
+    if text[start : start + 1] not in (b"{", b"["):
+        return _SCALAR.match(text, start).end()  # type: ignore[union-attr]  # it matches anything
+    return _container_end(text, start, _level(len(quote)))
+
+
+def is_schema(text: bytes, start: int) -> bool:
+    """Whether the object that starts at `start` describes a value."""
+    return _SCHEMA.match(text, start) is not None
+
+
+def string_end(text: bytes, start: int, quote: bytes) -> tuple[int, bool]:
+    """Where the string ends whose characters begin at `start`, and whether it is closed there.
+
+    If not, the text around it ends there, or all of it.
+    """
+    return _string_end(text, start, _level(len(quote)))
+
+
+def _container_end(text: bytes, start: int, level: int) -> int:
+    """Where the object or list ends that starts at `start`."""
+    depth, place = 0, start
+    while found := _DELIMITER.search(text, place):
+        mark, place = found.group(), found.end()
+        if mark.endswith(b'"'):
+            of_mark = _level(len(mark))
+            if of_mark < level:
+                return place - of_mark  # the text around it ends before the value does
+            if of_mark == level:
+                place, is_closed = _string_end(text, place, level)
+                if not is_closed:
+                    return place
+        elif mark[0] in b"{[":
+            depth += len(mark) if mark[-1] in b"{[" else 0
+        elif mark[0] in b"}]":
+            if depth <= len(mark):
+                return found.start() + depth
+            depth -= len(mark)
+    return len(text)
+
+
+def _string_end(text: bytes, start: int, level: int) -> tuple[int, bool]:
+    found = _quotation(level).match(text, start)
+    if found is None:
+        return len(text), False
+    of_mark = _level(len(found["mark"]))
+    return (found.end(), True) if of_mark == level else (found.end() - of_mark, False)
+
+
+@functools.cache
+def _quotation(level: int) -> re.Pattern[bytes]:
+    """Matches as far as the next quotation mark that stands in no deeper string than one of this level."""
+    deeper = rb'(?:\\{%d})*+\\{%d}"' % (2 * level, 2 * level - 1)
+    return re.compile(rb'(?:[^"\\]++|\\++(?!")|' + deeper + rb')*+(?P<mark>\\*+")')
+
+
+def _level(length: int) -> int:
+    """How deep in strings of JSON a quotation mark stands, from the length of it and the backslashes before it.
+
+    1 for a bare one, 2 within a string, 4 in a string's string; what precedes are whole escaped backslashes.
+    """
+    return length & -length

@@ -1,0 +1,103 @@
+"""Names that tell that their value is a secret: one list for what is recorded, shown and warned of."""
+
+import re
+from enum import IntEnum
+from functools import lru_cache
+
+LONGEST = 64
+"""Of a longer name its end counts."""
+
+
+class Kind(IntEnum):
+    """What a name tells of its value."""
+
+    NOTHING = 0
+    ANY = 1
+    """A secret whatever it is: the user said so."""
+    PASSWORD = 2
+    """A secret unless it stands for one: `${PASSWORD}`, a schema, a type."""
+    CREDENTIAL = 3
+    """A secret unless it is plain words or a path."""
+    TOKEN = 4
+    """A secret unless it is plain words, a path or a number: tokens are also counted."""
+    CODE = 5
+    """A secret if it looks like one or is a number of several digits."""
+    ADDRESS = 6
+    """A secret if it has one in it: a URL with a password or a key."""
+    HINT = 7
+    """A secret only if it looks like one: most values under `key` and `auth` are not secret."""
+
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_ENDINGS = (
+    (Kind.PASSWORD, re.compile(
+        r"(?:password|passwd|passphrase|passcode|secret|secretstring|(?<!old)pwd"
+        r"|(?:db|user|root|admin|smtp|ftp|mysql|http|proxy|redis|ldap|mail|email)(?:pass|pw))\Z"
+    )),
+    (Kind.TOKEN, re.compile(r"token\Z")),
+    (Kind.CREDENTIAL, re.compile(
+        r"(?:cookie|authorization|credentials?|apikey|connectionstring|connstr|kubeconfig"
+        r"|(?:access|private|secret|encryption|signing|master|ssh|session|shared|account|root|auth|deploy|storage|hmac|jwt"
+        r"|gpg|pgp|aes|rsa|admin|consumer|subscription|license|webhook|service|tls|ssl)key)\Z"
+    )),
+    (Kind.ADDRESS, re.compile(
+        r"(?:database|db|postgres|postgresql|mysql|mongo|mongodb|redis|amqp|webhook|connection)ur[il]\Z"
+    )),
+    (Kind.CODE, re.compile(
+        r"(?:mfa|otp|2fa|verification|security|auth|authorization|backup|recovery|sms|login)code\Z"
+    )),
+    (Kind.HINT, re.compile(r"(?:sessionid|sessid|amzsignature)\Z")),
+)  # fmt: skip
+"""How a telling name ends, once its words are put together."""
+_LAST_WORDS = {
+    "dsn": Kind.ADDRESS,
+    **dict.fromkeys(("creds", "cred", "bearer", "jwt"), Kind.CREDENTIAL),
+    **dict.fromkeys(("pin", "otp", "totp", "mfa", "cvv", "cvc"), Kind.CODE),
+    **dict.fromkeys(("key", "pat", "auth", "oauth", "pass", "sig", "session"), Kind.HINT),
+}  # fmt: skip
+"""What the last word of a name tells, where the end of the name tells nothing."""
+_ADDED = re.compile(
+    r"[0-9]+|value|hash|digest|binary|plain|plaintext|b64|base64|encrypted|enc|raw|old|new|current|confirm|confirmation"
+    r"|again|prod|production|dev|staging|primary|secondary"
+)
+"""Words after a telling name that change nothing: `passwordHash`, `token_value`."""
+_OF_TEXT = re.compile(
+    r"next|prev|previous|page|pagination|continuation|skip|start|starting|sync|delta|cursor|resume|first|last|max|min"
+    r"|input|output|total|prompt|completion|num|per|reasoning|cached|progress|bos|eos|pad|unk|sep|cls|mask|special|stop"
+    r"|.*page"
+)
+"""Words that make a token a place in a list, a number of them, or a piece of text."""
+_OF_DATA = re.compile(
+    r"public|pub|primary|foreign|sort|partition|cache|object|row|index|idempotency|issue|project|group|hash|routing"
+    r"|message|translation|map|dict|i18n|locale|file|folder|event|state|feature|flag|config|setting|option|lookup|unique"
+    r"|natural|composite|candidate|super|range|arrow|enter|shift|ctrl|alt|tab|escape|delete|function|hot|shortcut|data"
+    r"|order|entity|node|parent|child|item|field|column|property|metric|label|tag|query|react|any|known|answer"
+)
+"""Words that make a key one of a table, a map or a keyboard, or one that is public."""
+
+
+@lru_cache(maxsize=4096)
+def kind_of(name: str) -> Kind:
+    """What a name tells of its value, however it is spelled: `API_KEY`, `apiKey`, `x-api-key`, `password1`."""
+    words = [word.lower() for word in _WORDS.findall(name[-LONGEST:])]
+    while len(words) > 1 and _ADDED.fullmatch(words[-1]):
+        words.pop()
+    if not words:
+        return Kind.NOTHING
+    before, last = "".join(words[-2:-1]), words[-1]
+    if _is_ordinary(before, last):
+        return Kind.NOTHING
+    joined = "".join(words)
+    return next((kind for kind, ending in _ENDINGS if ending.search(joined)), _LAST_WORDS.get(last, Kind.NOTHING))
+
+
+def _is_ordinary(before: str, last: str) -> bool:
+    for word, ordinary in (("token", _OF_TEXT), ("key", _OF_DATA)):
+        if last.endswith(word):
+            return ordinary.fullmatch(last.removesuffix(word) or before) is not None
+    return False
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a value under this name may be a secret: `token`, `API_KEY`, `client-secret`."""
+    return kind_of(name) is not Kind.NOTHING
