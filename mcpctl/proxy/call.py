@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds, tool_keys
+from mcpctl import tool_keys
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy import argument_help, input_rounds, refusals, translate
+from mcpctl.proxy import argument_help, input_rounds, refusals, tool_result, translate
 from mcpctl.proxy.call_record import CallRecord
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.parking import Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
+from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store.recorder import Json
 from mcpctl.upstreams import connection as upstream
 from mcpctl.upstreams.connection import Connection, Exchange, Reply
@@ -245,37 +246,23 @@ class Call(Reply):
 
     def result(self, result: memoryview) -> None:
         """Pass on the server's result; a long one is looked at beside the event loop."""
-        if len(result) <= (bounds.LITTLE if self._masks else bounds.AT_ONCE):
-            result = self._masked(result)
-            self._pass_on(result, translate.head(result), None)
-            return
-        caller, connection = self.request.caller, self._connection
-
-        def looked_at() -> tuple[translate.Head, Json]:
-            nonlocal result
-            result = self._masked(result)
-            head = translate.head(result)
-            return head, translate.for_client(result, head, caller, connection)
-
-        read = beside(looked_at)
-        read.add_done_callback(lambda done: self._read(result, done))
+        caller, recorder = self.request.caller, self._execute.recorder
+        look = partial(tool_result.look, result, caller, self._connection, recorder, masks=self._masks)
+        if len(result) <= tool_result.AT_ONCE:
+            self._pass_on(look())
+        else:
+            beside(look).add_done_callback(self._looked_at)
 
     @property
     def _masks(self) -> bool:
         policy = self.view.config.policy
         return policy.enforces and policy.table.redact_responses == "secrets"
 
-    def _masked(self, result: memoryview) -> memoryview:
-        """The result as the policy lets the model see it; what a round needs to go on stays as it is."""
-        if not self._masks or translate.is_waiting(translate.head(result)):
-            return result
-        return memoryview(self._execute.recorder.masked(bytes(result)))
-
-    def _read(self, result: memoryview, done: "asyncio.Future[tuple[translate.Head, Json]]") -> None:
+    def _looked_at(self, done: "asyncio.Future[ToolResult]") -> None:
         if self.done:
             return  # taken back, or given up, meanwhile
         try:
-            self._pass_on(result, *done.result())
+            self._pass_on(done.result())
         except Exception as error:
             self.failed(upstream.unpassable(error))
 
@@ -283,25 +270,22 @@ class Call(Reply):
     def _connection(self) -> Connection | None:
         return self._exchange.connection if self._exchange else None
 
-    def _pass_on(self, result: memoryview, head: translate.Head, answer: Json | None) -> None:
-        is_error = bytes(head.is_error) == b"true"
-        if translate.is_waiting(head):
+    def _pass_on(self, result: ToolResult) -> None:
+        if result.wants_input:
             self._want_input(result)
             return
-        self.record.end("tool_error" if is_error else "ok", response=result)
-        if answer is None:
-            answer = translate.for_client(result, head, self.request.caller, self._connection)
-        if is_error:
-            self._with_help(answer, translate.with_block, self._answer)
+        self.record.end("tool_error" if result.is_error else "ok", response=result.result, recorded=result.recorded)
+        if result.is_error:
+            self._with_help(result.answer, translate.with_block, self._answer)
         else:
-            self._answer(answer)
+            self._answer(result.answer)
 
-    def _want_input(self, result: Json) -> None:
+    def _want_input(self, result: ToolResult) -> None:
         """Pass on that the tool wants input; for an older client, ask it and call the tool again."""
-        connection, text = self._connection, bytes(result)
+        connection, text = self._connection, bytes(result.result)
         assert connection
         if not self.request.caller.modern:
-            self.record.end("input_required", response=result)
+            self.record.end("input_required", response=text, recorded=result.recorded)
             self._exchange = None
             self._rounds = self._rounds or InputRounds(self, self._execute.questions, self._execute.asked)
             self._rounds.begin(text, connection.may_put)
@@ -315,7 +299,7 @@ class Call(Reply):
             self._execute.asked.refused_all(self.server, text, self.record_id)
             self.refuse(Failure("may_not_ask", {"reason": input_rounds.MAY_NOT_ASK}))
             return
-        self.record.end("input_required", response=result)
+        self.record.end("input_required", response=text, recorded=result.recorded)
         ask = partial(self._execute.asked.opened, self.server, call_id=self.record_id)
         self._execute.parents.remember(self.key, named, self.record_id, self.consent, ask)
         self._answer(translate.for_client(named, translate.head(named), self.request.caller, connection))

@@ -56,10 +56,12 @@ class CallRecord:
         )  # fmt: skip
         self.id = self._open.id
 
-    def end(self, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
-        """Put its outcome on record, which it has once."""
+    def end(
+        self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None
+    ) -> None:
+        """Put its outcome on record, which it has once; `recorded` is the response as `Recorder.recorded` gave it."""
         if self._open:
-            self._recorder.call_finished(self._open, status, response=response, error=error)
+            self._recorder.call_finished(self._open, status, response=response, error=error, recorded=recorded)
             self._open = None
 
     def note_exception(self) -> None:

@@ -99,7 +99,7 @@ class Recorder:
             via=self._via,
             server=self._name(server),
             tool=self._name(tool),
-            arguments=Raw(self._recorded(arguments)),
+            arguments=Raw(self.recorded(arguments)),
             annotations=Raw(annotations),
             input_tokens=tokens(len(arguments)),
             encoding=ENCODING,
@@ -112,16 +112,22 @@ class Recorder:
         self._lines.append(journal_lines.encode(line))
         return call
 
-    def call_finished(self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
-        """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it."""
+    def call_finished(
+        self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null",
+        recorded: bytes | None = None,
+    ) -> None:  # fmt: skip
+        """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it.
+
+        `recorded` is what `recorded` gave for the response, where that was asked before.
+        """
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
         line = journal_lines.CallFinished(
             timestamp=clock.now(),
             id=call.id,
             session_id=self.session_id,
             status=status,
-            response=Raw(self._recorded(response)),
-            error=Raw(self._recorded(error)),
+            response=Raw(self.recorded(response) if recorded is None else recorded),
+            error=Raw(self.recorded(error)),
             duration_ms=round((time.monotonic() - call.started) * 1000),
             output_tokens=tokens(size or (0 if error == b"null" else len(error))),
             response_bytes=size,
@@ -163,7 +169,7 @@ class Recorder:
             timestamp=clock.now(),
             id=_new_id(),
             session_id=self._session(origin),
-            query=Raw(self._recorded(msgspec.json.encode(list(queries)))),
+            query=Raw(self.recorded(msgspec.json.encode(list(queries)))),
             context=None if context is None else self._text(context),
             provider=self._name(provider),
             fallback=self._name(fallback),
@@ -272,7 +278,7 @@ class Recorder:
             client_name=self._name(client.name),
             client_version=self._name(client.version),
             protocol_version=self._name(client.protocol_version),
-            capabilities=Raw(self._recorded(client.capabilities)),
+            capabilities=Raw(self.recorded(client.capabilities)),
             project=self._name(origin.project),
             toolset=self._name(origin.toolset),
         )
@@ -288,8 +294,8 @@ class Recorder:
             self._warned = True
             warn(f"calls go on but are not recorded: {self._paths.sessions}: {error}")
 
-    def _recorded(self, json: Json) -> bytes:
-        """JSON as the record has it: a text too long becomes a JSON string of its beginning."""
+    def recorded(self, json: Json) -> bytes:
+        """JSON as the record has it, in any thread: a text too long becomes a JSON string of its beginning."""
         if len(json) > self._limit:
             beginning = cut(bytes(json[: self._limit + 1]), self._limit)
             return msgspec.json.encode(self._redact(beginning).decode("utf-8", "replace"))
