@@ -18,15 +18,20 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def lines(
-    kind: str, findings: Sequence[Row], files: Sequence[str], rules: Sequence[Row], version: str
+    kind: str,
+    findings: Sequence[Row],
+    files: Sequence[str],
+    rules: Sequence[Row],
+    version: str,
+    command: str = "annotate check",
 ) -> Iterator[str]:
-    """The findings as text, github, sarif or junit."""
+    """The findings of this command as text, github, sarif or junit."""
     if kind == "github":
         yield from map(_github, findings)
     elif kind == "sarif":
         yield json.dumps(_sarif(findings, rules, version), indent=2)
     elif kind == "junit":
-        yield _junit(findings, files)
+        yield _junit(findings, files, command)
     else:
         yield from map(_text, findings)
 
@@ -94,10 +99,10 @@ def _uri(path: str) -> str:
     return quote(full.relative_to(here).as_posix()) if full.is_relative_to(here) else full.as_uri()
 
 
-def _junit(findings: Sequence[Row], files: Sequence[str]) -> str:
+def _junit(findings: Sequence[Row], files: Sequence[str], command: str) -> str:
     from xml.etree import ElementTree
 
-    suites = ElementTree.Element("testsuites", name="mcpctl annotate check")
+    suites = ElementTree.Element("testsuites", name=f"mcpctl {command}")
     for file in files:
         rows = [row for row in findings if row["path"] == file]
         failures = sum(row["counts"] for row in rows)

@@ -1,0 +1,9 @@
+"""`mcpctl policy`"""
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.policy.check import check
+from mcpctl.commands.policy.explain import explain
+
+app = opt.group("What may be called: why, and whether the rules say what is meant.")
+app.command()(explain)
+app.command()(check)
