@@ -1,6 +1,6 @@
 """What the policy makes of one tool, and why: every rule that matches it, its class, and whose hints count."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,13 +10,16 @@ from mcpctl.catalog.rule_places import RulePlaces
 from mcpctl.errors import WrongUsage
 from mcpctl.models import HINTS, Row, Tool
 from mcpctl.near_names import nearest
+from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide
 from mcpctl.policy.rules import Ruling
-from mcpctl.policy.standing import Standing
+from mcpctl.policy.standing import NOTHING, Standing
 from mcpctl.policy.view import View
 from mcpctl.policy_settings import ASK, DENY, Rule
+from mcpctl.store import grants
 from mcpctl.store.grants import Grant
+from mcpctl.store.policy_file import PolicyFile
 from mcpctl.tool_keys import split_typed
 
 DECISIONS = (ALLOW, ASK, DENY, "held", "refused")
@@ -40,12 +43,20 @@ def subject_of(view: View, server: str, name: str, tool: Tool | None) -> Subject
     return Subject(CALL, server, name, tool, view, listing=CURRENT)
 
 
-def explain(found: Catalog, key: str, grants: Collection[Grant] = (), arguments_digest: str = "") -> Row:
+def standing(paths: Paths) -> Standing:
+    """What people have decided beside the configuration; nothing where nobody has been asked yet."""
+    if not paths.policy.exists():
+        return NOTHING
+    with PolicyFile.connect(paths) as file:
+        return Standing(grants.held(file))
+
+
+def explain(found: Catalog, key: str, decided: Standing = NOTHING, arguments_digest: str = "") -> Row:
     """What would become of a call of this tool, and why; raises `NotFound` for a server that is not configured."""
     server, name = split_typed(key)
     _check(found, key, server, name)
     tool = found.find(server, name)
-    view = replace(found.view, standing=Standing(frozenset(grants)))
+    view = replace(found.view, standing=decided)
     subject = subject_of(view, server, name, tool)._replace(arguments_digest=arguments_digest)
     verdict = decide(subject)
     decision, failure = decision_of(verdict), verdict.failure
@@ -72,7 +83,7 @@ def explain(found: Catalog, key: str, grants: Collection[Grant] = (), arguments_
         "classes": sorted(view.rules.classes(server, subject.tool)),
         "hints": _hints(view, server, subject.tool),
         "trust_hints": view.config.servers[server].trust_hints if server in view.config.servers else None,
-        "grants": [_grant(grant, subject) for grant in sorted(grants) if grant.key == subject.key],
+        "grants": [_grant(grant, subject) for grant in sorted(decided.grants) if grant.key == subject.key],
         "arguments_hash": arguments_digest or None,
     }
 

@@ -1,13 +1,19 @@
 """Section 1 of the manual: a page for the program, for each noun and for each command."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from mcpctl.catalog import policy_check
 from mcpctl.docgen import roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.errors import EXIT_MEANINGS
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.toolsets.check_rules import RULES
+from mcpctl.toolsets import check_rules
 
+RULES = {
+    ("mcpctl", "annotate", "check"): check_rules.RULES,
+    ("mcpctl", "policy", "check"): policy_check.RULES,
+}
+"""The rules of each command that checks, by its path."""
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
 
 ENVIRONMENT = {
@@ -49,7 +55,7 @@ def page(node: Node) -> str:
         *roff.section("COMMANDS", _commands(node)),
         *roff.section("ARGUMENTS", _entries(node.arguments)),
         *roff.section("OPTIONS", _entries(node.options)),
-        *(_rules() if node.path == ("mcpctl", "annotate", "check") else ()),
+        *(_rules(RULES[node.path]) if node.path in RULES else ()),
         *(_of_the_program() if len(node.path) == 1 else _exit_status_elsewhere()),
         *roff.section("EXAMPLES", roff.verbatim(node.examples)),
         *roff.section("SEE ALSO", roff.references(_related(node))),
@@ -84,9 +90,9 @@ def _tag(parameter: Parameter) -> str:
     return f"{names} {roff.italic(parameter.takes)}" if parameter.takes else names
 
 
-def _rules() -> Iterator[str]:
+def _rules(rules: Mapping[str, check_rules.Rule]) -> Iterator[str]:
     entries = [
-        line for rule in RULES.values() for line in roff.entry(roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}")
+        line for rule in rules.values() for line in roff.entry(roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}")
     ]
     yield from roff.section("RULES", entries)
 

@@ -2,17 +2,13 @@
 
 from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Row
 from mcpctl.output.text import line_of
-from mcpctl.paths import Paths
 from mcpctl.policy.words import HELD
-
-if TYPE_CHECKING:
-    from mcpctl.store.grants import Grant
 
 _DOES = {
     "allow": "it is called",
@@ -22,17 +18,6 @@ _DOES = {
     "refused": "it is not called",
 }
 _FROM = {"declared": "declared by its server", "override": "set by a toolset", "default": "not declared"}
-
-
-def grants(paths: Paths) -> "Collection[Grant]":
-    """The yeses that hold for more than one call; none where nobody has been asked yet."""
-    if not paths.policy.exists():
-        return ()
-    from mcpctl.store import grants
-    from mcpctl.store.policy_file import PolicyFile
-
-    with PolicyFile.connect(paths) as file:
-        return grants.held(file)
 
 
 def digest(args: str | None) -> str:

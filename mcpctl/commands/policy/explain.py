@@ -38,5 +38,5 @@ def explain(
 
     paths, digest = opt.paths(config, data_dir), columns.digest(args)
     with rows.catalog(paths, toolset, project, quiet=True) as catalog:
-        row = explained.explain(catalog, key, columns.grants(paths), digest)
+        row = explained.explain(catalog, key, explained.standing(paths), digest)
     output.write_row(row, json, lambda: columns.explanation(row, paths.config))
