@@ -91,6 +91,11 @@ class _Named(NamedTuple):
         return _Named(self.server.casefold(), tool_keys.folded(self.name), self.classes)
 
 
+def names_tool(rule: Rule, server: str, name: str) -> bool:
+    """Whether a rule's glob names this tool, whatever the tool declares."""
+    return Matcher(rule).matches(_Named(server, name, frozenset()))
+
+
 class Matcher:
     """Whether a rule matches: what tightens compares names as servers may read them, what loosens exactly."""
 

@@ -6,10 +6,19 @@ from typing import Any
 
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.errors import WrongUsage
-from mcpctl.models import Row
+from mcpctl.models import POLICY_IMPORT_FIELDS, Row
+from mcpctl.output import Columns
 from mcpctl.output.text import line_of
 from mcpctl.policy.words import HELD
 
+IMPORTED = Columns(
+    fields=POLICY_IMPORT_FIELDS,
+    shown=("rule", "action", "effect", "patterns", "why"),
+    cut=frozenset(("rule", "why", "path")),
+    render={"patterns": lambda patterns: ", ".join(patterns)},
+    noun="rules",
+    empty="no permission rules to import",
+)
 _DOES = {
     "allow": "it is called",
     "ask": "you are asked first",
