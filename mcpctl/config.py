@@ -6,11 +6,11 @@ Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` be
 import hashlib
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -28,12 +28,17 @@ OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 """The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
-_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd")
+TOKEN = "MCPCTL_TOKEN"
+"""The variable that has the token of whoever asks mcpctl."""
+ALL, MINIMAL = "all", "minimal"
+"""What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
+ASKS = ("elicitation", "sampling", "roots")
+"""What servers may ask clients in the middle of a call."""
+_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd", "inherit_env")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-_MAX_S = 1e7
-_Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -46,11 +51,13 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     headers: dict[str, str] = {}
     env: dict[str, str] = {}
     env_file: str | None = None
+    inherit_env: str | list[str] = ALL
     cwd: str | None = None
     enabled: bool = True
     start_timeout_s: float = 30
     call_timeout_s: float = 0
     projects: list[str] = []
+    may_ask: list[str] = msgspec.field(default_factory=lambda: list(ASKS))
     tools: dict[str, bool | str] = {}
     trust_hints: str = TRUSTS[0]
 
@@ -64,8 +71,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     @property
     def launch(self) -> tuple[Any, ...]:
         """What a process or connection of it was made from: where this changes, it is made anew."""
-        env, headers = sorted(self.env.items()), sorted(self.headers.items())
-        return self.command, self.args, self.cwd, env, self.env_file, self.url, self.transport, headers
+        env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
+        return self.command, self.args, self.cwd, env, self.url, self.transport, headers, sorted(self.may_ask)
 
 
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -183,11 +190,6 @@ class Config:
         return Refused(f"server '{name}' is not in the project in force, '{self.project}'", hint, "not_in_project")
 
 
-def is_sse(url: str) -> bool:
-    """Whether an address that says no more is one of the older transport: by custom those end in /sse."""
-    return re.search(r"/sse/?(?:\?|\Z)", url) is not None
-
-
 def no_server(name: str, known: Iterable[str]) -> NotFound:
     """The failure for a name that no server has."""
     hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
@@ -223,10 +225,10 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
     for section in document.keys() - known:
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
-    tables = _tables(path, "servers", document)
+    tables = toml_values.tables(path, "servers", document)
     projects = {
-        name: _section(path, f"projects.{name}", table, Project, partial(_check_project, name))
-        for name, table in _tables(path, "projects", document).items()
+        name: toml_values.section(path, f"projects.{name}", table, Project, partial(_check_project, name))
+        for name, table in toml_values.tables(path, "projects", document).items()
     }
     has_policy = "policy" in document or any(each.policy for each in projects.values())
     elsewhere = _elsewhere(path, tables, projects, project)
@@ -240,19 +242,12 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
                 problems[name] = f"{path}: servers.{name}{error}"
     return Config(
         path, servers, problems, projects, project, elsewhere,
-        _section(path, "search", document.get("search", {}), Search, _check_search),
-        _section(path, "records", document.get("records", {}), RecordSettings, _check_records),
-        _section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
+        toml_values.section(path, "search", document.get("search", {}), Search, _check_search),
+        toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records),
+        toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text,
     )  # fmt: skip
-
-
-def _tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
-    tables = document.get(section, {})
-    if not isinstance(tables, dict):
-        raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "fix it there", code="config_key")
-    return tables
 
 
 def _elsewhere(path: Path, servers: Mapping[str, Any], projects: Iterable[str], project: str | None) -> frozenset[str]:
@@ -281,15 +276,24 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
         _check_permissions(table.get("tools"), has_policy)
     server = toml_values.converted(table, Server)
     _check_kind(server, table)
+    _check_lists(server)
+    for key in ("start_timeout_s", "call_timeout_s"):
+        if not 0 <= getattr(server, key) < toml_values.MAX_S:
+            raise ValueError(f".{key}: must be a number of seconds, 0 or more")
+    return server
+
+
+def _check_lists(server: Server) -> None:
+    names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
+    if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
+        raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
+    if not set(server.may_ask).issubset(ASKS):
+        raise ValueError(f".may_ask: may have {', '.join(ASKS[:-1])} and {ASKS[-1]}")
     for project in server.projects:
         if not NAME.match(project):
             raise ValueError(f".projects: {project!r} cannot name a project: {_NAMES}")
     if server.trust_hints not in TRUSTS:
         raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
-    for key in ("start_timeout_s", "call_timeout_s"):
-        if not 0 <= getattr(server, key) < _MAX_S:
-            raise ValueError(f".{key}: must be a number of seconds, 0 or more")
-    return server
 
 
 def _check_permissions(tools: Any, has_policy: bool) -> None:
@@ -353,19 +357,3 @@ def _check_records(records: RecordSettings) -> None:
 def _check_optimization(name: str | None) -> None:
     if name not in (None, *OPTIMIZATIONS):
         raise ValueError(f".optimization: must be {', '.join(OPTIMIZATIONS[:-1])} or {OPTIMIZATIONS[-1]}")
-
-
-def _section(
-    path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None
-) -> _Struct:
-    try:
-        section = toml_values.converted(table, kind)
-        check(section)
-        for key, value in msgspec.structs.asdict(section).items():
-            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-                raise ValueError(f".{key}: must be 1 or more")
-            if isinstance(value, float) and not 0 < value < _MAX_S:
-                raise ValueError(f".{key}: must be a number of seconds, more than 0")
-    except ValueError as error:
-        raise Unusable(f"{path}: {name}{error}", f"fix [{name}] there", code="config_key") from error
-    return section

@@ -28,12 +28,17 @@ DECISION_FIELDS = (
     "id", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope", "arguments_hash", "pin",
     "token_id", "project", "waited_ms", "enforced", "made_at",
 )  # fmt: skip
+APPROVAL_FIELDS = (
+    "id", "state", "scope", "key", "risk", "hints", "arguments", "rule", "rule_place", "project", "token_id",
+    "session_id", "arguments_hash", "pin", "channel", "created_at", "expires_at", "answered_at",
+)  # fmt: skip
 DECISIONS = (
     "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable",
 )  # fmt: skip
 """What may be decided of a call."""
 CHECK_FIELDS = (
-    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "problems",
+    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "environment",
+    "problems",
 )  # fmt: skip
 TOOLSET_FIELDS = (
     "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",

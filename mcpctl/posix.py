@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import subprocess
 
+_PR_SET_DUMPABLE = 4
 _THREADS = 13
 """The position of the number of threads in `/proc/PID/stat`, counted from after the session."""
 
@@ -50,6 +51,17 @@ def spawn(argv: Sequence[str], env: Mapping[str, str], cwd: str | None, stdin: i
         cwd=cwd,
         start_new_session=True,
     )
+
+
+def hide_environment() -> None:
+    """Let no other process of this user read this one's environment or memory, where the system can do that (Linux).
+
+    What it starts is not hidden. Debuggers cannot attach to it, and it leaves no core file.
+    """
+    if sys.platform == "linux":
+        import ctypes  # 2 ms
+
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 def run_aside(script: Path) -> "subprocess.Popen[bytes]":

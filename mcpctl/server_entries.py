@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ from mcpctl.store.redact import MASK, is_secret_name, mask
 from mcpctl.store.state import State
 
 FIELDS = (
-    "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "cwd",
-    "start_timeout_s", "call_timeout_s", "projects", "permissions", "tools", "listed_at", "problem", "failed_at",
+    "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "inherit_env",
+    "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "may_ask", "tools",
+    "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
@@ -66,11 +67,13 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             headers={header: masked_header(value) for header, value in server.headers.items()},
             env={variable: masked(value) for variable, value in server.env.items()},
             env_file=server.env_file,
+            inherit_env=None if server.url else server.inherit_env,
             cwd=server.cwd,
             start_timeout_s=server.start_timeout_s,
             call_timeout_s=server.call_timeout_s,
             projects=server.projects,
             permissions=server.tools,
+            may_ask=server.may_ask,
             tools=len(listed.tools) if listed else None,
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )
@@ -214,7 +217,7 @@ def remarks(table: Mapping[str, Any]) -> list[str]:
 def entry(options: Mapping[str, Any]) -> dict[str, Any]:
     """The table of a new entry, without empty options; raises `WrongUsage` if it could not be used."""
     table = {name: value for name, value in options.items() if value not in (None, "", [], {})}
-    if "transport" not in table and config.is_sse(str(table.get("url", ""))):
+    if "transport" not in table and is_sse(str(table.get("url", ""))):
         table["transport"] = "sse"
     try:
         config.check_server("new", table)
@@ -222,6 +225,18 @@ def entry(options: Mapping[str, Any]) -> dict[str, Any]:
         reason = str(error).lstrip(".")
         raise WrongUsage(f"this server could not be used: {reason}", "see: mcpctl servers add --help") from error
     return table
+
+
+def is_sse(url: str) -> bool:
+    """Whether an address that says no more is one of the older transport: by custom those end in /sse."""
+    return re.search(r"/sse/?(?:\?|\Z)", url) is not None
+
+
+def inheritance(given: Sequence[str], *, is_remote: bool) -> str | list[str] | None:
+    """What `--inherit-env` says, by default the minimum; a remote server has no process that inherits anything."""
+    if not given:
+        return None if is_remote else config.MINIMAL
+    return given[0] if given[0] in (config.ALL, config.MINIMAL) and len(given) == 1 else list(dict.fromkeys(given))
 
 
 def assignments(option: str, texts: list[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl import files
-from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, URL, VARIABLE, Server
+from mcpctl.config import ALL, CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN, URL, VARIABLE, Server
 from mcpctl.errors import McpctlError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -17,8 +17,18 @@ _BLANKS = re.compile(r"[^\S\r\n]{256}")
 """More blanks in a row than an env_file needs: its parser takes time in the square of their number."""
 # RFC 9110, 5.5
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
-OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN)
+OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)
 """Variables of the environment that no server gets."""
+_MINIMAL = re.compile(
+    # who, where, in which language; what others write there is for everybody to read
+    r"HOME|LOGNAME|USER|PATH|SHELL|TERM|TMPDIR|TZ|LANG|LANGUAGE|LC_[A-Z]+|XDG_[A-Z_]+"
+    # without these nothing reaches the network from behind a proxy, nor trusts its certificates
+    r"|(?i:(?:https?|ftp|all|no)_proxy)"
+    r"|(?:NIX_)?SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|(?:REQUESTS|CURL|AWS)_CA_BUNDLE|GIT_SSL_CAINFO|PIP_CERT"
+    r"|GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"
+)
+"""The variables that every server inherits."""
+_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -64,20 +74,22 @@ def expand(text: str, env: Mapping[str, str]) -> str:
 
 
 def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
-    """The command of `server` and its environment: mcpctl's own (`env`), then the entry's `env_file`, then its
-    `env`."""
-    merged = _environment(server, config_path, env)
+    """The command of `server` and its environment: what it inherits of mcpctl's (`env`), then the entry's `env_file`,
+    then its `env`. Variables in the entry are expanded from all of mcpctl's."""
+    given = _given(server, config_path, env)
+    merged = {**_ours(env), **given}
     cwd = str(Path(expand(server.cwd, merged)).expanduser()) if server.cwd else None
     if cwd and not Path(cwd).is_dir():
         raise CannotLaunch(f"its cwd does not exist: {cwd}", 'create it, or change "cwd"')
     command = expand(server.command, merged)
     argv = [str(Path(command).expanduser()) if command.startswith("~") else command]
-    return Launch([*argv, *(expand(arg, merged) for arg in server.args)], merged, cwd)
+    args = [expand(arg, merged) for arg in server.args]
+    return Launch([*argv, *args], {**inherited(server, env), **given}, cwd)
 
 
 def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Endpoint:
     """The address of a remote `server`, its variables expanded from the environment that a local one would get."""
-    merged = _environment(server, config_path, env)
+    merged = {**_ours(env), **_given(server, config_path, env)}
     url = expand(server.url, merged)
     if not URL.match(url):
         raise CannotLaunch("its url, once expanded, is not an address", 'write "url" as https://host/path')
@@ -103,12 +115,42 @@ def credentials(server: Server, where: Endpoint) -> str:
     return f"; not accepted: header {', '.join(descriptions)}"
 
 
-def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
-    merged = {name: value for name, value in env.items() if name not in OWN_SECRETS}
+def inherited(server: Server, env: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """What the process of `server` inherits of mcpctl's environment."""
+    if server.inherit_env == ALL:
+        return _ours(env)
+    names = server.inherit_env if isinstance(server.inherit_env, list) else ()
+    return {name: value for name, value in _ours(env).items() if name in names or _MINIMAL.fullmatch(name)}
+
+
+def described(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> str:
+    """Which variables the process of `server` gets, in a few words that hold no value of any."""
+    variables = inherited(server, env)
+    try:
+        named = list(_given(server, config_path, env))
+    except CannotLaunch:  # which is told where it is started
+        named = list(server.env)
+    if server.inherit_env == ALL:
+        text = f"all of this machine's {len(variables)} variables"
+    else:
+        usual = sum(_MINIMAL.fullmatch(name) is not None for name in variables)
+        named = [*(name for name in variables if not _MINIMAL.fullmatch(name)), *named]
+        text = f"minimal ({usual})"
+    shown = [f"{len(named) - _NAMED} more"] if len(named) > _NAMED else []
+    return " + ".join(part for part in (text, ", ".join([*named[:_NAMED], *shown])) if part)
+
+
+def _ours(env: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in env.items() if name not in OWN_SECRETS}
+
+
+def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    """What the entry itself names: the variables of its `env_file`, and over them those of its `env`."""
+    given: dict[str, str] = {}
     if server.env_file:
-        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
-    merged.update({name: expand(value, merged) for name, value in server.env.items()})
-    return merged
+        given.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
+    known = {**_ours(env), **given}
+    return {**given, **{name: expand(value, known) for name, value in server.env.items()}}
 
 
 def _env_file(path: Path) -> dict[str, str]:

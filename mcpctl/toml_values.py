@@ -1,14 +1,19 @@
 """Tables of TOML as the structs that they stand for; what is wrong with them in the words of a user."""
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 
+from mcpctl.errors import Unusable
 from mcpctl.near_names import did_you_mean
 
 _Struct = TypeVar("_Struct", bound=msgspec.Struct)
 
+MAX_S = 1e7
+"""More seconds than anybody waits."""
 _AT = re.compile(r"(.*?)(?: - at `\$(.*)`)?\Z", re.DOTALL)
 _TYPES = {"str": "text", "array": "a list", "object": "a table", "bool": "true or false", "int": "a whole number"}
 
@@ -31,3 +36,28 @@ def converted(table: Any, kind: type[_Struct]) -> _Struct:
     if missing := re.search(r"missing required field `([^`]*)`", what):
         raise ValueError(f"{where}.{missing[1]}: is missing")
     raise ValueError(f"{where}: {what}")
+
+
+def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:
+    """The tables of a section whose members are named; raises `Unusable`."""
+    found = document.get(section, {})
+    if not isinstance(found, dict):
+        raise Unusable(f"{path}: {section} must be tables, [{section}.NAME]", "fix it there", code="config_key")
+    return found
+
+
+def section(
+    path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None
+) -> _Struct:
+    """A section as a `kind` whose numbers are positive; `check` finds what else is wrong. Raises `Unusable`."""
+    try:
+        values = converted(table, kind)
+        check(values)
+        for key, value in msgspec.structs.asdict(values).items():
+            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
+                raise ValueError(f".{key}: must be 1 or more")
+            if isinstance(value, float) and not 0 < value < MAX_S:
+                raise ValueError(f".{key}: must be a number of seconds, more than 0")
+    except ValueError as error:
+        raise Unusable(f"{path}: {name}{error}", f"fix [{name}] there", code="config_key") from error
+    return values

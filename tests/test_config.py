@@ -245,6 +245,27 @@ def test_the_fingerprint_goes_by_what_chooses_the_program_and_holds_no_secret() 
         assert other.fingerprint != base.fingerprint
 
 
+def test_what_it_inherits_makes_it_start_anew_and_no_other_server() -> None:
+    servers = [Server(command="x", inherit_env=inherits) for inherits in ("all", "minimal", ["A"])]
+    assert len({server.fingerprint for server in servers}) == 1
+    assert servers[0] == Server(command="x")
+    launches = [server.launch for server in servers]
+    assert all(launches.count(launch) == 1 for launch in launches)
+
+
+@pytest.mark.parametrize("value", ['"some"', '["A-B"]', '["LC_*"]', '[""]', '["A", "all="]'])
+def test_what_nobody_can_inherit_is_refused(file: Path, value: str) -> None:
+    loaded = load(file, f'[servers.s]\ncommand = "x"\ninherit_env = {value}\n')
+    assert loaded.problems["s"].endswith('.inherit_env: must be "all", "minimal" or a list of names of variables')
+
+
+def test_what_no_server_can_ask_is_refused(file: Path) -> None:
+    loaded = load(file, '[servers.s]\ncommand = "x"\nmay_ask = ["roots", "prompts"]\n')
+    assert loaded.problems["s"].endswith("servers.s.may_ask: may have elicitation, sampling and roots")
+    assert Server(command="x").launch != Server(command="x", may_ask=[]).launch
+    assert Server(command="x").fingerprint == Server(command="x", may_ask=[]).fingerprint
+
+
 # ---- projects
 
 PROJECTS = """\

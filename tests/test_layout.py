@@ -15,7 +15,7 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys"),
+    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text"),
     ("errors", "hints", "near_names", "definitions"),
     ("paths", "policy_settings"),
     ("files", "toml_values", "toml_places", "wire"),

@@ -119,7 +119,8 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
 
 
 LISTS = {
-    ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--deny"), ("servers add", "--project"),
+    ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--inherit-env"),
+    ("servers add", "--deny"), ("servers add", "--project"),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"),

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from mcpctl import posix
+from tests.conftest import without_privileges
 
 pytestmark = pytest.mark.process
 
@@ -32,6 +33,28 @@ def test_how_a_child_ended_is_known_before_its_id_is_free(script: str, status: i
     with subprocess.Popen(["/bin/sh", "-c", script]) as child:
         assert posix.await_exit(child) == status
         assert child.wait() == status
+
+
+WAIT = "print(1, flush=True); open('/proc/self/fd/0').read()"
+HIDE = "from mcpctl import posix; posix.hide_environment()"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize("is_hidden", [False, True])
+def test_a_process_of_the_same_user_cannot_read_an_environment_that_is_hidden(is_hidden: bool) -> None:
+    command = [sys.executable, "-c", f"{HIDE}; {WAIT}" if is_hidden else WAIT]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=without_privileges
+    ) as process:
+        assert process.stdin and process.stdout
+        assert process.stdout.readline()
+        reader = subprocess.run(
+            ["cat", f"/proc/{process.pid}/environ"], capture_output=True, check=False, preexec_fn=without_privileges
+        )
+        process.stdin.close()
+        assert process.wait() == 0  # it reads its own descriptors as before
+    assert (b"Permission denied" in reader.stderr) == is_hidden
+    assert (b"PATH=" in reader.stdout) != is_hidden
 
 
 def test_nobody_signals_the_session_that_it_is_in() -> None:

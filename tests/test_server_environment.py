@@ -68,8 +68,59 @@ def test_the_environment_is_ours_then_env_file_then_env(file: Path) -> None:
 
 
 def test_tokens_of_search_services_are_not_for_servers(file: Path) -> None:
-    ours = {"MCPCTL_CLOUD_TOKEN": "c", "MCPCTL_SEMANTIC_TOKEN": "s", "MCPCTL_HOME": "h"}
-    assert launch(file, ours).env == {"MCPCTL_HOME": "h"}
+    secrets = {"MCPCTL_CLOUD_TOKEN": "c", "MCPCTL_SEMANTIC_TOKEN": "s", "MCPCTL_TOKEN": "t"}
+    for inherits in ("all", "minimal", list(secrets)):
+        launched = launch(file, {**secrets, "HOME": "h"}, inherit_env=inherits)
+        assert launched.env == {"HOME": "h"}
+
+
+USUAL = {"HOME": "h", "PATH": "/bin", "LC_ALL": "C", "XDG_RUNTIME_DIR": "/run", "https_proxy": "p", "NO_PROXY": "n"}
+USUAL |= {"SSL_CERT_FILE": "c", "NODE_EXTRA_CA_CERTS": "n"}
+OTHERS = {
+    "GITHUB_TOKEN": "g",
+    "AWS_PROFILE": "a",
+    "PYTHONPATH": "p",
+    "MY_HOME": "h",
+    "HOMEBREW": "b",
+    "MCPCTL_HOME": "m",
+}
+
+
+@pytest.mark.parametrize(
+    ("inherits", "more"), [("all", set(OTHERS)), ("minimal", set()), (["AWS_PROFILE", "NOT_SET"], {"AWS_PROFILE"})]
+)
+def test_a_server_inherits_what_its_entry_says(file: Path, inherits: str | list[str], more: set[str]) -> None:
+    launched = launch(file, {**USUAL, **OTHERS}, inherit_env=inherits)
+    assert launched.env == {**USUAL, **{name: OTHERS[name] for name in more}}
+
+
+def test_what_an_entry_names_is_passed_and_expanded_from_everything(file: Path) -> None:
+    file.with_name("e.env").write_text("FROM_FILE=f\n", encoding="utf-8")
+    env = {"TOKEN": "${GITHUB_TOKEN}", "BOTH": "${FROM_FILE}${MY_HOME}"}
+    launched = launch(file, OTHERS, inherit_env="minimal", env_file="e.env", env=env, args=["${AWS_PROFILE}"])
+    assert launched.env == {"FROM_FILE": "f", "TOKEN": "g", "BOTH": "fh"}
+    assert launched.argv == ["run", "a"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({}, "all of this machine's 14 variables"),
+        ({"env": {"TOKEN": "${GITHUB_TOKEN}"}}, "all of this machine's 14 variables + TOKEN"),
+        ({"inherit_env": "minimal"}, "minimal (8)"),
+        ({"inherit_env": "minimal", "env": {"TOKEN": "x"}, "env_file": "e.env"}, "minimal (8) + FROM_FILE, TOKEN"),
+        ({"inherit_env": ["AWS_PROFILE", "NOT_SET"], "env": {"TOKEN": "x"}}, "minimal (8) + AWS_PROFILE, TOKEN"),
+        ({"inherit_env": "minimal", "env": {"TOKEN": "${NOT_SET}"}}, "minimal (8) + TOKEN"),
+        (
+            {"inherit_env": "minimal", "env": dict.fromkeys("ABCDEFGHIJ", "")},
+            "minimal (8) + A, B, C, D, E, F, G, H, 2 more",
+        ),
+    ],
+)
+def test_what_a_server_gets_is_said_without_any_value(file: Path, entry: dict[str, Any], said: str) -> None:
+    file.with_name("e.env").write_text("FROM_FILE=f\n", encoding="utf-8")
+    server = Server(command="run", **entry)
+    assert server_environment.described(server, file, {**USUAL, **OTHERS}) == said
 
 
 def test_command_arguments_and_folder_are_expanded(file: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from mcpctl import config
+from mcpctl import config, server_entries
 from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 
@@ -50,8 +50,6 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         table["enabled"] = False
     for key in [key for key in _ALLOWED_ONLY if key in remaining]:
         texts.note(_now_allowed(key, remaining.pop(key)))
-    if inherited := remaining.pop("env_vars", None):
-        texts.note(f"env_vars passed it {_listed(inherited)} only; here it gets the whole environment of mcpctl")
     if lost := sorted(key for key, value in remaining.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
     try:
@@ -135,7 +133,7 @@ def _kind(remaining: Table, texts: Texts) -> str:
         raise CannotTake(f"its type is {type_}, but it has a {'url' if 'url' in remaining else 'command'}")
     if "command" in remaining:
         return "stdio"
-    if not kind and config.is_sse(str(remaining["url"])):
+    if not kind and server_entries.is_sse(str(remaining["url"])):
         texts.note('its url looks like an SSE server\'s, so it gets transport = "sse"')
         return "sse"
     return kind or "http"
@@ -151,6 +149,7 @@ def _local(remaining: Table, texts: Texts) -> Table:
     table: Table = {"command": words[0]}
     if words[1:]:
         table["args"] = words[1:]
+    table["inherit_env"] = _words(remaining.pop("env_vars", []), "env_vars", texts) or config.MINIMAL
     if env := _pairs(remaining.pop("env", {}), "env", texts):
         table["env"] = env
     for key in ("env_file", "cwd"):

@@ -145,7 +145,9 @@ class _Merged:
                 why = f"another '{name}' is in the same file, {other.file.path}"
                 return "skipped", f"{why}; add this one under another name: mcpctl servers add OTHER-NAME …"
             return "skipped", f"another '{name}' comes from {where}; import one of them with --from FILE --prefix P"
-        if self._loaded.servers.get(name) == server:
+        existing = self._loaded.servers.get(name)
+        # What a server inherits is ours to say: no client's file does.
+        if existing and msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server:
             return "unchanged", None
         if name not in self._loaded.servers and name not in self._loaded.problems:
             return "added", None

@@ -87,6 +87,14 @@ def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
     return _with_last([(row["id"], _about_session(row)) for row in rows], incomplete, "the last session")
 
 
+def approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The ids of the calls that wait for consent, and `last`."""
+    from mcpctl.store import approvals as kept
+
+    pairs = [(id_, key) for id_, key in kept.glance(_paths(ctx)) if id_.startswith(incomplete) and key.isprintable()]
+    return _with_last(pairs, incomplete, "the newest")
+
+
 def clients(incomplete: str) -> list[Pair]:
     """The MCP clients whose configuration is known."""
     from mcpctl.clients.client_kinds import CLIENTS

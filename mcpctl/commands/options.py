@@ -179,6 +179,9 @@ Toolset = Annotated[
         help="The toolset in force, or none (also: MCPCTL_TOOLSET; else the project's or the equipped one).",
     ),
 ]  # fmt: skip
+ApprovalId = Annotated[
+    str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.approvals)
+]
 ToolsetName = Annotated[
     str,
     typer.Argument(

@@ -43,6 +43,9 @@ def serve(
     tool_execute_destructive in place of tool_execute, so that a client can always allow only reads. --allow-annotate
     adds add-tool-annotation.
 
+    With [policy] in config.toml it asks you before calls that may delete or change what nobody declared, and keeps to
+    your rules; see mcpctl-config(5).
+
     --print-config prints the entry for a client's configuration. Clients: claude-desktop, claude-code, cursor, vscode,
     windsurf, codex, gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: if theirs
     does not find the programs that start your servers, the entry has a PATH that does.

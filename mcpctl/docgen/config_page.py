@@ -18,17 +18,28 @@ SERVER = {
     "url": "The http:// or https:// address of a remote server.",
     "transport": "The transport of url: http is Streamable HTTP, sse the older transport with two connections.",
     "headers": "Headers of every request to url, by name.",
-    "env": "Variables for the server. It also gets the whole environment of mcpctl and the variables of env_file; env"
-    " overrides both. The url and headers of a remote server may use these variables too.",
+    "env": "Variables for the server. It also gets those of env_file and what inherit_env says; env overrides both."
+    " The url and headers of a remote server may use these variables too.",
     "env_file": "A dotenv file of NAME=value lines (export, quotes, comments; nothing is expanded), read when the"
     " server starts. It helps with programs with a window, which start mcpctl with few variables. A relative path"
     " starts at the folder of config.toml.",
+    "inherit_env": 'What the server gets of the environment of mcpctl. "all": everything, tokens that are meant for'
+    ' other servers included. "minimal": HOME, LOGNAME, USER, PATH, SHELL, TERM, TMPDIR, TZ, LANG, LANGUAGE, LC_*,'
+    " XDG_* and the variables of proxies (HTTPS_PROXY and the like, in both cases) and of certificates (SSL_CERT_FILE,"
+    " SSL_CERT_DIR, NIX_SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, AWS_CA_BUNDLE,"
+    " GIT_SSL_CAINFO, PIP_CERT, GRPC_DEFAULT_SSL_ROOTS_FILE_PATH). A list of names: these variables besides the minimal"
+    " ones. What env_file and env name is passed in every case. mcpctl servers add and mcpctl servers import write"
+    " minimal into new entries. Only with command.",
     "cwd": "The folder in which the command runs. Only with command.",
     "enabled": "false: the server is not started, and its tools are neither found nor callable.",
     "start_timeout_s": "Seconds that the server may take to start and to answer the handshake. 0: no limit.",
     "call_timeout_s": "Seconds that a call may take. 0: no limit; the client can cancel it.",
     "projects": "The names of the projects that see the server; without any, every project sees it. A client in another"
     " project cannot find its tools, call them or start it.",
+    "may_ask": "What the server may ask the client in the middle of a call: elicitation (questions to the user),"
+    " sampling (requests to the client's model), roots (the client's folders). [] is nothing. What is left out is not"
+    " declared to the server, and refused. A question to the user begins with [from server 'NAME'], and one that comes"
+    " outside of any call is refused.",
     "tools": "Permissions by tool name. A tool set false is neither found nor callable. With a policy, ask and allow"
     " decide before the lists of [policy]: a call of a tool set ask needs the user's consent, one of a tool set allow"
     " does not.",
@@ -78,7 +89,7 @@ SEARCH = {
     " their similarity to the query for a sentence-embedding model. cloud: by the service at cloud_url. off: searches"
     " find nothing, for clients that know the keys of their tools. If semantic or cloud fails or is slow, bm25 ranks"
     " instead, and both the answer and the record say why.",
-    "answer_tokens": "The most tokens, estimated, of an answer of tool_discovery.",
+    "answer_tokens": "The most tokens, estimated, of the results of tool_discovery. A notice adds at most 600 bytes.",
     "semantic_model": "The folder of a sentence-transformers model with model.onnx or onnx/model.onnx and"
     " tokenizer.json. It needs the packages that pip install '.[semantic]' installs in a clone of mcpctl. A relative"
     " path starts at the folder of config.toml. With semantic_url, it is the name of the model there.",
@@ -162,9 +173,9 @@ _ABOUT = (
 )
 _VARIABLES = (
     "In command, args, url, headers, env, env_file and cwd, ${VAR} is replaced by the value of an environment variable,"
-    " and ${VAR:-default} by its value or, if it is empty or not set, by the default. This happens when the server is"
-    " started; expanded values are never stored. If a variable has neither a value nor a default, the server is not"
-    " started, and the message names the variable.",
+    " and ${VAR:-default} by its value or, if it is empty or not set, by the default, whatever inherit_env says. This"
+    " happens when the server is started; expanded values are never stored. If a variable has neither a value nor a"
+    " default, the server is not started, and the message names the variable.",
 )
 _KINDS = {
     "ProjectPolicyTable": "table",
@@ -210,6 +221,4 @@ def _kind(annotation: Any) -> str:
         return f"list of {_kind(arguments[0])}"
     if name == "dict":
         return f"table of {_kind(arguments[1])}"
-    if len(arguments) > 1:
-        return " or ".join(map(_kind, arguments))
-    return _kind(arguments[0]) if arguments else _KINDS[name]
+    return " or ".join(map(_kind, arguments)) if arguments else _KINDS[name]

@@ -52,7 +52,8 @@ FIELDS = {
     " index and under --json its message is the beginning of the tool's first text.",
     "response_bytes": "The size of the whole response in bytes.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
-    "call_id": "The call that it is about; null for an attempt that never became one.",
+    "call_id": "The call that it is about; null for an attempt that never became one, and for what was refused outside"
+    " of any call.",
     "key": "The tool's key, as it was asked for.",
     "decision_id": "The last decision of the call, or null.",
     "decision": f"{', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}. asked: somebody is asked; unanswerable: nobody could"
@@ -64,9 +65,14 @@ FIELDS = {
     "arguments_hash": "A hash of the arguments, the same whatever the order of their members; or null.",
     "pin": "A hash of the tool's definition, and its declared hints; or null.",
     "token_id": "The token of the request, or null.",
-    "waited_ms": "The time that the answer took, or null.",
     "enforced": "false where the policy only records.",
     "made_at": "The time of the decision.",
+    "method": "What was asked: elicitation/create, sampling/createMessage or roots/list.",
+    "message": "The question to the user, or the beginning of what the client's model was asked, redacted and cut like"
+    " a name; null if there is none.",
+    "outcome": "accept, decline or cancel: the user's answer, accept also of any answer of the client's own. error: the"
+    " client answered with an error. refused: the client was not asked. unanswered: it never answered.",
+    "waited_ms": "The time that the answer took, a whole number of milliseconds, or null.",
     "end_time": "The end of the session; null while it is active.",
     "start_time": "The start of the session.",
     "last_activity": "The time of the session's last activity.",
@@ -91,7 +97,7 @@ _ABOUT = (
     " in SQL and under --json. A redacted value is [redacted:HASH]; equal values have equal hashes. A name longer than"
     " 512 bytes is cut and ends with [cut: N characters].",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
-    " as calls.",
+    " as calls. What servers asked the client is in the journals alone.",
 )
 _INDEX = (
     f"index-v{INDEX_VERSION}.db is an SQLite database in WAL mode. mcpctl db path brings it up to date and prints its"
@@ -113,6 +119,7 @@ def page() -> str:
         *roff.section("EXAMPLES", roff.verbatim([
             "sqlite3 \"$(mcpctl db path)\" 'select tool, count(*) from calls group by tool'",
             "jq -c 'select(.type == \"calls.started\") | [.server, .tool]' sessions/*.jsonl",
+            "jq -c 'select(.type == \"questions.asked\") | [.server, .message, .outcome]' sessions/*.jsonl",
         ])),
         *roff.section("SEE ALSO", roff.references(
             [("mcpctl", 1), ("mcpctl-calls", 1), ("mcpctl-db", 1), ("mcpctl-sessions", 1), ("mcpctl-config", 5)]

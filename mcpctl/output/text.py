@@ -143,7 +143,10 @@ def session(row: Row) -> Iterator[str]:
 def decision(row: Row) -> str:
     """A decision in one line: what was decided, by which rule, where that is written, and for how long it holds."""
     by = ", ".join(part for part in (row["rule"], row["rule_place"]) if part)
-    answered = "" if row["channel"] in ("rule", "grant") else f" by {row['channel']}"
+    how = "in" if row["decision"] == "asked" else "by"
+    answered = "" if row["channel"] in ("rule", "grant") else f" {how} the {row['channel']}"
+    if row["channel"] == "client" and row["decision"] == "declined" and (row["waited_ms"] or 0) < _BY_ITSELF_MS:
+        answered += f" itself, in {row['waited_ms']} ms"
     scope = f" ({row['scope']})" if row["scope"] else ""
     return f"{row['decision']}{answered}{scope}: {by}{'' if row['enforced'] else ' (only recorded)'}"
 
@@ -165,6 +168,8 @@ def content(blocks: Sequence[Any]) -> Iterator[str]:
             yield line_of(json.dumps(block, ensure_ascii=False))
 
 
+_BY_ITSELF_MS = 300
+"""An answer that comes sooner is not a person's."""
 _MEANINGS = {
     "read_only": ("it changes nothing", "it may change things"),
     "destructive": ("it may destroy or overwrite", "it destroys nothing"),

@@ -169,6 +169,8 @@ def _of_rules(subject: Subject) -> Verdict:
     if tool and tool.held:
         return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
     ruling = view.rules.ruling(subject.server, subject.name, tool)
+    if subject.verb == COMPLETE and ruling.rule and ruling.rule.pattern.startswith("@"):
+        return _ALLOWED  # nothing is known there of what a tool declares
     if ruling.effect == DENY:
         return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
     if ruling.effect != ASK_RULE or subject.verb not in _CALLS or _has_consent(subject):
@@ -181,7 +183,8 @@ def _of_rules(subject: Subject) -> Verdict:
 def _has_consent(subject: Subject) -> bool:
     """Whether the user has said yes to this call, or to all of its tool as it is now."""
     grants = subject.view.standing.grants
-    if grants and (subject.grant in grants or subject.grant._replace(session="") in grants):
+    may_hold = subject.view.config.policy.table.confirm == "session"
+    if grants and may_hold and (subject.grant in grants or subject.grant._replace(session="") in grants):
         return True
     return subject.consent is not None and subject.consent == subject.binding
 

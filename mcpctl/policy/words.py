@@ -5,9 +5,12 @@ from typing import Any
 
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
 from mcpctl.failure import Failure
+from mcpctl.hints import Hint
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
+from mcpctl.store.approvals import Approval
 from mcpctl.tool_keys import is_plain
+from mcpctl.visible_text import escaped
 
 EXECUTE = "tool_execute"
 DENIED = frozenset((
@@ -152,6 +155,29 @@ def pending(failure: Failure) -> str:
     )
 
 
+def question_of(approval: Approval) -> str:
+    """What a person is asked before a call is made: which, what it may do, by which rule, and with what."""
+    lines = [
+        f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
+        f"Its hints: {approval.hints}.",
+        f"Asked by: {escaped(', '.join(part for part in (approval.rule, approval.rule_place) if part))}",
+        f"Arguments: {escaped(approval.arguments)}",
+    ]
+    if approval.risk in ("destructive", "not-declared"):
+        lines.append("Warning: what it deletes or overwrites may be gone for good. Say yes only if you want that.")
+    lines.append(f"Approval {approval.id}. You can also answer in a terminal: mcpctl approvals show {approval.id}")
+    return "\n".join(lines)
+
+
+def hints_of(effective: Mapping[str, Hint]) -> str:
+    """Hints in one line, with where each comes from."""
+    sources = {"declared": "declared by its server", "override": "set by a toolset", "default": "not declared"}
+    return ", ".join(
+        f"{name.removesuffix('Hint')} {str(hint.value).lower()} ({sources[hint.source]})"
+        for name, hint in effective.items()
+    )
+
+
 def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
     facts, code = failure.facts, failure.code
     key, server, path = _shown(facts["key"]), facts["server"], view.config.path
@@ -224,5 +250,9 @@ def _near(facts: Mapping[str, Any], before: str, after: str) -> str:
     return f"{before}{names}{after}" if names else ""
 
 
-_OF_POLICY = frozenset(("held", "denied", "needs_consent", "never_asked", "declined"))
+OF_CONSENT = frozenset(("needs_consent", "declined"))
+"""The codes of calls that wait for a yes, or had a no: what was decided of them is put on record on the way there."""
+DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
+"""The codes of refusals that are put on record as decisions where the call is refused."""
+_OF_POLICY = frozenset(("held", "denied", "never_asked")) | OF_CONSENT
 _OF_TOOL = DENIED | {"unknown_tool", "server_unusable"}

@@ -3,14 +3,22 @@
 The schema is the server's and may be anything, so that checking is bounded in size, depth and time.
 """
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from mcpctl.catalog import told_texts
 from mcpctl.models import Tool
+from mcpctl.store.recorder import Json
+from mcpctl.tool_keys import is_plain
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
 
 _MAX_CHECKED = 64 * 1024
 _MAX_SCHEMA = 64 * 1024
@@ -20,6 +28,40 @@ _MAX_S = 0.5
 _UNSAFE = frozenset(("pattern", "patternProperties", "format", "$schema", "$id", "$dynamicRef", "uniqueItems"))
 _NAMED = frozenset(("properties", "$defs", "definitions", "dependentSchemas"))
 _VALUES = frozenset(("enum", "const", "default", "examples", "required"))
+_OF_MODEL = frozenset((
+    "additionalProperties", "type", "minLength", "maxLength", "minimum", "maximum", "exclusiveMinimum",
+    "exclusiveMaximum", "multipleOf", "minItems", "maxItems", "minProperties", "maxProperties", "anyOf",
+))  # fmt: skip
+"""Keywords of whose mismatch the validator repeats the arguments, numbers and types, and no text of the schema's."""
+_KEYWORDS = frozenset(("enum", "const", "oneOf", "not", "contains", "dependentRequired", "propertyNames"))
+_REQUIRED = " is a required property"
+_HELP_WAIT_S = 1.0
+_helping = ThreadPoolExecutor(1, "help")
+
+
+def give(
+    tool: Tool, arguments: bytes, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]
+) -> None:
+    """Give `then` a refusal with the help added to it.
+
+    The arguments are compared with the schema aside, where neither an import nor a strange schema holds up others. An
+    answer waits for its help no longer than a moment: another server's schemas may take long.
+    """
+
+    def helped() -> Json:
+        text = help_with(tool, arguments)
+        return add(bytes(answer), text) if text else answer
+
+    loop = asyncio.get_running_loop()
+    checked = loop.run_in_executor(_helping, helped)
+    too_late = loop.call_later(_HELP_WAIT_S, checked.cancel)
+
+    def done(check: "asyncio.Future[Json]") -> None:
+        too_late.cancel()
+        # Without help its own answer, as it came, still stands.
+        then(answer if check.cancelled() or check.exception() else check.result())
+
+    checked.add_done_callback(done)
 
 
 def help_with(tool: Tool, arguments: bytes) -> str:
@@ -33,9 +75,10 @@ def help_with(tool: Tool, arguments: bytes) -> str:
         return ""
     if not mismatches:
         return ""
-    schema = json.dumps(tool.input_schema, ensure_ascii=False)
+    schema = json.dumps(told_texts.of(tool).input_schema, ensure_ascii=False)
     listed = "\n".join(f"- {line}" for line in mismatches)
-    return f"mcpctl: these arguments do not match the schema of {tool.key}:\n{listed}\nIts inputSchema: {schema}"
+    name = tool.key if is_plain(tool.key) else "its tool"
+    return f"mcpctl: these arguments do not match the schema of {name}:\n{listed}\nIts inputSchema: {schema}"
 
 
 def _mismatches(tool: Tool, arguments: Any) -> list[str]:
@@ -49,10 +92,22 @@ def _mismatches(tool: Tool, arguments: Any) -> list[str]:
     lines = []
     for error in validator.iter_errors(arguments):
         where = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
-        lines.append(f"{where.lstrip('.') or 'arguments'}: {error.message}"[:300])
+        lines.append(f"{where.lstrip('.') or 'arguments'}: {_said(error)}"[:300])
         if len(lines) == 5:
             break
     return sorted(lines)
+
+
+def _said(error: "ValidationError") -> str:
+    """What is wrong, in words that no schema chooses: its own stands below them as a whole."""
+    keyword = str(error.validator)
+    if keyword in _OF_MODEL:
+        return error.message
+    if keyword == "required":
+        # The validator tells them one by one: the name is the first word of its message.
+        name = error.message.removesuffix(_REQUIRED)
+        return error.message if is_plain(name.strip("'")) else f"what the schema names{_REQUIRED}"
+    return f"it does not match {keyword if keyword in _KEYWORDS else 'the schema'}"
 
 
 def _until(last: float, check: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,25 +2,26 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds, hints, tool_keys
+from mcpctl import bounds, tool_keys
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
 from mcpctl.policy import words
-from mcpctl.policy.decide import CALL, KEPT, RESUME, Subject
+from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy import argument_help, refusals, translate
+from mcpctl.proxy import argument_help, input_rounds, refusals, translate
+from mcpctl.proxy.call_record import CallRecord
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.input_rounds import InputRounds
-from mcpctl.proxy.parking import Parked
+from mcpctl.proxy.parking import Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
-from mcpctl.store.recorder import Json, OpenCall
+from mcpctl.store.recorder import Json
 from mcpctl.upstreams import connection as upstream
 from mcpctl.upstreams.connection import Connection, Exchange, Reply
 from mcpctl.upstreams.question import Question
@@ -30,16 +31,15 @@ from mcpctl.wire.messages import beside
 if TYPE_CHECKING:
     from mcpctl.proxy.execute import Execute
 
-_HELP_WAIT_S = 1.0
-_helping = ThreadPoolExecutor(1, "help")
-
 
 class Call(Reply):
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "_exchange", "_execute", "_questions", "_record", "_rounds", "_was_renewed", "arguments", "done", "extra",
-        "listing", "name", "parent_id", "parked", "record_id", "request", "responses", "server", "tool", "view",
+        "_exchange", "_execute", "_questions", "_rounds", "_was_renewed", "arguments", "arguments_digest",
+        "consent", "done", "extra",
+        "listing", "name", "parent_id", "parked", "record", "request", "responses", "server", "tool", "verdict",
+        "view",
     )  # fmt: skip
 
     def __init__(
@@ -57,15 +57,20 @@ class Call(Reply):
         """The call that this one goes on with."""
         self.responses: Mapping[str, bytes] = {}
         """The client's answers to what was asked, by the keys that it saw."""
+        self.arguments_digest = ""
+        """What `consent.digest_of` gives for the arguments, where that was asked for."""
+        self.verdict = Verdict(ALLOW)
+        """What was last decided."""
+        self.consent: str | None = None
+        """What the user has said yes to, of this call."""
         self.parent_id: str | None = None
-        self.record_id = ""
+        self.record = CallRecord(self, execute.recorder)
         self.done = False
         self._questions = 0
         """How many questions of its server's an older client is being asked."""
         self._was_renewed = False
         self._execute = execute
         self._exchange: Exchange | None = None
-        self._record: OpenCall | None = None
         self._rounds: InputRounds | None = None
         execute.in_flight[request.id] = self
         execute.idle.clear()
@@ -76,29 +81,27 @@ class Call(Reply):
         return tool_keys.join(self.server, self.name)
 
     @property
+    def record_id(self) -> str:
+        """Its id on record."""
+        return self.record.id
+
+    @property
     def subject(self) -> Subject:
         """What is to be decided on, as far as it is known."""
         return Subject(
-            RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view,
-            self.request.execute_class, listing=self.listing,
+            RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.request.execute_class,
+            self.arguments_digest, self.listing, self._execute.recorder.session_id, self.consent,
         )  # fmt: skip
 
     # ---- to its server
 
-    def _record_start(self) -> None:
-        """Put the call on record, with the hints that its tool declares at this moment."""
-        self._record = self._execute.recorder.call_started(
-            self.server, self.name, self.arguments or b"{}",
-            request_id=self.request.id, annotations=hints.snapshot(self.tool), parent_id=self.parent_id,
-            origin=self.view.origin,
-        )  # fmt: skip
-        self.record_id = self._record.id
-
     def go(self) -> None:
         """Forward it, on record first; or go on with the call that it was parked as."""
-        self._started()
-        if self.parked:
-            self._adopt(self.parked)
+        self.record.start()
+        self.record.note_exception()
+        parked, self.parked = self.parked, None
+        if parked and parked.exchange:
+            self._adopt(parked, parked.exchange)
             return
         params = {"name": msgspec.json.encode(self.name), **self.extra}
         if self.arguments:
@@ -106,27 +109,21 @@ class Call(Reply):
         self._exchange = Exchange(upstream.CALL, params, self.request.meta, self.request.caller, self, self.tool)
         self._execute.send(self.server, self._exchange)
 
-    def _started(self) -> None:
-        if not self.record_id:
-            self._record_start()
-
-    def _adopt(self, parked: Parked) -> None:
+    def _adopt(self, parked: Parked, exchange: Exchange) -> None:
         """Be the call that goes on with a parked one, with the answers that this request brings."""
-        self.parked = None
         parked.record_id = self.record_id
-        if exchange := parked.exchange:
-            self._exchange, exchange.reply = exchange, self
+        self._exchange, exchange.reply = exchange, self
         parked.take(self, self.responses)
         if parked.outcome:
             parked.outcome(self)
         elif parked.open:
             self._park(parked)
-        elif exchange:
+        else:
             self._execute.watch(self.server, exchange)
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Call the tool again, with these members of its params: a call of its own, decided on anew."""
-        self.parent_id, self.record_id = self.record_id, ""
+        self.parent_id, self.record = self.record_id, CallRecord(self, self._execute.recorder)
         self.extra = extra
         self._execute.again(self)
 
@@ -153,10 +150,10 @@ class Call(Reply):
 
     def cancel(self, params: dict[str, bytes]) -> None:
         """Take it back upstream, and answer nothing."""
-        self._started()
+        self.record.start()
         if self._exchange:
             self._execute.cancel_upstream(self.server, self._exchange, params)
-        self._finish("cancelled")
+        self.record.end("cancelled")
         self._end()
 
     # ---- what its server asks and says meanwhile
@@ -173,27 +170,31 @@ class Call(Reply):
         return True
 
     def _ask_older(self, question: Question) -> bool:
-        exchange = self._exchange
+        exchange, followed = self._exchange, self._execute.asked.followed(question, self.server, self.record_id)
 
         def closed() -> None:
+            followed.closed()
             self._questions -= 1
             if exchange and exchange is self._exchange and not self._questions and not self.done:
                 self._execute.watch(self.server, exchange)
 
-        if not self._execute.ask_older(replace(question, closed=closed), self):
+        if not self._execute.ask_older(replace(followed, closed=closed), self):
             return False
         self._questions += 1
         if exchange and exchange.timer:
             exchange.timer.cancel()  # the time of people does not count
         return True
 
-    def ask(self, question: Question) -> None:
-        """Ask the client, before anything is sent or in the middle; its answer comes with the call that goes on."""
-        if not self.request.caller.modern:
-            self._execute.questions.ask(question, self)
-            return
-        self._started()
-        parked = Parked(self.key, self.record_id, self._exchange)
+    def not_asked(self, question: Question) -> None:
+        """Put on record what the client was not asked."""
+        self._execute.asked.refused(self.server, question.method, question.params, self.record_id)
+
+    def ask(self, question: Question, asked: object = None) -> None:
+        """Ask a client of 2026-07-28, before anything is sent (`asked`, by us) or in the middle; its answer comes with
+        the call that goes on."""
+        self.record.start()
+        parked = Parked(self.key, self.record_id, self._exchange, self._execute.asked)
+        parked.arguments_digest, parked.consent, parked.asked = told_apart(self.arguments), self.consent, asked
         parked.question(question)
         self._park(parked)
 
@@ -202,7 +203,7 @@ class Call(Reply):
             parked.exchange.timer.cancel()  # the time of people does not count
         result = refusals.own(parked.required(self._execute.parking.park(parked)), self.request.caller, complete=False)
         self._exchange = None
-        self._finish("input_required", response=result)
+        self.record.end("input_required", response=result)
         self._answer(result)
 
     def log(self, raw: Raw) -> None:
@@ -219,18 +220,19 @@ class Call(Reply):
 
     def refuse(self, failure: Failure) -> None:
         """Answer that it did not happen, or did not end."""
-        self._started()
+        self.record.start()
+        self.record.note_refusal(failure)
         error = words.for_person(failure)
-        self._finish(_status(failure), error=msgspec.json.encode({"code": failure.code, "message": error.message}))
+        self.record.end(_status(failure), error=msgspec.json.encode({"code": failure.code, "message": error.message}))
         if not self.done:
             self._execute.client.refused(self.request, failure, self.record_id)
             self._end()
 
     def reject(self, message: str, code: int = jsonrpc.INVALID_PARAMS) -> None:
         """Answer a request that breaks the protocol, or breaks us, with a JSON-RPC error."""
-        self._started()
+        self.record.start()
         error = jsonrpc.error_object(code, f"mcpctl: {message}")
-        self._finish("failed", error=error)
+        self.record.end("failed", error=error)
         self._answer_error(error)
 
     def interrupt(self) -> None:
@@ -243,17 +245,31 @@ class Call(Reply):
 
     def result(self, result: memoryview) -> None:
         """Pass on the server's result; a long one is looked at beside the event loop."""
-        if len(result) <= bounds.AT_ONCE:
+        if len(result) <= (bounds.LITTLE if self._masks else bounds.AT_ONCE):
+            result = self._masked(result)
             self._pass_on(result, translate.head(result), None)
             return
         caller, connection = self.request.caller, self._connection
 
         def looked_at() -> tuple[translate.Head, Json]:
+            nonlocal result
+            result = self._masked(result)
             head = translate.head(result)
             return head, translate.for_client(result, head, caller, connection)
 
         read = beside(looked_at)
         read.add_done_callback(lambda done: self._read(result, done))
+
+    @property
+    def _masks(self) -> bool:
+        policy = self.view.config.policy
+        return policy.enforces and policy.table.redact_responses == "secrets"
+
+    def _masked(self, result: memoryview) -> memoryview:
+        """The result as the policy lets the model see it; what a round needs to go on stays as it is."""
+        if not self._masks or translate.is_waiting(translate.head(result)):
+            return result
+        return memoryview(self._execute.recorder.masked(bytes(result)))
 
     def _read(self, result: memoryview, done: "asyncio.Future[tuple[translate.Head, Json]]") -> None:
         if self.done:
@@ -269,15 +285,10 @@ class Call(Reply):
 
     def _pass_on(self, result: memoryview, head: translate.Head, answer: Json | None) -> None:
         is_error = bytes(head.is_error) == b"true"
-        is_waiting = bytes(head.result_type) == b'"input_required"'
-        self._finish("tool_error" if is_error else "input_required" if is_waiting else "ok", response=result)
-        if is_waiting and not self.request.caller.modern:
-            self._exchange = None
-            self._rounds = self._rounds or InputRounds(self, self._execute.questions)
-            self._rounds.begin(bytes(result))
+        if translate.is_waiting(head):
+            self._want_input(result)
             return
-        if is_waiting:
-            self._execute.parents.remember(self.key, bytes(result), self.record_id)
+        self.record.end("tool_error" if is_error else "ok", response=result)
         if answer is None:
             answer = translate.for_client(result, head, self.request.caller, self._connection)
         if is_error:
@@ -285,41 +296,41 @@ class Call(Reply):
         else:
             self._answer(answer)
 
+    def _want_input(self, result: Json) -> None:
+        """Pass on that the tool wants input; for an older client, ask it and call the tool again."""
+        connection, text = self._connection, bytes(result)
+        assert connection
+        if not self.request.caller.modern:
+            self.record.end("input_required", response=result)
+            self._exchange = None
+            self._rounds = self._rounds or InputRounds(self, self._execute.questions, self._execute.asked)
+            self._rounds.begin(text, connection.may_put)
+            return
+        try:
+            named = translate.with_names(text, self.server, connection.may_put)
+        except jsonrpc.Malformed:
+            self.refuse(Failure("bad_answer", {"reason": input_rounds.ODD}))
+            return
+        if named is None:
+            self._execute.asked.refused_all(self.server, text, self.record_id)
+            self.refuse(Failure("may_not_ask", {"reason": input_rounds.MAY_NOT_ASK}))
+            return
+        self.record.end("input_required", response=result)
+        ask = partial(self._execute.asked.opened, self.server, call_id=self.record_id)
+        self._execute.parents.remember(self.key, named, self.record_id, self.consent, ask)
+        self._answer(translate.for_client(named, translate.head(named), self.request.caller, connection))
+
     def error(self, error: bytes) -> None:
         """Pass on the server's error."""
-        self._finish("failed", error=error)
+        error = self._execute.recorder.masked(error) if self._masks else error
+        self.record.end("failed", error=error)
         self._with_help(error, translate.with_data, self._answer_error)
 
     def _with_help(self, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]) -> None:
-        """Compare the arguments with the schema aside, where neither an import nor a strange schema holds up others.
-
-        An answer waits for its help no longer than a moment: another server's schemas may take long.
-        """
         if self.tool is None:
             then(answer)
-            return
-        tool, arguments = self.tool, self.arguments
-
-        def helped() -> Json:
-            text = argument_help.help_with(tool, arguments)
-            return add(bytes(answer), text) if text else answer
-
-        loop = asyncio.get_running_loop()
-        checked = loop.run_in_executor(_helping, helped)
-        too_late = loop.call_later(_HELP_WAIT_S, checked.cancel)
-
-        def give(done: "asyncio.Future[Json]") -> None:
-            too_late.cancel()
-            # Without help its own answer, as it came, still stands.
-            then(answer if done.cancelled() or done.exception() else done.result())
-
-        checked.add_done_callback(give)
-
-    def _finish(self, status: str, *, response: Json = b"null", error: bytes = b"null") -> None:
-        """Put the outcome on record."""
-        if self._record:
-            self._execute.recorder.call_finished(self._record, status, response=response, error=error)
-            self._record = None
+        else:
+            argument_help.give(self.tool, self.arguments, answer, add, then)
 
     def _answer(self, result: Json) -> None:
         if not self.done:

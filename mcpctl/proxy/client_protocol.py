@@ -154,6 +154,7 @@ class ClientProtocol:
         elif name == b'"add-tool-annotation"' and self._offer.annotate:
             self._session.annotate(id_, caller, arguments)
         else:
+            self._session.execute.attempted(_text(name), "unknown_meta_tool", caller)
             *first, last = self._offer.names
             hint = f"this server has {', '.join(first)} and {last}; call others with {self._offer.phrase}"
             self._error(id_, jsonrpc.INVALID_PARAMS, f"Unknown tool: {_text(name)[:200]}", hint)

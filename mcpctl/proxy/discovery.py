@@ -125,12 +125,10 @@ class Discovery:
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
-        # What the notice takes is not there for results, the sentence that some did not fit included.
-        longest = {"results": [], "notice": notice.text(left_out=len(hits))}
-        budget = view.config.search.answer_tokens - search_results.size(longest)
+        # The notice, which is short, comes on top: servers that are down take no room from the results of others.
+        budget = view.config.search.answer_tokens
         results = search_results.fitted(hits, tools, ranking, detail=request.detail, budget=budget, split=self._split)
-        text = notice.text(left_out=len(hits) - len(results))
-        if search_results.lacks_named_schema(results, tools):
-            text = f'The schema of {tools[0].key} did not fit; ask for it with detail "full". {text}'.strip()
+        without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
+        text = notice.text(left_out=len(hits) - len(results), without_schema=without_schema)
         content = {"results": results} | ({"notice": text} if text else {})
         return Answer(msgspec.json.encode(content), tuple(hits[: len(results)]), ranking.provider, ranking.fallback)

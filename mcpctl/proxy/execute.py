@@ -7,15 +7,18 @@ from typing import Any
 from msgspec import Raw
 
 from mcpctl import tool_keys
+from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Listed
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
-from mcpctl.policy.decide import ALLOW, ANEW, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
+from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
 from mcpctl.proxy import refusals
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
+from mcpctl.proxy.consent import Consent
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Exchange
@@ -25,6 +28,7 @@ from mcpctl.wire.messages import beside
 
 _LIST_WAIT_S = 2.0
 """How long a call of a tool that is not known waits for the list of a server that is connected."""
+_OF_ROUNDS = ("requestState", "inputResponses")
 _NOT_OPEN = "this requestState is not open (a tool's question waits for ten minutes, once); call the tool again"
 
 
@@ -37,6 +41,8 @@ class Execute:
         self.questions = questions
         self.parking = Parking(self._give_up)
         self.parents = Parents()
+        self.consent = Consent(gateway, recorder, questions)
+        self.asked = QuestionLog(recorder)
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
@@ -52,7 +58,8 @@ class Execute:
         """Begin one call; `arguments` is the JSON of `{toolKey, arguments?}`."""
         try:
             key, passed = _taken_apart(arguments)
-        except ValueError as error:
+        except _Unreadable as error:
+            self.attempted(error.key, "bad_arguments", request.caller)
             self.client.answer(request, refusals.result(str(error), request.caller))
             return
         if request.id in self.in_flight:
@@ -62,6 +69,10 @@ class Execute:
             return
         call = Call(self, request, self._gateway.first_view(request.caller), *tool_keys.split(key), passed)
         self._gateway.when_current(lambda: self._begin(call))
+
+    def attempted(self, key: str, rule: str, caller: Caller) -> None:
+        """Put on record what was asked for and never became a call."""
+        self.recorder.decision_made(key, "denied", rule, origin=self._gateway.first_view(caller).origin)
 
     def _begin(self, call: Call) -> None:
         if call.done:
@@ -79,16 +90,18 @@ class Execute:
             call.reject("inputResponses must be an object")
             return
         if state.startswith(HANDLE):
-            call.parked = self.parking.resume(state, call.key)
+            call.parked = self.parking.resume(state, call.key, call.arguments)
             if call.parked is None:
                 call.reject(_NOT_OPEN)
                 return
             call.responses, call.parent_id = responses, call.parked.record_id
+            call.extra = {name: value for name, value in call.extra.items() if name not in _OF_ROUNDS}
+            call.consent = call.parked.consent
         elif state and self._gateway.is_older(call.server):
             call.reject(_NOT_OPEN)  # no server of its kind has given it
             return
         else:
-            call.parent_id = self.parents.of(call.key, state, responses)
+            call.parent_id, call.consent = self.parents.of(call.key, state, responses)
         self.proceed(call)
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
@@ -100,6 +113,12 @@ class Execute:
         """End every call in flight: on record as interrupted, and answered so."""
         for call in list(self.in_flight.values()):
             call.interrupt()
+
+    def close(self) -> None:
+        """Nothing that was asked is answered any more."""
+        self.questions.close()
+        self.parking.close()
+        self.parents.close()
 
     def ended(self, call: Call) -> None:
         """Forget a call that has its answer, or needs none."""
@@ -133,15 +152,27 @@ class Execute:
         call.tool = self._gateway.catalog(call.view).find(call.server, call.name)
         if call.listing in (KEPT, CURRENT):
             call.listing = CURRENT if self._gateway.has_listed(call.server) else KEPT
-        return decide(call.subject)
+        call.verdict = decide(call.subject)
+        return call.verdict
 
     def _follow(self, call: Call, verdict: Verdict) -> None:
         if verdict.outcome == LIST:
             self._wait(call, self._list_first(call))
         elif verdict.outcome == ALLOW:
             self._send_in_turn(call)
-        elif verdict.failure:  # nobody can be asked yet
+        elif verdict.outcome == ASK and verdict.failure:
+            self._wait(call, self._consented(call, verdict.failure))
+        elif verdict.failure:
             self._refuse(call, verdict.failure)
+
+    async def _consented(self, call: Call, failure: Failure) -> None:
+        refusal = await self.consent.obtain(call, failure, lambda: self._is_at_work_on(call))
+        if not self._is_at_work_on(call):
+            return
+        if refusal:
+            call.refuse(refusal)
+        else:
+            self.again(call)
 
     def _refuse(self, call: Call, failure: Failure) -> None:
         if failure.code in ("unknown_tool", "not_in_toolset") and not failure.facts["is_listed"]:
@@ -238,11 +269,12 @@ class Execute:
 
     def _give_up(self, parked: Parked) -> None:
         """Nobody came back: the server is told so."""
+        parked.close()
         if parked.exchange:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
 
-    def ask_older(self, question: Question, call: Call | None) -> bool:
+    def ask_older(self, question: Question, call: Call) -> bool:
         """Ask an older client; whether it reads what it is sent."""
         if not self.client.is_reading:
             return False
@@ -258,16 +290,24 @@ def _responses(text: bytes) -> dict[str, bytes] | None:
         return None
 
 
+class _Unreadable(ValueError):
+    """Raised with what a model should fix in the arguments of `tool_execute`, and the key as far as there is one."""
+
+    def __init__(self, message: str, key: object = "") -> None:
+        super().__init__(message)
+        self.key = key if isinstance(key, str) else ""
+
+
 def _taken_apart(arguments: bytes) -> tuple[str, bytes]:
-    """The key and the arguments' JSON (empty where there are none); raises ValueError with what a model should fix."""
+    """The key and the arguments' JSON (empty where there are none); raises `_Unreadable`."""
     example = 'Example: {"toolKey": "server:tool", "arguments": {}}. Find keys with tool_discovery.'
     try:
         members = jsonrpc.members(arguments or b"{}")
         key = jsonrpc.value(members.get("toolKey", b"null"), object)
     except jsonrpc.Malformed:
-        raise ValueError(f"the arguments of tool_execute are not a JSON object. {example}") from None
+        raise _Unreadable(f"the arguments of tool_execute are not a JSON object. {example}") from None
     if not isinstance(key, str) or not key:
-        raise ValueError(f"toolKey is missing. {example}")
+        raise _Unreadable(f"toolKey is missing. {example}")
     passed = members.get("arguments", b"")
     if passed.startswith(b'"'):
         # Some models send the object as a string of its JSON.
@@ -276,10 +316,10 @@ def _taken_apart(arguments: bytes) -> tuple[str, bytes]:
             jsonrpc.members(passed)
             jsonrpc.value(passed, Raw)
         except (jsonrpc.Malformed, UnicodeEncodeError):
-            raise ValueError(f"arguments is a string that is not a JSON object. {example}") from None
+            raise _Unreadable(f"arguments is a string that is not a JSON object. {example}", key) from None
         passed = passed.replace(b"\n", b" ").replace(b"\r", b" ")
     if passed == b"null":
         passed = b""
     if passed and not passed.startswith(b"{"):
-        raise ValueError(f"arguments must be an object with the tool's parameters. {example}")
+        raise _Unreadable(f"arguments must be an object with the tool's parameters. {example}", key)
     return key, passed

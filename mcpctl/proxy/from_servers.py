@@ -6,8 +6,9 @@ from typing import Protocol
 from msgspec import Raw
 
 from mcpctl.config import RecordSettings
+from mcpctl.errors import warn
 from mcpctl.upstreams import question
-from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
+from mcpctl.upstreams.connection import ASKABLE, ROOTS, Connection, Reply
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 
@@ -39,8 +40,8 @@ class Listener(Protocol):
     def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
         """A server takes its question back."""
 
-    def question(self, question: Question) -> bool:
-        """A server asks something outside of any call; whether the client can be asked."""
+    def not_asked(self, question: Question) -> None:
+        """The client was not asked what a server asks outside of any call."""
 
     def log(self, raw: Raw, least: bytes | None) -> None:
         """A server logs something outside of any call."""
@@ -59,16 +60,26 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
                 session.log(message.params, None)
     elif jsonrpc.is_id(message.id):
         asked = question.of_server(connection, message)
-        if message.method not in ASKABLE or connection.modern or not _put(asked, connection, sessions):
+        if message.method not in ASKABLE or connection.modern:
             question.refuse(asked)
+        else:
+            _put(asked, connection, sessions)
 
 
-def _put(question: Question, connection: Connection, sessions: Sequence[Listener]) -> bool:
-    """Ask whoever the question is for; whether there is one who can be asked."""
-    if reply := _about(connection):
-        return reply.question(question)
-    # The protocol wants a call that it is about; older servers ask besides, and with one client it is clear whom.
-    return len(sessions) == 1 and sessions[0].question(question)
+def _put(asked: Question, connection: Connection, sessions: Sequence[Listener]) -> None:
+    """Ask the client whose call it is about, or refuse it."""
+    reply = _about(connection)
+    if reply and connection.may_put(asked.method) and reply.question(asked):
+        return
+    question.refuse(asked)
+    if reply:
+        reply.not_asked(asked)
+        return
+    # Nobody could tell what it is about, and any server could ask for anything at any time.
+    warn(f"server '{connection.server}' asks the client something ({asked.method}) outside of any call; refused")
+    connection.was_refused_roots |= asked.method == ROOTS
+    for session in sessions:
+        session.not_asked(asked)
 
 
 def _about(connection: Connection) -> Reply | None:

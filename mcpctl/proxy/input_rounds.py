@@ -12,13 +12,16 @@ from typing import Protocol
 from mcpctl.failure import Failure
 from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-_ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
+ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
+MAY_NOT_ASK = "the tool asks for what its server may not ask (may_ask in the configuration); nothing more was done"
 _CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
 _TOO_MANY = f"the tool has asked for input {_MAX_ROUNDS} times; it was left"
 
@@ -27,6 +30,11 @@ class Repeated(Protocol):
     """A call, as its rounds see it."""
 
     request: CallRequest
+    server: str
+
+    @property
+    def record_id(self) -> str:
+        """Its id on record."""
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Call the tool again, with these members of its params."""
@@ -38,30 +46,37 @@ class Repeated(Protocol):
 class InputRounds:
     """The rounds of one call of an older client's."""
 
-    def __init__(self, call: Repeated, questions: Questions) -> None:
+    def __init__(self, call: Repeated, questions: Questions, log: QuestionLog) -> None:
         self._call = call
         self._questions = questions
+        self._log = log
         self._number = 0
         self._pause: asyncio.TimerHandle | None = None
         self._open: set[bytes] = set()
         """The questions that the client has not answered."""
 
-    def begin(self, result: bytes) -> None:
-        """Ask what `result` wants to know, then call again with the answers."""
+    def begin(self, result: bytes, may_put: Callable[[str], bool]) -> None:
+        """Ask what `result` wants to know, as far as its server may, then call again with the answers."""
         self._number += 1
         try:
-            self._take(result)
+            self._take(result, may_put)
         except jsonrpc.Malformed:
-            self._fail("bad_answer", _ODD)
+            self._fail("bad_answer", ODD)
 
-    def _take(self, result: bytes) -> None:
+    def _take(self, result: bytes, may_put: Callable[[str], bool]) -> None:
         members = jsonrpc.members(result)
-        requests = jsonrpc.members(members.get("inputRequests", b"{}"))
+        asked = {key: question.asked(request) for key, request in question.input_requests(result).items()}
         state = {"requestState": members["requestState"]} if "requestState" in members else {}
         if self._number > _MAX_ROUNDS:
             self._fail("too_many_rounds", _TOO_MANY)
-        elif requests:
-            self._ask(requests, state)
+        elif not all(may_put(method) for method, _ in asked.values()):
+            self._log.refused_all(self._call.server, result, self._call.record_id)
+            self._fail("may_not_ask", MAY_NOT_ASK)
+        elif not all(can_be_asked(self._call.request.caller, method) for method, _ in asked.values()):
+            self._log.refused_all(self._call.server, result, self._call.record_id)
+            self._fail("cannot_ask", _CANNOT_ASK)
+        elif asked:
+            self._ask(asked, state)
         else:
             wait = min(_SHORTEST_WAIT_S * 2 ** (self._number - 1), _LONGEST_WAIT_S)
             self._pause = asyncio.get_running_loop().call_later(wait, self._call.repeat, state)
@@ -74,21 +89,16 @@ class InputRounds:
             self._questions.withdraw(id_, {})
         self._open.clear()
 
-    def _ask(self, requests: Mapping[str, bytes], state: Mapping[str, bytes]) -> None:
-        members = {key: jsonrpc.members(request) for key, request in requests.items()}
-        methods = {key: jsonrpc.value(each.get("method", b'""'), str) for key, each in members.items()}
-        if not all(can_be_asked(self._call.request.caller, method) for method in methods.values()):
-            self._fail("cannot_ask", _CANNOT_ASK)
-            return
+    def _ask(self, asked: Mapping[str, tuple[str, bytes]], state: Mapping[str, bytes]) -> None:
         responses: dict[str, bytes] = {}
 
         def take(key: str, response: bytes) -> None:
             responses[key] = response
-            if len(responses) == len(requests):
+            if len(responses) == len(asked):
                 self._call.repeat({**state, "inputResponses": jsonrpc.object_of(responses)})
 
-        for key, each in members.items():
-            self._ask_one(methods[key], each.get("params", b"{}"), partial(take, key))
+        for key, (method, params) in asked.items():
+            self._ask_one(method, params, partial(take, key))
 
     def _ask_one(self, method: str, params: bytes, take: Callable[[bytes], None]) -> None:
         def answered(_: object, result: bytes, error: bytes) -> None:
@@ -99,7 +109,9 @@ class InputRounds:
             else:
                 take(result)
 
-        id_ = self._questions.ask(Question(method, params, answered), self._call)
+        server = self._call.server
+        asked = Question(method, question.named(method, params, server), answered, server=server)
+        id_ = self._questions.ask(self._log.followed(asked, server, self._call.record_id), self._call)
         self._open.add(id_)
 
     def _fail(self, code: str, reason: str) -> None:

@@ -64,7 +64,8 @@ def _key(named: Mapping[str, Any], catalog: Catalog) -> str:
     name, hash_ = named.get("namespacedName"), named.get("refId")
     if isinstance(name, str) and name:
         return Reference(name, None).key or name
-    keys = [tool.key for tool in catalog.permitted() if ref_id(tool) == hash_]
+    # What comes of it is told in sentences of ours, with the key.
+    keys = [tool.key for tool in catalog.permitted() if ref_id(tool) == hash_ and tool_keys.is_plain(tool.key)]
     if not keys:
         raise NotFound(f"no tool has the refId '{str(hash_)[:64]}'", f"Example: {_EXAMPLE}", "tool_not_found")
     return keys[0]

@@ -24,6 +24,7 @@ from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.session import Session
+from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.recorder import Json
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
@@ -183,6 +184,7 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
 def _load(paths: Paths, project: str | None) -> Config:
     loaded = config.load(paths.config, project)
     State.check(paths)
+    PolicyFile.check(paths, loaded.policy)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     return loaded

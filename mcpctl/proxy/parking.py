@@ -1,13 +1,18 @@
 """The calls of a client of 2026-07-28 that wait while it gathers what was asked of it."""
 
 import asyncio
+import hashlib
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 
+from mcpctl import bounds
 from mcpctl.failure import Failure
+from mcpctl.policy.consent import digest_of
+from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import MOST_OPEN
 from mcpctl.upstreams.connection import Exchange, Reply
 from mcpctl.upstreams.question import Question
@@ -26,19 +31,37 @@ class Parked(Reply):
     record_id: str
     exchange: Exchange | None
     """What was sent upstream; None while the client is asked before anything is."""
+    record: QuestionLog
     open: dict[str, Question] = field(default_factory=dict)
     """What was asked and not answered, by the key that the client sees."""
     outcome: Callable[[Reply], None] | None = None
     """What the upstream did meanwhile, to be done again to whoever waits next."""
     timer: asyncio.TimerHandle | None = None
     numbered: int = 0
+    arguments_digest: str = ""
+    """What tells its arguments from others: who goes on with it brings the same."""
+    consent: str | None = None
+    """What the user has said yes to, of this call."""
+    asked: Any = None
+    """What the user was asked before anything is sent: a `consent.Asked`."""
     is_parked = True
 
     def question(self, question: Question) -> bool:
         """One question more, for when the client comes back."""
         self.numbered += 1
-        self.open[str(self.numbered)] = question
+        is_ours = question.connection is None
+        asked = question if is_ours else self.record.followed(question, question.server, self.record_id)
+        self.open[str(self.numbered)] = asked
         return True
+
+    def not_asked(self, question: Question) -> None:
+        """Put on record what the client was not asked."""
+        self.record.refused(question.server, question.method, question.params, self.record_id)
+
+    def close(self) -> None:
+        """Nobody answers any more."""
+        for question in self.open.values():
+            question.closed()
 
     def required(self, handle: bytes) -> bytes:
         """The result that asks for input."""
@@ -72,6 +95,11 @@ class Parked(Reply):
         self.outcome = lambda reply: reply.failed(failure)
 
 
+def told_apart(arguments: bytes) -> str:
+    """What tells a call's arguments from others; of long ones, how they are written counts, too."""
+    return digest_of(arguments) if len(arguments) <= bounds.LITTLE else hashlib.sha256(arguments).hexdigest()
+
+
 class Parking:
     """The parked calls, by handle. What nobody comes back for is given up after ten minutes."""
 
@@ -90,15 +118,20 @@ class Parking:
             parked.exchange.reply = parked
         return handle
 
-    def resume(self, handle: bytes, key: str) -> Parked | None:
-        """The call that was parked under this handle, if it is one of this tool."""
+    def resume(self, handle: bytes, key: str, arguments: bytes) -> Parked | None:
+        """The call that was parked under this handle, if it is one of this tool with these arguments."""
         parked = self._parked.get(handle)
-        if parked is None or parked.key != key:
+        if parked is None or parked.key != key or parked.arguments_digest != told_apart(arguments):
             return None
         del self._parked[handle]
         if parked.timer:
             parked.timer.cancel()
         return parked
+
+    def close(self) -> None:
+        """Nobody comes back for any of them."""
+        for parked in self._parked.values():
+            parked.close()
 
     def _expire(self, handle: bytes) -> None:
         parked = self._parked.pop(handle)

@@ -23,6 +23,7 @@ class PolicyMemory:
         self._mine: PolicyFile | None = None
         self._theirs: PolicyFile | None = None
         self._version: object = None
+        self._was_looked_at = False
         self._standing = NOTHING
 
     @property
@@ -38,9 +39,14 @@ class PolicyMemory:
             self._mine.wait_for_nobody()
 
     def standing(self) -> Standing:
-        """What people have decided by now; where that cannot be read at this moment, what they had."""
-        if self._mine is None:
-            return NOTHING
+        """What people have decided by now; where that cannot be read at this moment, what they had.
+
+        One look is enough for all that is decided in one turn of the event loop.
+        """
+        if self._mine is None or self._was_looked_at:
+            return self._standing
+        self._was_looked_at = True
+        asyncio.get_running_loop().call_soon(self._turn_over)
         try:
             version = self._mine.version
             if version != self._version:
@@ -49,6 +55,9 @@ class PolicyMemory:
         except StateError:
             pass  # somebody holds it: it is looked at again at the next request
         return self._standing
+
+    def _turn_over(self) -> None:
+        self._was_looked_at = False
 
     async def run(self, work: Callable[[PolicyFile], _T]) -> _T:
         """Do something with it in a thread of its own, one after the other; raises what `work` does, and `Unusable`."""

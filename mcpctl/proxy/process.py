@@ -68,8 +68,7 @@ def checked(paths: Paths, file: ConfigFile, toolset: str | None) -> Config:
     config = file.read()
     State.check(paths)
     in_force.check(paths, config, toolset)
-    if config.policy.is_on:
-        PolicyFile.connect(paths).close()  # what cannot be looked up cannot be kept to
+    PolicyFile.check(paths, config.policy)
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")
     exposure.guard(paths, config)

@@ -6,11 +6,16 @@ two sides of 2026-07-28 none of this is needed, and nothing is kept but which ca
 """
 
 import asyncio
+import contextlib
+import itertools
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
 from mcpctl.callers import Caller
+from mcpctl.proxy.question_log import MOST_OF_ONE, UNANSWERED, OpenQuestion
 from mcpctl.upstreams.connection import ASKABLE, Connection
-from mcpctl.upstreams.question import Question
+from mcpctl.upstreams.question import Question, input_requests
+from mcpctl.upstreams.question import asked as question_in
 from mcpctl.wire import jsonrpc
 
 MOST_OPEN = 1000
@@ -23,6 +28,13 @@ def can_be_asked(caller: Caller, method: str) -> bool:
     """Whether the client has declared that it can be asked this."""
     declared = jsonrpc.members_or_empty(caller.capabilities)
     return declared.get(ASKABLE.get(method, ""), b"null") not in (b"null", b"false")
+
+
+def can_fill_forms(caller: Caller) -> bool:
+    """Whether the client can show a form: elicitation without members means so, as it did when there was no more."""
+    declared = jsonrpc.members_or_empty(caller.capabilities).get("elicitation", b"null")
+    modes = jsonrpc.members_or_empty(declared)
+    return declared.startswith(b"{") and (not modes or modes.get("form", b"null") not in (b"null", b"false"))
 
 
 class Questions:
@@ -55,12 +67,18 @@ class Questions:
             question.closed()
         return question, call
 
+    def close(self) -> None:
+        """Nothing is answered any more; the client is not told."""
+        for id_ in list(self._open):
+            self._close(id_)
+
     def answered(self, message: jsonrpc.Message) -> None:
         """Take the client's answer; one to a question that is open no more is dropped."""
-        question, call = self._close(bytes(message.id))
+        question, call = self._open.pop(bytes(message.id), (None, None))
         if question:
             error = bytes(message.error)
             question.answered(call, bytes(message.result) or b"{}", b"" if error == b"null" else error)
+            question.closed()
 
     def withdraw(self, id_: bytes, params: Mapping[str, bytes]) -> None:
         """Tell the client that a question needs no answer any more."""
@@ -82,26 +100,64 @@ class Questions:
                 self.withdraw(id_, {"reason": b'"the server has ended"'})
 
 
+class _Parent(NamedTuple):
+    record_id: str
+    consent: str | None
+    asked: Mapping[str, OpenQuestion]
+
+
 class Parents:
-    """Which call asked for the input that another brings, between two sides of 2026-07-28. For the record alone."""
+    """Which call asked for the input that another brings, between two sides of 2026-07-28: for the record, and for the
+    consent that the rounds of one call share."""
 
     def __init__(self) -> None:
-        self._calls: dict[bytes, str] = {}
+        self._calls: dict[bytes, _Parent] = {}
 
-    def remember(self, key: str, result: bytes, record_id: str) -> None:
-        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input."""
+    def remember(
+        self, key: str, result: bytes, record_id: str, consent: str | None, ask: Callable[[str, bytes], OpenQuestion]
+    ) -> None:
+        """The call on record as `record_id`, of the tool `key`, was answered with `result`, which asks for input.
+
+        `consent` is what the user has said yes to, of this call: its rounds need no other. `ask` opens a question, of a
+        method with its params.
+        """
         try:
-            members = jsonrpc.members(result)
-            requests = jsonrpc.members(members.get("inputRequests", b"{}"))
+            state = jsonrpc.members(result).get("requestState", b"")
+            requests = input_requests(result)
         except jsonrpc.Malformed:
             return  # what follows it, if anything does, cannot be told
+        asked: dict[str, OpenQuestion] = {}
+        for name, request in itertools.islice(requests.items(), MOST_OF_ONE):
+            with contextlib.suppress(jsonrpc.Malformed):
+                asked[name] = ask(*question_in(request))
         if len(self._calls) >= _MAX_PARENTS:
-            del self._calls[next(iter(self._calls))]
-        self._calls[_round(key, members.get("requestState", b""), requests)] = record_id
+            self._forget(next(iter(self._calls)))
+        key_ = _round(key, state, requests)
+        self._forget(key_)
+        self._calls[key_] = _Parent(record_id, consent, asked)
 
-    def of(self, key: str, state: bytes, responses: Iterable[str]) -> str | None:
-        """The call, once, whose input a request with this `requestState` and these `inputResponses` brings."""
-        return self._calls.pop(_round(key, state, responses), None) if self._calls else None
+    def of(self, key: str, state: bytes, responses: Mapping[str, bytes]) -> tuple[str | None, str | None]:
+        """The call, once, whose input a request with this `requestState` and these `inputResponses` brings, and its
+        consent."""
+        parent = self._calls.pop(_round(key, state, responses), None) if self._calls else None
+        if parent is None:
+            return None, None
+        for name, opened in parent.asked.items():
+            if name in responses:
+                opened.answered(responses[name])
+            else:
+                opened.ended(UNANSWERED)
+        return parent.record_id, parent.consent
+
+    def close(self) -> None:
+        """No input comes any more."""
+        for key in list(self._calls):
+            self._forget(key)
+
+    def _forget(self, key: bytes) -> None:
+        if parent := self._calls.pop(key, None):
+            for opened in parent.asked.values():
+                opened.ended(UNANSWERED)
 
 
 def _round(key: str, state: bytes, questions: Iterable[str]) -> bytes:

@@ -31,9 +31,10 @@ class Notice:
     missing: Mapping[str, str]
     """Why servers without known tools have none."""
 
-    def text(self, left_out: int) -> str:
-        """The notice; `left_out` results did not fit."""
-        return _bounded([*self._of_ranking(), *self._of_rest(left_out)])
+    def text(self, *, left_out: int, without_schema: str) -> str:
+        """The notice; `left_out` results did not fit, nor did the schema of the tool of the key `without_schema`."""
+        named = f'The schema of {without_schema} did not fit; ask for it with detail "full".' if without_schema else ""
+        return _bounded([named, *self._of_ranking(), *self._of_rest(left_out)])
 
     def _of_ranking(self) -> Iterator[str]:
         if self.ranking.notice:

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import hints, tool_keys
+from mcpctl.catalog import told_texts
 from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools
@@ -54,10 +55,11 @@ def fitted(
 
 def _entry(tool: Tool, hit: Hit, split: bool) -> dict[str, Any]:
     entry: dict[str, Any] = {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server}
-    if tool.title:
-        entry["title"] = tool.title[:200]
-    if tool.description:
-        entry["description"] = tool.description
+    told = told_texts.of(tool)
+    if told.title:
+        entry["title"] = told.title[:200]
+    if told.description:
+        entry["description"] = told.description
     entry["relevance"] = round(hit.relevance, 2)
     entry["signature"] = signature(tool)
     if declared := hints.declared(tool):
@@ -71,7 +73,7 @@ def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) ->
     """Keys with a first sentence; a tool that the query names has its schema even so."""
     results = _as_many_as_fit([_only_name(entry) for entry in entries], budget)
     if results and results[0]["relevance"] >= 1.0:
-        schema = {"inputSchema": dict(tools[0].input_schema)}
+        schema = {"inputSchema": told_texts.of(tools[0]).input_schema}
         if size(schema) <= max(budget * _NAMED_SHARE, budget - size(results)):
             results = _as_many_as_fit([{**results[0], **schema}, *results[1:]], budget)
     return results
@@ -102,8 +104,9 @@ def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) 
 
 
 def _schemas(tool: Tool) -> dict[str, Any]:
-    output = tool.definition.get("outputSchema")
-    return {"inputSchema": dict(tool.input_schema)} | ({"outputSchema": output} if isinstance(output, dict) else {})
+    told = told_texts.of(tool)
+    output = {} if told.output_schema is None else {"outputSchema": told.output_schema}
+    return {"inputSchema": told.input_schema, **output}
 
 
 def lacks_named_schema(results: Sequence[Mapping[str, Any]], tools: Sequence[Tool]) -> bool:
@@ -125,7 +128,7 @@ def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -
     own."""
     if not entries:
         return []
-    schemas = [{"inputSchema": dict(tool.input_schema)} for tool in tools]
+    schemas = [{"inputSchema": told_texts.of(tool).input_schema} for tool in tools]
     named = entries[0]["relevance"] >= 1.0 and size(schemas[0]) <= budget * _NAMED_SHARE
     spare = budget - (size(schemas[0]) if named else 0)
     results = _cut_to(entries, [tool.notes for tool in tools], spare)

@@ -16,6 +16,7 @@ from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.proxy.gateway import Gateway, why_unlisted
 from mcpctl.proxy.one_shot import CALLER, told
+from mcpctl.server_environment import described
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.upstream import Upstream
@@ -100,6 +101,7 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
         tools=tools if status == "ok" else None,
         connect_ms=round(upstream.start_s * 1000) if connection else None,
         list_ms=round((total_s - upstream.start_s) * 1000) if status == "ok" else None,
+        environment=None if server.url else described(server, gateway.paths.config),
         problems=problems,
     )
 

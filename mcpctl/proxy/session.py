@@ -20,7 +20,7 @@ from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.questions import Questions, can_be_asked
+from mcpctl.proxy.questions import Questions
 from mcpctl.store.recorder import Json, Recorder
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.question import Question
@@ -28,7 +28,10 @@ from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
 
 _FIRST_SEARCH_S = 10.0
-"""How long a search waits for servers while no tool of any is known, or for those that were just added."""
+"""How long a search waits while no tool of any server is known."""
+_ADDED_S = 2.0
+"""How long it waits for the servers that nobody has seen yet while others are known."""
+_LOOK_S = 0.05
 LAST_ANSWER_S = 1.3
 """After this, searches that go on at the end are answered that it ends: it is promised in 1.8 s."""
 SEVERITIES = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -116,10 +119,20 @@ class Session:
             refreshing = gateway.background(gateway.refresh(unlisted, caller))
             added, gateway.added = gateway.added & set(unlisted), set()
             if added or len(unlisted) == len(gateway.upstreams):
-                await asyncio.wait([refreshing], timeout=_FIRST_SEARCH_S)
+                await self._until_known(refreshing, view)
         missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
         return await gateway.searching.answer(request, view, missing | problems), view
+
+    async def _until_known(self, refreshing: "asyncio.Task[Any]", view: View) -> None:
+        """Wait for servers that list their tools: for all a moment, for the first of any longer."""
+        catalog, loop = self.gateway.catalog(view), asyncio.get_running_loop()
+        soon, last = loop.time() + _ADDED_S, loop.time() + _FIRST_SEARCH_S
+        while not refreshing.done():
+            is_known = len(catalog.unlisted()) < len(view.config.enabled)
+            if loop.time() >= (soon if is_known else last):
+                return
+            await asyncio.wait([refreshing], timeout=_LOOK_S)
 
     def _why_unlisted(self, name: str) -> str:
         upstream = self.gateway.upstreams.get(name)
@@ -183,6 +196,11 @@ class Session:
         """How far a call is."""
         self._notify("notifications/progress", jsonrpc.object_of(params))
 
+    def not_asked(self, question: Question) -> None:
+        """Put on record what a server asks outside of any call."""
+        if self.is_recording:
+            self.execute.asked.refused(question.server, question.method, question.params, None)
+
     def log(self, raw: Raw, least: bytes | None) -> None:
         """Pass on what a server logs, from the level `least` on, or else as the client has set it, in JSON."""
         if least is None and not self.is_initialized:
@@ -200,12 +218,6 @@ class Session:
         """Send a notification; a client that does not read goes without, so that no server can fill our memory."""
         if self.is_reading:
             self._transport.write(jsonrpc.notification(method, params))
-
-    def question(self, question: Question) -> bool:
-        """Ask an older client what a server asks outside a call; whether it can be asked."""
-        if self.caller.modern or not can_be_asked(self.caller, question.method):
-            return False
-        return self.execute.ask_older(question, None)
 
     # ---- what servers do
 
@@ -254,9 +266,11 @@ class Session:
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
+        self.execute.close()
         self.recorder.close()
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)
+        await self.execute.consent.end()
 
 
 def severity(level: bytes) -> int | None:

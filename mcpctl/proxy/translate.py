@@ -3,6 +3,7 @@
 Everything else of a result passes as the bytes it came as.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ from msgspec import Raw
 
 from mcpctl.callers import Caller
 from mcpctl.store.recorder import Json
+from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import Connection
 from mcpctl.wire import jsonrpc
 
@@ -39,6 +41,39 @@ def head(result: Json) -> Head:
     members = jsonrpc.members_or_empty(bytes(result))
     names = ("isError", "resultType", "content", "structuredContent", "_meta")
     return Head(*(Raw(members.get(name, _EMPTY)) for name in names))
+
+
+def is_waiting(top: Head) -> bool:
+    """Whether the result wants input before its tool goes on, however that is spelled."""
+    said = bytes(top.result_type)
+    if b"\\" not in said:
+        return said == b'"input_required"'
+    try:
+        return jsonrpc.value(said, str) == "input_required"
+    except jsonrpc.Malformed:
+        return False
+
+
+def with_names(result: bytes, server: str, may_put: Callable[[str], bool]) -> bytes | None:
+    """A result that wants input, each question for a person named by its server; None where the server may not ask it.
+
+    Everything else of it stays as it came. Raises `Malformed` where it cannot be told what is asked.
+    """
+    members = jsonrpc.members(result)
+    if not members.get("inputRequests", b"").startswith(b"{"):
+        return result  # whatever it is, it asks nobody anything
+    requests = question.input_requests(result)
+    changed = False
+    for key, request in requests.items():
+        if not request.startswith(b"{"):
+            continue
+        method, params = question.asked(request)
+        if not may_put(method):
+            return None
+        if (named := question.named(method, params, server)) is not params:
+            requests[key] = jsonrpc.object_of({**jsonrpc.members(request), "params": named})
+            changed = True
+    return jsonrpc.object_of({**members, "inputRequests": jsonrpc.object_of(requests)}) if changed else result
 
 
 def for_client(result: Json, top: Head, caller: Caller, connection: Connection | None) -> Json:

@@ -69,6 +69,8 @@ def _changed(db: sqlite3.Connection, lines: list[journal_lines.AnyLine]) -> list
                 whole[line.session_id] = ids[("discovery", line.id)] = None
             case journal_lines.DecisionMade():
                 whole[line.session_id] = ids[("decision", line.id)] = None
+            case journal_lines.QuestionAsked():
+                pass  # it changes no row
             case _:
                 ids.pop(("call", line.id), None)
                 whole[line.session_id] = ids[("call", line.id)] = None

@@ -8,6 +8,8 @@ from mcpctl.store import sqlite
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import told
 
+_LONGEST_SESSION_S = 30 * 86_400.0
+
 
 class Grant(NamedTuple):
     """A yes that holds for more than one call of a tool, as long as its definition stays as it is."""
@@ -35,7 +37,16 @@ def give(file: PolicyFile, grant: Grant) -> None:
         file.db.execute("INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)", (*grant, time.time()))
 
 
+def take_back(file: PolicyFile, grant: Grant) -> None:
+    """Have one hold no longer; inside a transaction of the caller's, where there is one."""
+    with told():
+        file.db.execute(
+            "DELETE FROM grants WHERE key = ? AND pin = ? AND project = ? AND token = ? AND session = ?", grant
+        )
+
+
 def end_session(file: PolicyFile, session: str) -> None:
-    """Those of a session end with it."""
+    """Those of a session end with it; those of sessions that were killed, after some days."""
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM grants WHERE session = ?", (session,))
+        file.db.execute("DELETE FROM grants WHERE session != '' AND created < ?", (time.time() - _LONGEST_SESSION_S,))

@@ -103,6 +103,19 @@ class DecisionMade(Line, tag="decisions.made"):
     enforced: bool
 
 
+class QuestionAsked(Line, tag="questions.asked"):
+    """What a server asked the client in the middle of a call, once it is known what became of it."""
+
+    id: str
+    session_id: str
+    call_id: str | None
+    server: str
+    method: str
+    message: str | None
+    outcome: str
+    waited_ms: int
+
+
 class SessionClosed(Line, tag="sessions.closed"):
     """The last line. A session whose `serve` was killed gets it later, with the time of its last activity."""
 
@@ -110,7 +123,7 @@ class SessionClosed(Line, tag="sessions.closed"):
     end_time: str
 
 
-AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | DecisionMade | SessionClosed
+AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | DecisionMade | QuestionAsked | SessionClosed
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)

@@ -4,8 +4,9 @@ import sqlite3
 from typing import Self
 
 from mcpctl.paths import Paths
+from mcpctl.policy_settings import Policy
 from mcpctl.store import steps
-from mcpctl.store.state import told
+from mcpctl.store.state import StateError, told
 from mcpctl.store.steps import Kind
 
 STEPS = (
@@ -61,6 +62,12 @@ class PolicyFile:
         with told():
             return cls(steps.connect(paths.policy, KIND))
 
+    @classmethod
+    def check(cls, paths: Paths, policy: Policy) -> None:
+        """Raises what `connect` does where a policy needs it: what cannot be looked up cannot be kept to."""
+        if policy.is_on:
+            cls.connect(paths).close()
+
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""
         with told():
@@ -69,8 +76,10 @@ class PolicyFile:
     @property
     def version(self) -> tuple[int, int]:
         """What changes whenever anybody has changed it: https://www.sqlite.org/pragma.html#pragma_data_version"""
-        with told():
+        try:  # in line: it is asked at every call
             (others,) = self.db.execute("PRAGMA data_version").fetchone()
+        except sqlite3.Error as error:
+            raise StateError(error) from error
         return others, self.db.total_changes
 
     def close(self) -> None:

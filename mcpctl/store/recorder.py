@@ -22,6 +22,7 @@ _UNWRITTEN_KEPT = 1000
 _NAMES_KEPT = 1000
 _READ_OF_NAME = 8192
 _ROOM = 200
+_SHOWN = 2048
 _LONGEST_NUMBER = 19
 """A longer number may be a secret, and is more than some readers take."""
 LONGEST_NAME = 512
@@ -128,6 +129,23 @@ class Recorder:
         )
         self._lines.append(journal_lines.encode(line))
 
+    def question_asked(
+        self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
+    ) -> None:
+        """Put a server's question on record, and what became of it; one before anything else is on record is not."""
+        line = journal_lines.QuestionAsked(
+            timestamp=clock.now(),
+            id=_new_id(),
+            session_id=self.session_id,
+            call_id=call_id,
+            server=self._name(server),
+            method=self._name(method),
+            message=self._name(message),
+            outcome=outcome,
+            waited_ms=waited_ms,
+        )
+        self._lines.append(journal_lines.encode(line))
+
     def discovery_finished(
         self,
         queries: Sequence[str],
@@ -195,6 +213,16 @@ class Recorder:
         )
         self._lines.append(journal_lines.encode(line))
         return line.id
+
+    def shown(self, json: bytes) -> str:
+        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out."""
+        beginning = cut(json[: _SHOWN + 1], _SHOWN)
+        text = self._redact(beginning).decode("utf-8", "replace")
+        return text if len(beginning) == len(json) else f"{text} … {len(json) - len(beginning):,} more bytes"
+
+    def masked(self, json: bytes) -> bytes:
+        """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""
+        return self._redact(json)
 
     @property
     def is_open(self) -> bool:

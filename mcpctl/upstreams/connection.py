@@ -2,12 +2,13 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 
 from msgspec import Raw
 
 from mcpctl.callers import MODERN_REVISION, Caller
+from mcpctl.config import ASKS
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
 from mcpctl.store.redact import mask
@@ -41,6 +42,9 @@ class Reply:
     def question(self, question: Question) -> bool:
         """The server asks something in the middle of it; whether there is somebody who can be asked."""
         return False
+
+    def not_asked(self, question: Question) -> None:
+        """The client was not asked what the server asks in the middle of it."""
 
     def log(self, raw: Raw) -> None:
         """The server logs something in the middle of it: the params of `notifications/message`."""
@@ -109,6 +113,12 @@ class Connection(ABC):
     def __init__(
         self, on_message: Callable[["Connection", jsonrpc.Message], None], on_gone: Callable[["Connection"], None]
     ) -> None:
+        self.server = ""
+        """The name of its server in the configuration."""
+        self.may_ask: Collection[str] = ASKS
+        """What its server may ask clients."""
+        self.was_refused_roots = False
+        """Whether its server has asked for a client's folders while no call of its was in flight."""
         self.modern = False
         self.revision = ""
         self.server_info = b""
@@ -163,9 +173,25 @@ class Connection(ABC):
         self._last_id = exchange.id = self._last_id + 1
         exchange.connection, exchange.was_sent = self, True
         id_ = b"%d" % exchange.id
+        if exchange.method == CALL and self.was_refused_roots:
+            # Many older servers ask as soon as they are connected, and again when they hear that something has changed.
+            self.was_refused_roots = False
+            self.notify("notifications/roots/list_changed", {})
         line = jsonrpc.request(id_, exchange.method, self._params(exchange, id_))
         self.pending[exchange.id] = exchange
         self.write(line, exchange)
+
+    def may_put(self, method: str) -> bool:
+        """Whether its server may ask this; what is no question is not judged."""
+        return method not in ASKABLE or ASKABLE[method] in self.may_ask
+
+    def usable(self, capabilities: bytes) -> bytes:
+        """A client's capabilities without those that its server may not use."""
+        refused = set(ASKS).difference(self.may_ask)
+        if not refused:
+            return capabilities
+        declared = jsonrpc.members_or_empty(capabilities).items()
+        return jsonrpc.object_of({name: value for name, value in declared if name not in refused})
 
     def cancel(self, exchange: Exchange, params: Mapping[str, bytes]) -> None:
         """Take a request back; a late answer to it is dropped."""
@@ -212,6 +238,8 @@ class Connection(ABC):
             meta = {**meta, **envelope(exchange.caller)}
             if self.log_level:
                 meta[jsonrpc.LOG_LEVEL_KEY] = self.log_level
+        if jsonrpc.CAPABILITIES_KEY in meta:
+            meta = {**meta, jsonrpc.CAPABILITIES_KEY: self.usable(meta[jsonrpc.CAPABILITIES_KEY])}
         if not meta:
             return jsonrpc.object_of(exchange.params)
         return jsonrpc.object_of({**exchange.params, "_meta": jsonrpc.object_of(meta)})
@@ -271,7 +299,8 @@ def unpassable(error: Exception) -> Failure:
 
 
 CALL, LISTEN = "tools/call", "subscriptions/listen"
-ASKABLE = {"roots/list": "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
+ROOTS = "roots/list"
+ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 

@@ -49,7 +49,7 @@ async def initialize(connection: Connection, caller: Caller) -> None:
     revision = LEGACY_REVISIONS[-1] if caller.modern else caller.revision
     params = {
         "protocolVersion": msgspec.json.encode(revision),
-        "capabilities": askable(caller) if caller.modern else caller.capabilities,
+        "capabilities": connection.usable(askable(caller) if caller.modern else caller.capabilities),
         "clientInfo": caller.info or b'{"name":"mcpctl","version":"0"}',
     }
     try:

@@ -4,13 +4,22 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
+from mcpctl.visible_text import visible
 from mcpctl.wire import jsonrpc
+
+ELICIT = "elicitation/create"
+_MESSAGE = "message"
 
 _CANNOT_BE_ASKED = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
 
 
 class Asking(Protocol):
     """The connection that a server asks on."""
+
+    server: str
+    """The server's name in the configuration."""
 
     def write(self, line: bytes) -> None:
         """Send a line that is complete."""
@@ -26,6 +35,8 @@ class Question:
     """Gets the call that goes on, where there is one, and the result of the client's answer, or the error."""
     connection: "Asking | None" = None
     """Whose question it is; None for one of ours."""
+    server: str = ""
+    """The name of the server that asks."""
     id: bytes = b""
     """The id that the question has there."""
     closed: Callable[[], None] = lambda: None
@@ -39,7 +50,41 @@ def of_server(connection: "Asking", message: jsonrpc.Message) -> Question:
     def answered(_: object, result: bytes, error: bytes) -> None:
         connection.write(jsonrpc.error(id_, error) if error else jsonrpc.result(id_, result))
 
-    return Question(str(message.method), bytes(message.params) or b"{}", answered, connection, id_)
+    method = str(message.method)
+    params = named(method, bytes(message.params) or b"{}", connection.server)
+    return Question(method, params, answered, connection, connection.server, id_)
+
+
+def named(method: str, params: bytes, server: str) -> bytes:
+    """The params of a server's question: the message that a person is to read begins with the server's name.
+
+    A sampling request has no words for a person, and the model's would be changed: it stays as it is, as roots do.
+    """
+    if method != ELICIT:
+        return params
+    # Readers differ in which of several messages they take, and some in whether a name in capitals is one: one is left.
+    members = {name: value for name, value in jsonrpc.members_or_empty(params).items() if name.lower() != _MESSAGE}
+    message = msgspec.json.encode(f"[from server '{server}'] {message_of(params)}".rstrip())
+    return jsonrpc.object_of({_MESSAGE: message, **members})
+
+
+def message_of(params: bytes) -> str:
+    """The message of an elicitation, without characters that could hide what stands before it."""
+    try:
+        return visible(jsonrpc.value(jsonrpc.members_or_empty(params).get(_MESSAGE, b'""'), str))
+    except jsonrpc.Malformed:
+        return ""
+
+
+def input_requests(result: bytes) -> dict[str, bytes]:
+    """What a result wants to know before its tool goes on, by key, each as it came; raises `Malformed`."""
+    return jsonrpc.members(jsonrpc.members(result).get("inputRequests", b"{}"))
+
+
+def asked(request: bytes) -> tuple[str, bytes]:
+    """The method and the params of one input request; raises `Malformed`."""
+    members = jsonrpc.members(request)
+    return jsonrpc.value(members.get("method", b'""'), str), members.get("params", b"{}")
 
 
 def refuse(question: Question) -> None:

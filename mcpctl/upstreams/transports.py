@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from mcpctl import posix
 from mcpctl.config import Server
 from mcpctl.failure import Failed
 from mcpctl.server_environment import CannotLaunch, endpoint, launch
@@ -38,6 +39,8 @@ class RealTransports:
     """Processes and HTTP."""
 
     def __init__(self, config_path: Path, turn: Turn) -> None:
+        # It may hold tokens that no server gets, and servers run as the same user.
+        posix.hide_environment()
         self._config_path = config_path
         self._turn = turn
         self._processes = ServerProcesses()

@@ -293,6 +293,7 @@ class Upstream:
     async def _open(self) -> Connection:
         on_stderr = self._stderr if self._verbose else lambda _: None
         connection = await self._transports.open(self.server, self._message, self._gone, on_stderr)
+        connection.server, connection.may_ask = self.name, self.server.may_ask
         self._live.add(connection)
         self._opened.append(connection)
         await connection.ready()

@@ -12,7 +12,7 @@ from msgspec import Raw
 from mcpctl import output
 from mcpctl.models import Found, RawJson
 from mcpctl.output import Columns, ListOptions
-from mcpctl.output.text import block_of, content, line_of, pairs
+from mcpctl.output.text import block_of, content, decision, line_of, pairs
 from mcpctl.paths import Paths
 from tests.configured import configure, listed, stub
 from tests.conftest import Mcpctl
@@ -157,3 +157,24 @@ def test_pairs_show_values_on_lines_of_their_own() -> None:
 def test_content_is_its_texts_and_a_line_of_json_for_each_other_block() -> None:
     blocks = [{"type": "text", "text": "a\nb\x1b"}, {"type": "text", "text": 5}, 7, {"type": "image"}]
     assert list(content(blocks)) == ["a\nb\ufffd", '{"type": "text", "text": 5}', "7", '{"type": "image"}']
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        ({}, "denied: deny s:*, config.toml:3"),
+        ({"rule_place": None, "enforced": False}, "denied: deny s:* (only recorded)"),
+        ({"decision": "asked", "channel": "client"}, "asked in the client: deny s:*, config.toml:3"),
+        ({"decision": "approved", "channel": "terminal", "scope": "once"},
+         "approved by the terminal (once): deny s:*, config.toml:3"),
+        ({"decision": "declined", "channel": "client", "waited_ms": 12},
+         "declined by the client itself, in 12 ms: deny s:*, config.toml:3"),
+        ({"decision": "allowed", "channel": "grant"}, "allowed: deny s:*, config.toml:3"),
+    ],
+)  # fmt: skip
+def test_a_decision_is_one_line(changes: dict[str, Any], line: str) -> None:
+    row = {
+        "decision": "denied", "rule": "deny s:*", "rule_place": "config.toml:3", "channel": "rule", "scope": None,
+        "enforced": True, "waited_ms": None,
+    }  # fmt: skip
+    assert decision({**row, **changes}) == line

@@ -37,8 +37,12 @@ async def echo(_: "MemoryConnection", params: dict[str, Any]) -> dict[str, Any]:
 class MemoryServer:
     """A server whose tools are data and whose answers are coroutines; each start of it is a connection."""
 
-    def __init__(self, *tools: Mapping[str, Any], answer: Answering = echo) -> None:
+    def __init__(self, *tools: Mapping[str, Any], answer: Answering = echo, modern: bool = False) -> None:
         self.tools = list(tools)
+        self.modern = modern
+        """Whether it speaks 2026-07-28, and nothing else."""
+        self.told: list[Any] = []
+        """The clients' capabilities that it was told."""
         self.answer = answer
         self.calls: list[dict[str, Any]] = []
         """The params of the calls that have reached it."""
@@ -53,7 +57,14 @@ class MemoryServer:
     async def take(self, connection: "MemoryConnection", message: dict[str, Any]) -> None:
         """Answer one message."""
         method, params = message.get("method"), message.get("params", {})
-        if method == "initialize":
+        if self.modern and method in ("initialize", "server/discover"):
+            supported = {"supported": [MODERN_REVISION]}
+            unsupported = {"code": -32022, "message": "Unsupported protocol version", "data": supported}
+            found = {"resultType": "complete", "supportedVersions": [MODERN_REVISION], "capabilities": {}}
+            outcome: dict[str, Any] = {"error": unsupported} if method == "initialize" else {"result": found}
+            connection.say(id=message["id"], **outcome)
+        elif method == "initialize":
+            self.told.append(params["capabilities"])
             await self.may_start.wait()
             result = {"protocolVersion": params["protocolVersion"], "capabilities": {}, "serverInfo": INFO}
             connection.say(id=message["id"], result=result)
@@ -62,6 +73,8 @@ class MemoryServer:
             connection.say(id=message["id"], result={"tools": self.tools})
         elif method == "tools/call":
             self.calls.append(params)
+            if self.modern:
+                self.told.append(params["_meta"][META + "clientCapabilities"])
             self.was_called.set()
             connection.say(id=message["id"], result=await self.answer(connection, params))
         elif method == "notifications/cancelled":
@@ -97,8 +110,12 @@ class MemoryConnection(Connection):
 
     def say(self, **message: Any) -> None:
         """Have the server say something."""
+        self.say_raw(json.dumps({"jsonrpc": "2.0", **message}))
+
+    def say_raw(self, line: str) -> None:
+        """Have the server say something, in these characters."""
         if not self.hung_up:
-            decoded = decode(json.dumps({"jsonrpc": "2.0", **message}).encode())
+            decoded = decode(line.encode())
             assert isinstance(decoded, Message)
             self._received(decoded)
 

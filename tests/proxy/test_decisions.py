@@ -11,10 +11,7 @@ import pytest
 
 from mcpctl.catalog import cache
 from mcpctl.paths import Paths
-from mcpctl.proxy.call import Call
 from mcpctl.store.state import State
-from mcpctl.upstreams.question import Question
-from mcpctl.wire import jsonrpc
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
@@ -234,52 +231,6 @@ def test_a_call_that_timed_out_before_it_was_sent_is_not_said_to_be_sent(scene: 
         answer = await client.call("files:read")
         assert "no answer within 0.05 s (call_timeout_s)" in answer
         assert "may have taken effect" not in answer
-
-    scene(played, files=files)
-
-
-# ---- asked before anything is sent
-
-
-@pytest.mark.parametrize("revision", [LATEST, MODERN])
-@pytest.mark.parametrize("action, sent", [("accept", True), ("decline", False)])
-def test_the_client_can_be_asked_before_a_call_is_sent(
-    revision: str, action: str, sent: bool, scene: Play, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    go = Call.go
-
-    def confirmed(call: Call | None, result: bytes, error: bytes) -> None:
-        assert call
-        if json.loads(result)["action"] == "accept":
-            go(call)
-        else:
-            call.reject("the user said no", jsonrpc.INVALID_REQUEST)
-
-    def ask_first(call: Call) -> None:
-        if call.parked:
-            go(call)
-        else:
-            call.ask(Question("elicitation/create", json.dumps(ELICIT).encode(), confirmed))
-
-    monkeypatch.setattr(Call, "go", ask_first)
-
-    async def played(world: World) -> None:
-        world.configure()
-        world.begin()
-        client = await world.client(revision, ELICITATION)
-        answer = client.start_call("files:read", {"a": 1})
-        if revision == LATEST:
-            question = await client.questions.get()
-            assert world.servers["files"].calls == []
-            client.send(id=question["id"], result={"action": action})
-        else:
-            parked = (await answer)["result"]
-            assert world.servers["files"].calls == []
-            responses = {key: {"action": action} for key in parked["inputRequests"]}
-            state = parked["requestState"]
-            answer = client.start_call("files:read", {"a": 1}, requestState=state, inputResponses=responses)
-        assert text_of(await answer) == ('{"a": 1}' if sent else "mcpctl: the user said no")
-        assert len(world.servers["files"].calls) == sent
 
     scene(played, files=files)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from tests.proxy.client import LATEST, MODERN
+from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryServer, World, play, tool
 
 SERVER, NAME = "danger", "delete_all"
@@ -26,6 +26,7 @@ SPELLINGS = [
 ]  # fmt: skip
 DEFAULTS: dict[str, Any] = {
     "entry": {}, "later": False, "project": None, "toolset": None, "meta_tool": "tool_execute", "tools": (NAME,),
+    "policy": None,
 }  # fmt: skip
 REFUSING: dict[str, Mapping[str, Any]] = {
     "set false": {"entry": {"tools": {NAME: False}}},
@@ -36,6 +37,15 @@ REFUSING: dict[str, Mapping[str, Any]] = {
     "with an entry that is wrong": {"entry": {"cwd": 7}},
     "not in the toolset": {"toolset": "mine"},
     "called as one that only reads": {"meta_tool": "tool_execute_read"},
+    "denied by its key": {"policy": {"deny": [KEY], "confirm_destructive": False}},
+    "denied by its key while it serves": {"policy": {"deny": [KEY], "confirm_destructive": False}, "later": True},
+    "denied by a glob": {"policy": {"deny": ["d*:*_all"], "confirm_destructive": False}},
+    "denied by its class": {"policy": {"deny": ["@not-declared"], "confirm_destructive": False}},
+    "denied where nothing is said": {"policy": {"default": "deny", "confirm_destructive": False}},
+    "denied by the file of a repository": {"policy": {"confirm_destructive": False}, "toolset": "team.json"},
+    "asked about, with nobody to ask": {"policy": {}},
+    "asked about by its entry": {"policy": {"confirm_destructive": False}, "entry": {"tools": {NAME: "ask"}}},
+    "asked about, never": {"policy": {"confirm": "never"}},
     "not listed, beside one that is set false": {"entry": {"tools": {"other": False}}, "tools": ()},
 }
 
@@ -48,15 +58,22 @@ def test_no_spelling_reaches_a_refused_tool(how: str, revision: str, home: Path,
     named = '{"name": "mine", "tools": [{"namespacedName": "safe.read"}]}'
     (home / "data" / "toolsets" / "mine.json").write_text(named, encoding="utf-8")
 
+    team = {"name": "team", "tools": [{"namespacedName": f"{SERVER}.{NAME}"}], "policy": {"deny": ["*:delete_*"]}}
+    (home / "team.json").write_text(json.dumps(team), encoding="utf-8")
+
     async def played(world: World) -> None:
         sections: dict[str, Any] = {"projects": {"acme": {}}}
-        world.configure({} if given["later"] else {SERVER: given["entry"]}, **sections)
-        world.begin(split=given["meta_tool"] != "tool_execute", toolset=given["toolset"], project=given["project"])
+        policy = {} if given["policy"] is None else {"policy": given["policy"]}
+        world.configure(
+            {} if given["later"] else {SERVER: given["entry"]}, **sections, **{} if given["later"] else policy
+        )
+        toolset = str(home / "team.json") if given["toolset"] == "team.json" else given["toolset"]
+        world.begin(split=given["meta_tool"] != "tool_execute", toolset=toolset, project=given["project"])
         client = await world.client(revision)
         if given["later"]:
             await client.call(KEY)
             world.servers[SERVER].calls.clear()
-            world.configure({SERVER: given["entry"]}, **sections)
+            world.configure({SERVER: given["entry"]}, **sections, **policy)
         for spelling in SPELLINGS:
             await client.call(spelling, meta_tool=given["meta_tool"])
         assert world.servers[SERVER].calls == []
@@ -66,3 +83,10 @@ def test_no_spelling_reaches_a_refused_tool(how: str, revision: str, home: Path,
         "safe": lambda: MemoryServer(tool("read", readOnlyHint=True)),
     }
     play(home, paths, played, **servers)
+    lines = journal_lines(home)
+    attempts = [line for line in lines if line["type"] == "calls.started" or line.get("call_id", "") is None]
+    assert len(attempts) == len(SPELLINGS) + given["later"], "every attempt is on record"
+    refused = [
+        line for line in lines if line["type"] == "calls.finished" and line["status"] not in ("denied", "failed")
+    ]
+    assert len(refused) == given["later"]

@@ -446,3 +446,14 @@ def test_what_is_no_request_is_told_so(line: bytes, id: str | None, legacy: Clie
     legacy.ask("ping")
     (said,) = [json.loads(answer) for answer in legacy.said[before:]]
     assert (said["id"], said["error"]["code"]) == (id, -32600)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_server_cannot_read_the_environment_of_serve(tmp_path: Path, serve: Serve) -> None:
+    seen = tmp_path / "seen"
+    notes = [sys.executable, "-m", "mcpctl.demo.notes"]
+    script = 'cat /proc/$PPID/environ > "$0" 2>&1; exec "$@"'
+    server = {"command": "sh", "args": ["-c", script, str(seen), *notes], "inherit_env": ["PYTHONPATH"]}
+    client = serve({"spy": server}, unprivileged=True, env={"MCPCTL_CLOUD_TOKEN": "secret"})
+    assert not client.call("spy:list_notes").is_error
+    assert seen.read_text(encoding="utf-8").strip().endswith("Permission denied")

@@ -480,7 +480,7 @@ def test_what_a_server_asks_of_the_client_is_asked_and_answered(tmp_path: Path, 
     id = client.start_call("mortal:ask")
     asked = json.loads(client.line())
     assert asked["method"] == "elicitation/create"
-    assert asked["params"]["message"] == "Your name?"
+    assert asked["params"]["message"] == "[from server 'mortal'] Your name?"
     client.send(
         b'{"jsonrpc":"2.0","id":%b,"result":{"action":"accept","content":{"name":"Ada"}}}'
         % json.dumps(asked["id"]).encode()

@@ -54,6 +54,18 @@ def test_of_lines_that_were_written_twice_the_first_counts() -> None:
     assert [position for position, _ in changes.discoveries.values()] == [5]
 
 
+def test_a_question_on_record_changes_no_table() -> None:
+    asked = journal_lines.QuestionAsked(
+        timestamp="2100-01-01T12:00:30.000Z", id="q", session_id=CLAUDE, call_id=call_id(1), server="weather",
+        method="elicitation/create", message="Sure?", outcome="decline", waited_ms=5,
+    )  # fmt: skip
+    lines = [encode(line) for line in (created(), *call(1, 1), asked, *call(2, 2))]
+    decoded = list(journal_lines.decode_all(b"".join(lines), 0, lambda place: pytest.fail(f"unreadable at {place}")))
+    assert asked in [line for _, line in decoded]
+    (changes,) = projection.batches(decoded)
+    assert list(changes.calls) == [call_id(1), call_id(2)]
+
+
 def test_what_interrupts_calls_comes_after_the_batch_that_has_them() -> None:
     first, second = batches(created(), started(1, 1), closed())
     assert (list(first.calls), first.closed) == ([call_id(1)], [])

@@ -396,3 +396,30 @@ def test_a_home_is_made_where_there_is_none(tmp_path: Path) -> None:
     begin(made)
     made.close()
     assert only(paths)["tool"] == "t"
+
+
+# ---- decisions
+
+
+def test_a_decision_is_a_row_of_its_call_and_of_its_session(paths: Paths) -> None:
+    made = recorder(paths)
+    call = begin(made)
+    first = made.decision_made("s:t", "asked", "ask s:*", place="config.toml:3", call_id=call.id, origin=ORIGIN)
+    last = made.decision_made(
+        "s:t", "approved", "ask s:*", call_id=call.id, channel="client", scope="once", waited_ms=1200, origin=ORIGIN
+    )
+    alone = made.decision_made("ghp_" + "a1B2" * 9, "denied", "unknown_meta_tool", origin=ORIGIN)
+    made.call_finished(call, "ok", response=b"{}")
+    made.flush()
+    made.close()
+    with index.opened(paths) as db:
+        row = calls.show(db, call.id)
+        session = sessions.show(db, made.session_id)
+        of_session = list(session["decisions"].rows(None, 0))
+    assert row["decision_id"] == last
+    assert [each["id"] for each in row["decisions"]] == [first, last]
+    assert [each["id"] for each in of_session] == [first, last, alone]
+    assert (row["decisions"][0]["rule_place"], row["decisions"][0]["enforced"]) == ("config.toml:3", True)
+    assert (row["decisions"][1]["scope"], row["decisions"][1]["waited_ms"]) == ("once", 1200)
+    assert of_session[2]["call_id"] is None
+    assert MARK.fullmatch(of_session[2]["key"])

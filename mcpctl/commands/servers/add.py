@@ -39,6 +39,16 @@ Header = Annotated[
         show_default=False,
     ),
 ]
+InheritEnv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--inherit-env",
+        metavar="all|minimal|NAME",
+        help="Of mcpctl's environment it gets all, the usual few (minimal), or those and NAME. [default: minimal]",
+        show_default=False,
+        autocompletion=complete.choices("all", "minimal"),
+    ),
+]
 Command = Annotated[
     list[str] | None,
     typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="The command that starts the server.", show_default=False),
@@ -62,6 +72,7 @@ def add(
     env_file: Annotated[
         str | None, typer.Option(metavar="FILE", help="A file of NAME=value lines for its environment.")
     ] = None,
+    inherit_env: InheritEnv = None,
     cwd: Annotated[str | None, typer.Option(metavar="DIR", help="The folder in which the command runs.")] = None,
     project: Projects = None,
     deny: Deny = None,
@@ -74,7 +85,8 @@ def add(
 ) -> None:
     """Add a server to config.toml. The comments and the order of a hand-written file stay.
 
-    A server is a command that speaks MCP on stdin and stdout, or a URL.
+    A server is a command that speaks MCP on stdin and stdout, or a URL. A command gets few variables of the environment
+    of mcpctl, such as HOME and PATH: what else it needs, --env, --env-file or --inherit-env names.
 
     \b
     Examples:
@@ -91,7 +103,8 @@ def add(
         "command": program, "args": args, "url": url, "transport": transport,
         "headers": server_entries.assignments("header", header or []),
         "env": server_entries.assignments("env", env or []),
-        "env_file": env_file, "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
+        "env_file": env_file, "inherit_env": server_entries.inheritance(inherit_env or [], is_remote=url is not None),
+        "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
         "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
     })  # fmt: skip
     path = opt.paths(config, data_dir, creates=True).config

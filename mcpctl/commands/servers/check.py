@@ -33,8 +33,8 @@ def check(
     """Connect to every server, list its tools, and report problems.
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
-    has failed. With a table, the problems are on stderr. A warning names commands that your shell finds and a program
-    with a window does not.
+    has failed. The environment says which variables a server gets. With a table, the problems are on stderr. A warning
+    names commands that your shell finds and a program with a window does not.
 
     \b
     Examples:
@@ -43,11 +43,12 @@ def check(
       mcpctl servers check --json | jq -r '.[] | select(.status != "ok") | .server'
     """
     from mcpctl import output
-    from mcpctl.commands.servers.columns import say_hidden, write_checked
+    from mcpctl.commands.servers.columns import say_hidden, say_policy, write_checked
     from mcpctl.proxy.server_check import check
 
     options, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
     with output.progress("checking", "servers") as on_progress:
         rows = check(paths, names or [], timeout, on_progress, project)
     say_hidden(paths, rows)
+    say_policy(paths)
     write_checked(rows, options)

@@ -21,6 +21,10 @@ def _names(projects: Any) -> str:
     return ",".join(projects or ())
 
 
+def _inherited(names: Any) -> str:
+    return names if isinstance(names, str) else _names(names)
+
+
 def _sentences(notes: Any) -> str:
     return "; ".join(notes)
 
@@ -29,7 +33,7 @@ COLUMNS = Columns(
     fields=server_entries.FIELDS,
     shown=("name", "enabled", "transport", "tools", "runs", "problem"),
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
-    render={"args": _words, "projects": _names},
+    render={"args": _words, "projects": _names, "inherit_env": _inherited, "may_ask": _names},
     labels={"enabled": "ON", "transport": "HOW", "runs": "COMMAND OR URL"},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
@@ -45,8 +49,8 @@ IMPORTED = Columns(
 
 CHECKED = Columns(
     fields=CHECK_FIELDS,
-    shown=("server", "status", "revision", "tools", "connect_ms", "problems"),
-    cut=frozenset(("problems",)),
+    shown=("server", "status", "revision", "tools", "connect_ms", "environment", "problems"),
+    cut=frozenset(("environment", "problems")),
     render={"problems": _sentences},
     labels={"connect_ms": "MS"},
     noun="servers",
@@ -87,6 +91,14 @@ def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
         warn(
             f"programs with a window do not find {programs} ({names}); the entry of mcpctl serve --print-config CLIENT"
             " has a PATH that does"
+        )
+
+
+def say_policy(paths: Paths) -> None:
+    """Say on a terminal how to turn a policy on, where there is none."""
+    if not config.load(paths.config).policy.is_written:
+        output.say(
+            f"no policy: every call is passed on; to be asked about risky ones, write [policy] in {paths.config}"
         )
 
 

@@ -26,6 +26,7 @@ args = [
 [servers.alpha]
 command = "a"
 """
+MINIMAL = {"inherit_env": "minimal"}
 
 
 def written(paths: Paths) -> Any:
@@ -40,7 +41,9 @@ def by_hand(paths: Paths, text: str) -> None:
 def test_what_follows_the_dashes_is_the_command(mcpctl: Mcpctl, paths: Paths) -> None:
     ran = mcpctl("servers", "add", "time", "--", "uvx", "mcp-server-time", "--jsonl", "-v")
     assert (ran.out, ran.err) == ("time\n", "")
-    assert written(paths) == {"servers": {"time": {"command": "uvx", "args": ["mcp-server-time", "--jsonl", "-v"]}}}
+    assert written(paths) == {
+        "servers": {"time": {"command": "uvx", "args": ["mcp-server-time", "--jsonl", "-v"], **MINIMAL}}
+    }
 
 
 def test_every_option_is_a_key_of_the_entry(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
@@ -52,12 +55,37 @@ def test_every_option_is_a_key_of_the_entry(mcpctl: Mcpctl, paths: Paths, tmp_pa
         "command": "run",
         "env": {"A": "1", "B": "x=${Y}"},
         "env_file": "~/x.env",
+        "inherit_env": "minimal",
         "cwd": str(tmp_path),
         "projects": ["acme", "zoo"],
         "tools": {"rm": False, "drop": False},
         "start_timeout_s": 5,
         "call_timeout_s": 0.5,
     }
+
+
+@pytest.mark.parametrize(
+    ("options", "inherits"),
+    [
+        (["all"], "all"),
+        (["minimal"], "minimal"),
+        (["AWS_PROFILE"], ["AWS_PROFILE"]),
+        (["A", "B", "A"], ["A", "B"]),
+    ],
+)
+def test_what_a_server_inherits_can_be_said(
+    mcpctl: Mcpctl, paths: Paths, options: list[str], inherits: str | list[str]
+) -> None:
+    given = [word for option in options for word in ("--inherit-env", option)]
+    assert mcpctl("servers", "add", "s", *given, "--", "run").code == 0
+    assert written(paths)["servers"]["s"] == {"command": "run", "inherit_env": inherits}
+
+
+def test_only_a_process_inherits(mcpctl: Mcpctl, paths: Paths) -> None:
+    ran = mcpctl("servers", "add", "s", "--url", "https://a.example", "--inherit-env", "all")
+    assert (ran.code, "inherit_env: is for servers with a command" in ran.err) == (2, True)
+    assert mcpctl("servers", "add", "s", "--url", "https://a.example").code == 0
+    assert written(paths)["servers"]["s"] == {"url": "https://a.example"}
 
 
 def test_what_is_added_reads_back_equal(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -71,7 +99,9 @@ def test_comments_and_order_of_a_hand_written_file_are_kept(mcpctl: Mcpctl, path
     assert mcpctl("servers", "add", "new", "--", "run").code == 0
     text = paths.config.read_text(encoding="utf-8")
     assert text.startswith(HAND_WRITTEN)
-    assert text.removeprefix(HAND_WRITTEN).split() == ["[servers.new]", "command", "=", '"run"']
+    assert text.removeprefix(HAND_WRITTEN).splitlines() == [
+        "", "[servers.new]", 'command = "run"', 'inherit_env = "minimal"',
+    ]  # fmt: skip
 
 
 def test_adding_and_removing_leaves_the_file_as_it_was(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -100,7 +130,7 @@ def test_any_way_to_write_the_tables_can_be_added_to(mcpctl: Mcpctl, paths: Path
     before = tomllib.loads(text.removeprefix("\ufeff"))
     assert mcpctl("servers", "add", "new", "--env", "A=1", "--", "run").code == 0
     after = written(paths)
-    assert after["servers"].pop("new") == {"command": "run", "env": {"A": "1"}}
+    assert after["servers"].pop("new") == {"command": "run", "env": {"A": "1"}, **MINIMAL}
     assert after == {"servers": {}, **before}
 
 

@@ -1,6 +1,8 @@
 """`mcpctl servers check`"""
 
 import json
+import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 
 from mcpctl.paths import Paths
 from tests.configured import DEMO, configure
-from tests.conftest import Mcpctl
+from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -35,6 +37,32 @@ def test_a_server_that_works_is_told_with_what_came_back_and_how_fast(mcpctl: Mc
     )  # fmt: skip
     assert all(isinstance(rows[0][field], int) for field in ("connect_ms", "list_ms"))
     assert mcpctl("tools", "ls", "--count").out == "7\n"
+
+
+def test_what_each_server_gets_of_the_environment_is_told(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("A_TOKEN", "secret")
+    usual = {**DEMO["notes"], "inherit_env": ["PYTHONPATH", "A_TOKEN"], "env": {"B": "${A_TOKEN}"}}
+    configure(paths, {"all": DEMO["notes"], "remote": {"url": "http://127.0.0.1:9/mcp"}, "some": usual})
+    ran = mcpctl("servers", "check", "--jsonl", "--fields", "environment")
+    every, remote, some = (json.loads(line)["environment"] for line in ran.out.splitlines())
+    assert re.fullmatch(r"all of this machine's \d+ variables", every)
+    assert remote is None
+    assert re.fullmatch(r"minimal \(\d+\) \+ (PYTHONPATH, A_TOKEN|A_TOKEN, PYTHONPATH), B", some)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_server_cannot_read_the_environment_of_the_command_that_starts_it(paths: Paths, tmp_path: Path) -> None:
+    seen, notes = tmp_path / "seen", [DEMO["notes"]["command"], *DEMO["notes"]["args"]]
+    script = 'cat /proc/$PPID/environ > "$0" 2>&1; exec "$@"'
+    configure(paths, {"spy": {"command": "sh", "args": ["-c", script, str(seen), *notes]}})
+    done = subprocess.run(
+        [*MCPCTL, "servers", "check", "--fields", "status"],
+        capture_output=True, text=True, check=False, timeout=60, preexec_fn=without_privileges,
+    )  # fmt: skip
+    assert done.stdout == "ok\n"
+    assert seen.read_text(encoding="utf-8").strip().endswith("Permission denied")
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,9 @@ def imported(paths: Paths) -> dict[str, Any]:
     loaded = config.load(paths.config)
     assert not loaded.problems
     servers: dict[str, Any] = tomllib.loads(paths.config.read_text(encoding="utf-8"))["servers"]
+    for entry in servers.values():  # what is said once, below
+        if entry.get("inherit_env") == "minimal":
+            del entry["inherit_env"]
     return servers
 
 
@@ -173,6 +176,7 @@ def test_codexs_keys_are_written_as_ours(mcpctl: Mcpctl, user: Path, paths: Path
         "docs": {
             "command": "npx",
             "args": ["-y", "docs-mcp"],
+            "inherit_env": ["DOCS_TOKEN"],
             "env": {"LANG": "en"},
             "cwd": "/home/ada/docs",
             "start_timeout_s": 20,
@@ -191,7 +195,7 @@ def test_codexs_keys_are_written_as_ours(mcpctl: Mcpctl, user: Path, paths: Path
         },
     }
     assert "enabled_tools allowed only search, rebuild; here ALL of its tools are allowed" in ran.err
-    assert "env_vars passed it DOCS_TOKEN only; here it gets the whole environment" in ran.err
+    assert "env_vars" not in ran.err
     assert "'docs': left out, since mcpctl has no equivalent: tools" in ran.err
 
 
@@ -356,6 +360,20 @@ def test_any_way_to_write_the_tables_can_be_imported_into(mcpctl: Mcpctl, user: 
     assert imported(paths) == {**before, **new}
 
 
+def test_what_a_new_entry_inherits_is_written_and_what_is_there_stays(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    by_hand(paths, '[servers.all]\ncommand = "x"\n[servers.some]\ncommand = "y"\ninherit_env = ["A"]\n')
+    entries = {
+        "all": {"command": "x"},
+        "some": {"command": "y"},
+        "new": {"command": "z"},
+        "remote": {"url": "http://a"},
+    }
+    ran = mcpctl("servers", "import", "--from", str(write(user / "f.json", entries)), "--replace", "--json")
+    assert took(ran) == {"all": "unchanged", "some": "unchanged", "new": "added", "remote": "added"}
+    servers = tomllib.loads(paths.config.read_text(encoding="utf-8"))["servers"]
+    assert [servers[name].get("inherit_env") for name in entries] == [None, ["A"], "minimal", None]
+
+
 def test_another_server_of_the_same_name_is_not_overwritten(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     by_hand(paths, HAND_WRITTEN)
     file = str(write(user / "f.json", {"alpha": {"command": "other"}}))
@@ -372,7 +390,8 @@ def test_replacing_a_server_leaves_everything_around_it(mcpctl: Mcpctl, user: Pa
     file = str(write(user / "f.json", {"zeta": {"command": "other"}}))
     assert took(mcpctl("servers", "import", "--from", file, "--replace", "--json")) == {"zeta": "replaced"}
     text = paths.config.read_text(encoding="utf-8")
-    assert '# the first\n[servers.zeta]\ncommand = "other"\n\n# about alpha\n[servers.alpha]\ncommand = "a"' in text
+    zeta = '# the first\n[servers.zeta]\ncommand = "other"\ninherit_env = "minimal"\n'
+    assert f'{zeta}\n# about alpha\n[servers.alpha]\ncommand = "a"' in text
 
 
 def test_a_broken_server_of_the_same_name_is_another(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
@@ -501,16 +520,18 @@ def test_a_dry_run_prints_what_would_change_and_writes_nothing(mcpctl: Mcpctl, u
     assert ran.out.splitlines() == [
         f"--- {paths.config}",
         f"+++ {paths.config}",
-        "@@ -10,4 +10,8 @@",
+        "@@ -10,4 +10,10 @@",
         " ]",
         " ",
         " [servers.alpha]",
         '-command = "a"',
         '+command = "b"',
+        '+inherit_env = "minimal"',
         "+",
         "+[servers.new]",
         '+command = "run"',
         '+args = ["x"]',
+        '+inherit_env = "minimal"',
     ]
     assert paths.config.read_text(encoding="utf-8") == HAND_WRITTEN
     rows = mcpctl("servers", "import", "--from", file, "--replace", "--dry-run", "--json")

@@ -1,0 +1,83 @@
+"""What a server says of its tools, as a model is told it: nothing hidden, and nothing that passes for a team's notes.
+
+Names, enums, constants and defaults stay as they are, since they are sent back; `tools show` has all of it raw.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from mcpctl.models import Tool
+from mcpctl.visible_text import visible
+
+_ESCAPES = ("\\u", "\\r", "\\b", "\\f")
+"""How JSON writes hidden characters that are not in it as they are."""
+_FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
+"""The heading of a team's notes, however a server writes it."""
+_NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
+_EXACT = frozenset((
+    "enum", "const", "default", "examples", "required", "dependentRequired", "type", "pattern", "propertyName",
+    "$ref", "$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor",
+))  # fmt: skip
+_DEEPEST = 64
+"""Schemas in schemas; what is nested deeper and may hide something is left out."""
+
+
+@dataclass(frozen=True)
+class ToldTexts:
+    """One tool's."""
+
+    title: str | None
+    description: str
+    """With the notes of a toolset, which stay as they are."""
+    input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any] | None
+
+
+_told: WeakKeyDictionary[Tool, ToldTexts] = WeakKeyDictionary()
+
+
+def of(tool: Tool) -> ToldTexts:
+    """What a model is told of a tool; made once, since searches find it again and again."""
+    texts = _told.get(tool)
+    if texts is None:
+        texts = _told[tool] = _made(tool)
+    return texts
+
+
+def _made(tool: Tool) -> ToldTexts:
+    own = visible(tool.description.removesuffix(tool.notes) if tool.notes else tool.description)
+    described = _FAKED.sub(f"notes of server '{tool.server}'", own) + tool.notes
+    output = tool.definition.get("outputSchema")
+    schemas = tool.input_schema, output if isinstance(output, dict) else None
+    if _may_hide(tool.text):
+        schemas = _cleaned(schemas[0]), _cleaned(schemas[1]) if schemas[1] else schemas[1]
+    return ToldTexts(visible(tool.title) if tool.title else None, described, *schemas)
+
+
+def _may_hide(text: str) -> bool:
+    """Whether a definition's JSON may hold a hidden character; that of most tools does not."""
+    return not text.isprintable() or any(escape in text for escape in _ESCAPES)
+
+
+def _cleaned(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """A schema whose texts hide nothing."""
+    if depth > _DEEPEST:
+        return {}
+    found: dict[str, Any] = {}
+    for name, value in schema.items():
+        if name in _NAMED and isinstance(value, Mapping):
+            found[name] = {key: _member(item, depth + 1) for key, item in value.items()}
+        else:
+            found[name] = value if name in _EXACT else _member(value, depth + 1)
+    return found
+
+
+def _member(value: Any, depth: int) -> Any:
+    if isinstance(value, str):
+        return visible(value)
+    if isinstance(value, list):
+        return [_member(item, depth + 1) for item in value] if depth <= _DEEPEST else []
+    return _cleaned(value, depth) if isinstance(value, dict) else value

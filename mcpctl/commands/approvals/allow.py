@@ -1,0 +1,44 @@
+"""`mcpctl approvals allow`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Session = Annotated[bool, typer.Option("--session", help="Allow all calls of the tool until the session ends.")]
+Always = Annotated[
+    bool, typer.Option("--always", help="Allow all calls of the tool, as long as its definition stays as it is.")
+]
+
+
+def allow(
+    approval: opt.ApprovalId,
+    session: Session = False,
+    always: Always = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Allow a call that waits for your consent: this call, once, when it is made again with the same arguments.
+
+    It is for people: it needs a terminal, and refuses where an agent may run it.
+
+    \b
+    Examples:
+      mcpctl approvals allow 7f3a
+      mcpctl approvals allow last --session
+    """
+    from mcpctl import output
+    from mcpctl.commands.approvals.answering import answer, until
+    from mcpctl.commands.people import only_for_people
+    from mcpctl.errors import WrongUsage
+    from mcpctl.output.text import line_of
+    from mcpctl.store.approvals import ALWAYS, ONCE, SESSION
+
+    if session and always:
+        raise WrongUsage("--session and --always contradict each other", "give one of them")
+    only_for_people("mcpctl approvals allow")
+    answered = answer(opt.paths(config, data_dir), approval, ALWAYS if always else SESSION if session else ONCE)
+    output.write_text(answered.id)
+    how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: "always"}[answered.scope or ONCE]
+    output.say(line_of(f"{answered.key} is allowed {how}; have it called again"))

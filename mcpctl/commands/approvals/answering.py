@@ -1,0 +1,62 @@
+"""The answer that a person gives to an approval in a terminal, kept and put on record."""
+
+import time
+
+from mcpctl import config
+from mcpctl.callers import Client
+from mcpctl.errors import NotFound, Refused
+from mcpctl.paths import Paths
+from mcpctl.store import approvals, clock
+from mcpctl.store.approvals import ALWAYS, DENIED, SESSION, Approval
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.recorder import Origin, Recorder
+
+
+def found(paths: Paths, ref: str) -> Approval:
+    """The approval that `ref` names; raises `NotFound`, and `WrongUsage` where it names several."""
+    if not paths.policy.exists():
+        raise NotFound(f"no approval '{ref}'", "nothing was ever asked about", "approval_not_found")
+    with PolicyFile.connect(paths) as file:
+        return approvals.find(file, ref)
+
+
+def answer(paths: Paths, ref: str, scope: str | None) -> Approval:
+    """Say yes for a scope, or no where it is None, which also takes back a yes that still holds.
+
+    Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long.
+    """
+    approval = found(paths, ref)
+    holds = approval.grant._replace(session="") if scope == ALWAYS else approval.grant
+    grant = holds if scope in (SESSION, ALWAYS) else None
+    if scope == ALWAYS and not approval.pin:
+        hint = "allow it once; after its server has listed it, it can be allowed always"
+        raise Refused(f"the definition of {approval.key} is not known", hint, "definition_unknown")
+    with PolicyFile.connect(paths) as file:
+        if scope is None and approval.scope in (SESSION, ALWAYS) and approval.state != DENIED:
+            approvals.withdraw(file, approval)
+        elif not approvals.answer(file, approval.id, scope=scope, channel="terminal", grant=grant):
+            state = approvals.find(file, approval.id).state_at(time.time())
+            hint = "have it called again: that asks anew" if state == "expired" else "see: mcpctl approvals show"
+            raise NotFound(
+                f"approval {approval.id} cannot be answered any more: it is {state}", hint, "approval_closed"
+            )
+        answered = approvals.find(file, approval.id)
+    _record(paths, answered)
+    return answered
+
+
+def _record(paths: Paths, approval: Approval) -> None:
+    recorder = Recorder(paths, config.load(paths.config).records, via="cli")
+    recorder.decision_made(
+        approval.key, "declined" if approval.state == DENIED else "approved", approval.rule, place=approval.rule_place,
+        channel="terminal", scope=approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
+        token_id=approval.token, waited_ms=round(((approval.answered or 0) - approval.created) * 1000),
+        origin=Origin(Client("mcpctl"), approval.project or None),
+    )  # fmt: skip
+    recorder.flush()
+    recorder.close()
+
+
+def until(approval: Approval) -> str:
+    """The time until which the call has to be made."""
+    return clock.iso(approval.expires)

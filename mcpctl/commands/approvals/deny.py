@@ -1,0 +1,21 @@
+"""`mcpctl approvals deny`"""
+
+from mcpctl.commands import options as opt
+
+
+def deny(approval: opt.ApprovalId, config: opt.ConfigFile = None, data_dir: opt.DataDir = None) -> None:
+    """Say no to a call that waits for your consent. For ten minutes the same call is refused without asking again.
+
+    Of a call that was allowed with --session or --always, it takes that back.
+
+    \b
+    Examples:
+      mcpctl approvals deny 7f3a
+    """
+    from mcpctl import output
+    from mcpctl.commands.approvals.answering import answer
+    from mcpctl.output.text import line_of
+
+    answered = answer(opt.paths(config, data_dir), approval, None)
+    output.write_text(answered.id)
+    output.say(line_of(f"{answered.key} is refused"))

@@ -1,0 +1,22 @@
+"""`mcpctl approvals show`"""
+
+from mcpctl.commands import options as opt
+
+
+def show(approval: opt.ApprovalId = "last", json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
+    """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
+
+    \b
+    Examples:
+      mcpctl approvals show
+      mcpctl approvals show 7f3a
+    """
+    from mcpctl import output
+    from mcpctl.commands.approvals.answering import found
+    from mcpctl.commands.approvals.columns import row
+    from mcpctl.output import text
+
+    shown = row(found(opt.paths(None, data_dir), approval))
+    output.write_row(shown, json, lambda: text.pairs(shown))
+    if shown["state"] == "pending":
+        output.say(f"answer with: mcpctl approvals allow {shown['id']} (or deny)")

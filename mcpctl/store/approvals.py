@@ -1,0 +1,186 @@
+"""The calls that wait for somebody's yes, in `policy.db`: asked for, answered once, and used once."""
+
+import secrets
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from typing import NamedTuple
+
+from mcpctl.errors import NotFound, WrongUsage
+from mcpctl.paths import Paths
+from mcpctl.store import grants, sqlite
+from mcpctl.store.grants import Grant
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import told
+
+PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
+ONCE, SESSION, ALWAYS = "once", "session", "always"
+OPEN_S = 600.0
+"""How long an approval can be answered, and how long a yes to one call waits for it."""
+_KEPT_S = 30 * 86_400.0
+_MOST_PENDING = 1000
+_ID_BYTES = 3
+
+
+class Wanted(NamedTuple):
+    """A call that needs a yes."""
+
+    binding: str
+    """What the yes is bound to: `mcpctl.policy.consent.binding`."""
+    grant: Grant
+    risk: str
+    hints: str
+    """Where each hint comes from, in words."""
+    arguments: str
+    """As people are shown them: without secrets, cut."""
+    arguments_hash: str
+    rule: str
+    rule_place: str
+
+
+class Approval(NamedTuple):
+    """A call that waits for a yes, or has its answer."""
+
+    id: str
+    binding: str
+    state: str
+    """`pending`, `allowed`, `denied`, or `used`: the call that was allowed once has been made."""
+    scope: str | None
+    """How long the yes holds: `once`, `session` or `always`."""
+    key: str
+    risk: str
+    hints: str
+    arguments: str
+    arguments_hash: str
+    pin: str
+    project: str
+    token: str
+    session: str
+    rule: str
+    rule_place: str
+    created: float
+    expires: float
+    answered: float | None
+    channel: str | None
+
+    @property
+    def grant(self) -> Grant:
+        """The yes to all calls of its tool in its session."""
+        return Grant(self.key, self.pin, self.project, self.token, self.session)
+
+    def state_at(self, now: float) -> str:
+        """Its state, `expired` where nobody has answered, or nobody has called again, in time."""
+        return (
+            "expired"
+            if self.state in (PENDING, ALLOWED) and self.scope in (None, ONCE) and now > self.expires
+            else self.state
+        )
+
+
+_COLUMNS = ", ".join(Approval._fields)
+
+
+def open_for(file: PolicyFile, wanted: Wanted) -> Approval:
+    """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open or was
+    denied; else a new one."""
+    now = time.time()
+    with told(), sqlite.transaction(file.db):
+        file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
+        for state in (ALLOWED, DENIED, PENDING):
+            found = file.db.execute(
+                f"SELECT {_COLUMNS} FROM approvals WHERE binding = ? AND state = ? AND expires >= ?",
+                (wanted.binding, state, now),
+            ).fetchone()
+            if found:
+                approval = Approval(*found)
+                if state == ALLOWED:
+                    _set_state(file, approval.id, ALLOWED, USED)
+                return approval
+        _make_room(file)
+        approval = _new(file, wanted, now)
+        file.db.execute(f"INSERT INTO approvals ({_COLUMNS}) VALUES ({', '.join('?' * len(approval))})", approval)
+    return approval
+
+
+def answer(
+    file: PolicyFile, id_: str, *, scope: str | None, channel: str, grant: Grant | None = None, used: bool = False
+) -> bool:
+    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once.
+
+    `grant` is what then holds, for a scope that is longer than one call; `used`: the call itself goes on at once.
+    """
+    now = time.time()
+    state = DENIED if scope is None else USED if used else ALLOWED
+    with told(), sqlite.transaction(file.db):
+        was_open = file.db.execute(
+            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?)"
+            " WHERE id = ? AND state = 'pending' AND expires >= ?",
+            (state, scope, channel, now, now + OPEN_S, id_, now),
+        ).rowcount
+        if was_open and grant:
+            grants.give(file, grant)
+    return was_open > 0
+
+
+def withdraw(file: PolicyFile, approval: Approval) -> None:
+    """Take a yes back that was to hold for more than one call."""
+    grant = approval.grant
+    with told(), sqlite.transaction(file.db):
+        for session in (grant.session, ""):
+            grants.take_back(file, grant._replace(session=session))
+        file.db.execute("UPDATE approvals SET state = ? WHERE id = ?", (DENIED, approval.id))
+
+
+def glance(paths: Paths) -> Sequence[tuple[str, str]]:
+    """The ids and keys of those that are open, the newest first; read as they lie there. Raises `sqlite3.Error`."""
+    with closing(sqlite.connect_unchanged(paths.policy, 0)) as db:
+        return db.execute(
+            "SELECT id, key FROM approvals WHERE state = 'pending' AND expires >= ? ORDER BY created DESC",
+            (time.time(),),
+        ).fetchall()
+
+
+def listed(file: PolicyFile, *, pending: bool = False) -> Sequence[Approval]:
+    """All that are kept, the newest first; only the open ones where `pending`."""
+    open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
+    with told():
+        rows = file.db.execute(
+            f"SELECT {_COLUMNS} FROM approvals{open_now} ORDER BY created DESC, id", (time.time(),) if pending else ()
+        )
+        return [Approval(*row) for row in rows]
+
+
+def find(file: PolicyFile, ref: str) -> Approval:
+    """The approval with this id, or this beginning of one, or the `last`; raises `NotFound`, `WrongUsage`."""
+    every = listed(file)
+    matches = every[:1] if ref == "last" else [each for each in every if ref and each.id.startswith(ref.lower())]
+    if not matches:
+        raise NotFound(f"no approval '{ref}'", "list them with: mcpctl approvals ls", "approval_not_found")
+    if len(matches) > 1 and matches[0].id != ref:
+        ids = ", ".join(each.id for each in matches[:3])
+        raise WrongUsage(f"'{ref}' is the beginning of several approvals: {ids}", "give more", "approval_ambiguous")
+    return matches[0]
+
+
+def _set_state(file: PolicyFile, id_: str, before: str, state: str) -> None:
+    file.db.execute("UPDATE approvals SET state = ? WHERE id = ? AND state = ?", (state, id_, before))
+
+
+def _make_room(file: PolicyFile) -> None:
+    """Of very many that wait the oldest go: a model can ask without end."""
+    file.db.execute(
+        "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending'"
+        " ORDER BY created DESC LIMIT -1 OFFSET ?)",
+        (_MOST_PENDING,),
+    )
+
+
+def _new(file: PolicyFile, wanted: Wanted, now: float) -> Approval:
+    id_ = secrets.token_hex(_ID_BYTES)
+    while file.db.execute("SELECT 1 FROM approvals WHERE id = ?", (id_,)).fetchone():
+        id_ = secrets.token_hex(_ID_BYTES)
+    key, pin, project, token, session = wanted.grant
+    return Approval(
+        id_, wanted.binding, PENDING, None, key, wanted.risk, wanted.hints, wanted.arguments, wanted.arguments_hash,
+        pin, project, token, session, wanted.rule, wanted.rule_place, now, now + OPEN_S, None, None,
+    )  # fmt: skip

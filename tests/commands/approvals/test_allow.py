@@ -1,0 +1,99 @@
+"""`mcpctl approvals allow`: who may, once, for how long, and what is on record then."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mcpctl.commands import people
+from mcpctl.paths import Paths
+from mcpctl.store import approvals, grants
+from mcpctl.store.policy_file import PolicyFile
+from tests.commands.approvals.waiting import GRANT, opened, wanted
+from tests.conftest import Mcpctl
+from tests.proxy.client import journal_lines
+from tests.terminal import Terminal
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody sits at a terminal."""
+    monkeypatch.setattr(people, "only_for_people", lambda what: None)
+
+
+@pytest.mark.parametrize(
+    ("options", "scope", "session"),
+    [((), "once", None), (("--session",), "session", GRANT.session), (("--always",), "always", "")],
+)
+def test_a_yes_holds_for_as_long_as_was_said(
+    options: tuple[str, ...], scope: str, session: str | None, mcpctl: Mcpctl, paths: Paths, person: None, home: Path
+) -> None:
+    approval = opened(paths)
+    ran = mcpctl("approvals", "allow", approval.id, *options)
+    assert (ran.code, ran.out) == (0, f"{approval.id}\n")
+    with PolicyFile.connect(paths) as file:
+        assert grants.held(file) == (set() if session is None else {GRANT._replace(session=session)})
+    again = mcpctl("approvals", "allow", approval.id)
+    assert again.code == 3
+    assert "cannot be answered any more: it is allowed" in again.err
+    (line,) = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    assert (line["decision"], line["channel"], line["scope"], line["rule"]) == (
+        "approved",
+        "terminal",
+        scope,
+        "ask files:*",
+    )
+    assert mcpctl("approvals", "deny", approval.id).code == (3 if session is None else 0)
+    with PolicyFile.connect(paths) as file:
+        assert not grants.held(file)
+
+
+def test_a_definition_that_is_not_known_cannot_be_allowed_always(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
+    with PolicyFile.connect(paths) as file:
+        approval = approvals.open_for(file, wanted(grant=GRANT._replace(pin="")))
+    assert mcpctl("approvals", "allow", approval.id, "--always").code == 6
+    assert mcpctl("approvals", "allow", approval.id).code == 0
+
+
+def test_what_is_over_cannot_be_answered(
+    mcpctl: Mcpctl, paths: Paths, person: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approvals, "OPEN_S", -1.0)
+    approval = opened(paths)
+    assert "it is expired" in mcpctl("approvals", "allow", approval.id).err
+    assert mcpctl("approvals", "ls", "--pending", "--count").out == "0\n"
+    assert opened(paths).id != approval.id
+
+
+def test_contradicting_options_are_refused(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
+    assert mcpctl("approvals", "allow", opened(paths).id, "--session", "--always").code == 2
+
+
+@pytest.mark.parametrize("variable", ["CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "CODEX_SANDBOX"])
+def test_an_agent_cannot_allow(
+    variable: str, mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    monkeypatch.setenv(variable, "1")
+    approval = opened(paths)
+    ran = mcpctl("approvals", "allow", approval.id, "--always")
+    assert ran.code == 6
+    assert variable in ran.err
+    assert mcpctl("approvals", "show", approval.id, "--json").json["state"] == "pending"
+
+
+@pytest.mark.process
+def test_a_terminal_is_needed_and_enough(paths: Paths, home: Path) -> None:
+    approval = opened(paths)
+    command = [sys.executable, "-m", "mcpctl", "approvals", "allow", approval.id]
+    environment = {name: value for name, value in os.environ.items() if name not in people._AGENTS}
+    environment["MCPCTL_HOME"] = str(home)
+    alone = subprocess.run(
+        command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, start_new_session=True
+    )
+    assert alone.returncode == 6
+    assert "there is no terminal" in alone.stderr
+    with Terminal(command, environment) as terminal:
+        terminal.wait_for(f"{approval.id}\r\n.*is allowed once, until ")
+    assert opened(paths).state == "allowed"

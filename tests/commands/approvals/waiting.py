@@ -1,0 +1,22 @@
+"""Calls that wait for consent."""
+
+from mcpctl.paths import Paths
+from mcpctl.store import approvals
+from mcpctl.store.approvals import Approval, Wanted
+from mcpctl.store.grants import Grant
+from mcpctl.store.policy_file import PolicyFile
+
+GRANT = Grant("files:delete", "sha256/v1:ab;d1", "", "", "c0ffee00-0000-4000-8000-000000000001")
+
+
+def wanted(number: int = 1, grant: Grant = GRANT) -> Wanted:
+    """A call that needs a yes."""
+    return Wanted(
+        f"binding {number}", grant, "destructive", "hints", '{"path": "/x"}', "ab", "ask files:*", "config.toml:3"
+    )
+
+
+def opened(paths: Paths, number: int = 1) -> Approval:
+    """One that waits for it."""
+    with PolicyFile.connect(paths) as file:
+        return approvals.open_for(file, wanted(number))

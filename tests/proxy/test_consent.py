@@ -1,0 +1,629 @@
+"""What needs consent is asked for in the client's own way, answered once, and sent only as it was said yes to."""
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.paths import Paths
+from mcpctl.proxy import consent
+from mcpctl.store import approvals
+from mcpctl.store.approvals import Approval
+from mcpctl.store.policy_file import PolicyFile
+from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+
+Play = Callable[..., None]
+ELICITATION: dict[str, Any] = {"elicitation": {}}
+ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
+DELETE = "files:delete"
+
+
+@pytest.fixture
+def scene(home: Path, paths: Paths) -> Play:
+    """Plays a scene with servers in memory."""
+
+    def begin(played: Scene, **servers: Callable[[], MemoryServer]) -> None:
+        play(home, paths, played, **{"files": files, **servers})
+
+    return begin
+
+
+@pytest.fixture(autouse=True)
+def answers_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No answer is so quick that nobody can have given it."""
+    monkeypatch.setattr(consent, "_BY_ITSELF_MS", 0)
+
+
+def files() -> MemoryServer:
+    return MemoryServer(
+        tool("read", readOnlyHint=True),
+        tool("delete", readOnlyHint=False, destructiveHint=True),
+        tool("put", readOnlyHint=False, destructiveHint=True, idempotentHint=True),
+    )
+
+
+def began(world: World, **policy: Any) -> MemoryServer:
+    world.configure(policy=policy)
+    world.begin()
+    return world.servers["files"]
+
+
+class Person:
+    """A client that can be asked, and the answers that come from there."""
+
+    def __init__(self, client: MemoryClient) -> None:
+        self.client = client
+        self.forms: list[dict[str, Any]] = []
+
+    async def call(
+        self, answer: Mapping[str, Any] | None, key: str = DELETE, arguments: Mapping[str, Any] | None = None
+    ) -> str:
+        """The text that a call is answered with, where its question is answered so; None for one that is not asked."""
+        answering = self.client.start_call(key, arguments)
+        if answer is None:
+            return text_of(await answering)
+        if self.client.revision == MODERN:
+            result = (await answering)["result"]
+            return text_of(await self.again(result, answer, key, arguments))
+        question = await self.client.questions.get()
+        self.forms.append(question["params"])
+        self.client.send(id=question["id"], **answer)
+        return text_of(await answering)
+
+    def again(
+        self, result: Mapping[str, Any], answer: Mapping[str, Any], key: str, arguments: Mapping[str, Any] | None
+    ) -> "asyncio.Future[dict[str, Any]]":
+        ((name, asked),) = result["inputRequests"].items()
+        self.forms.append(asked["params"])
+        responses = {name: answer.get("result", answer)}
+        return self.client.start_call(key, arguments, requestState=result["requestState"], inputResponses=responses)
+
+
+async def person(world: World, revision: str = LATEST, **capabilities: Any) -> Person:
+    return Person(await world.client(revision, capabilities or ELICITATION))
+
+
+def said(choice: Any) -> dict[str, Any]:
+    return {"result": {"action": "accept", "content": {"answer": choice}}}
+
+
+YES, NO, SESSION = said("once"), said("no"), said("session")
+DECLINED = {"result": {"action": "decline"}}
+
+
+def decisions(home: Path) -> list[str]:
+    """What was decided, by whom, for how long, in order."""
+    made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    return [" ".join(filter(None, (each["decision"], each["channel"], each["scope"]))) for each in made]
+
+
+def kept(paths: Paths) -> list[Approval]:
+    with PolicyFile.connect(paths) as file:
+        return list(approvals.listed(file))
+
+
+def answered(paths: Paths, scope: str | None, **more: Any) -> None:
+    """Somebody answers the newest approval in a terminal."""
+    with PolicyFile.connect(paths) as file:
+        newest = approvals.listed(file)[0]
+        assert approvals.answer(file, newest.id, scope=scope, channel="terminal", **more)
+
+
+# ---- what clients answer
+
+
+@ERAS
+def test_a_yes_lets_the_call_through_once(revision: str, scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, revision)
+        assert await asked.call(YES, arguments={"path": "/x"}) == '{"path": "/x"}'
+        assert len(server.calls) == 1
+        assert set(server.calls[0]) <= {"name", "arguments", "_meta"}
+        assert await asked.call(YES, arguments={"path": "/x"}) == '{"path": "/x"}'
+        assert len(asked.forms) == 2
+
+    scene(played)
+    assert decisions(home) == ["asked client", "approved client once"] * 2
+    (first, *_) = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    assert first["rule"] == "confirm_destructive @destructive"
+    assert first["rule_place"] == "config.toml"
+    assert first["key"] == DELETE
+    assert len(first["arguments_hash"]) == 64
+    assert first["pin"].startswith("sha256/v1:")
+
+
+@ERAS
+def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, revision)
+        await asked.call(YES, arguments={"path": "a\u202eb\x1b[2J", "password": "hunter22"})
+        (form,) = asked.forms
+        assert form["requestedSchema"] == {
+            "type": "object",
+            "properties": {
+                "answer": {
+                    "type": "string",
+                    "title": "May it be called?",
+                    "enum": ["no", "once", "session"],
+                    "enumNames": ["No", "Yes, this once", "Yes, for all calls of this tool in this session"],
+                }
+            },
+            "required": ["answer"],
+        }
+        lines = form["message"].splitlines()
+        assert lines[:3] == [
+            "May files:delete be called? It may delete data.",
+            "Its hints: readOnly false (declared by its server), destructive true (declared by its server),"
+            " idempotent false (not declared), openWorld true (not declared).",
+            "Asked by: confirm_destructive @destructive, config.toml",
+        ]
+        assert lines[3].startswith('Arguments: {"path": "a\\u202eb\\u001b[2J", "password": "[redacted:')
+        assert lines[4].startswith("Warning: ")
+        assert lines[5].endswith(f"mcpctl approvals show {kept(paths)[0].id}")
+
+    scene(played)
+
+
+@ERAS
+@pytest.mark.parametrize(
+    "answer",
+    [
+        DECLINED, {"result": {"action": "cancel"}}, {"result": {"action": "accept"}},
+        {"result": {"action": "accept", "content": {}}}, said(True), said("yes"), said(["once"]), said("always"),
+        {"result": {"action": "decline", "content": {"answer": "once"}}}, {"result": {}},
+        {"result": {"action": "accept", "content": {"confirm": True}}},
+    ],
+)  # fmt: skip
+def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
+    revision: str, answer: dict[str, Any], scene: Play, paths: Paths, home: Path
+) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, revision)
+        text = await asked.call(answer)
+        (approval,) = kept(paths)
+        assert text.splitlines()[0].startswith(
+            f"mcpctl: not run yet: files:delete may delete data and needs the user's consent (approval {approval.id},"
+            " open until "
+        )
+        assert text.splitlines()[1:] == [
+            f"Ask the user to answer in a terminal of their own: mcpctl approvals show {approval.id}. Do not run that"
+            " command yourself, and do not call another tool instead.",
+            "When the user says it is approved, call the tool again with the same arguments.",
+        ]
+        assert approval.state == "pending"
+        assert await asked.call(None) == text, "it is asked about once"
+        answered(paths, "once")
+        assert await asked.call(None) == "{}"
+        assert len(server.calls) == 1
+        assert await asked.call(YES) == "{}", "and again for the next call"
+
+    scene(played)
+    assert decisions(home)[:4] == ["asked client", "declined client", "unanswerable rule", "allowed terminal once"]
+
+
+def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        assert "not run yet" in await asked.call({"error": {"code": -32600, "message": "no window"}})
+        assert (server.calls, kept(paths)[0].state) == ([], "pending")
+
+    scene(played)
+
+
+@ERAS
+def test_a_no_that_nobody_can_have_given_leaves_it_open(
+    revision: str, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(consent, "_BY_ITSELF_MS", 3_600_000)
+
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, revision)
+        assert "not run yet" in await asked.call(NO)
+        assert kept(paths)[0].state == "pending"
+        assert await asked.call(YES, arguments={"a": 1}) == '{"a": 1}', "but a yes counts"
+
+    scene(played)
+
+
+@ERAS
+def test_a_no_holds_for_this_call(revision: str, scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, revision)
+        for answer in (NO, None):
+            assert (
+                await asked.call(answer) == "mcpctl: tool 'files:delete' was not run: the user said no; do not retry it"
+            )
+        assert kept(paths)[0].state == "denied"
+        assert server.calls == []
+
+    scene(played)
+    assert decisions(home) == ["asked client", "declined client", "declined client"]
+
+
+@ERAS
+def test_a_yes_for_the_session_holds_until_it_ends(revision: str, scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, revision)
+        assert await asked.call(SESSION, arguments={"n": 1}) == '{"n": 1}'
+        assert await asked.call(None, arguments={"n": 2}) == '{"n": 2}'
+        other = await person(world, revision)
+        assert await other.call(YES) == "{}", "another session is asked"
+
+    scene(played)
+    assert decisions(home)[:3] == ["asked client", "approved client session", "allowed grant"]
+    with PolicyFile.connect(paths) as file:
+        assert file.db.execute("SELECT count(*) FROM grants").fetchone() == (0,)
+
+
+@ERAS
+@pytest.mark.parametrize("capabilities", [{}, {"sampling": {}}, {"elicitation": {"url": {}}}, {"elicitation": None}])
+def test_a_client_without_forms_is_told_what_the_user_can_do(
+    revision: str, capabilities: dict[str, Any], scene: Play, paths: Paths
+) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        client = await world.client(revision, capabilities)
+        assert "not run yet: files:delete may delete data" in await client.call(DELETE)
+        answered(paths, "once")
+        assert await client.call(DELETE) == "{}"
+        assert "not run yet" in await client.call(DELETE), "a yes is used once"
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+def test_form_is_what_elicitation_with_modes_must_have(scene: Play) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, LATEST, elicitation={"form": {}, "url": {}})
+        assert await asked.call(YES) == "{}"
+
+    scene(played)
+
+
+# ---- waiting
+
+
+def test_who_does_not_answer_in_time_may_answer_later(scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        server = began(world, confirm_wait_s=0.05)
+        asked = await person(world)
+        assert "not run yet" in await asked.call(None, arguments={"n": 1})
+        question = await asked.client.questions.get()
+        assert question["method"] == "elicitation/create"
+        asked.client.send(id=question["id"], **YES)
+        while kept(paths)[0].state == "pending":
+            await asyncio.sleep(0)
+        assert server.calls == [], "an answer that comes late sends nothing"
+        assert await asked.call(None, arguments={"n": 1}) == '{"n": 1}'
+
+    scene(played)
+    assert decisions(home) == ["asked client", "expired client", "approved client once", "allowed client once"]
+
+
+def test_the_time_of_people_is_not_that_of_the_server(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure({"files": {"call_timeout_s": 0.2}}, policy={})
+        world.begin()
+        asked = await person(world)
+        answering = asked.client.start_call(DELETE)
+        question = await asked.client.questions.get()
+        await asyncio.sleep(0.3)  # the time itself is what is tested
+        asked.client.send(id=question["id"], **YES)
+        assert text_of(await answering) == "{}"
+
+    scene(played)
+
+
+def test_a_terminal_answers_while_the_client_is_asked(scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world)
+        for scope, expected in (("once", "{}"), (None, "the user said no"), ("session", "{}")):
+            answering = asked.client.start_call(DELETE, {} if scope != "session" else {"n": 1})
+            question = await asked.client.questions.get()
+            grant = kept(paths)[0].grant if scope == "session" else None
+            answered(paths, scope, grant=grant)
+            assert expected in text_of(await answering) or scope == "session"
+            withdrawn = await asked.client.questions.get()
+            assert withdrawn["method"] == "notifications/cancelled"
+            assert withdrawn["params"]["requestId"] == question["id"]
+            asked.client.send(id=question["id"], **YES)  # too late: nobody is asked any more
+            with PolicyFile.connect(paths) as file:
+                file.db.execute("DELETE FROM approvals")
+
+    scene(played)
+
+
+def test_progress_is_told_while_the_user_is_asked(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consent, "_LOOK_S", 0.01)
+    monkeypatch.setattr(consent, "_PROGRESS_S", 0.0)
+
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world)
+        answering = asked.client.start_call(DELETE, _meta={"progressToken": "p"})
+        question = await asked.client.questions.get()
+        told = [(await asked.client.questions.get())["params"] for _ in range(2)]
+        assert [each["progress"] for each in told] == [0.001, 0.002]
+        assert told[0]["progressToken"] == "p"
+        asked.client.send(id=question["id"], **YES)
+        assert text_of(await answering) == "{}"
+
+    scene(played)
+
+
+def test_a_call_that_is_taken_back_is_asked_about_no_more(scene: Play) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        asked.client.start_call(DELETE, id=7)
+        question = await asked.client.questions.get()
+        asked.client.send(method="notifications/cancelled", params={"requestId": 7})
+        withdrawn = await asked.client.questions.get()
+        assert withdrawn["params"]["requestId"] == question["id"]
+        asked.client.send(id=question["id"], **YES)
+        assert await asked.call(YES, arguments={"n": 1}) == '{"n": 1}'
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+# ---- what the yes is bound to
+
+
+def test_other_arguments_need_a_yes_of_their_own(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        client = await world.client()
+        await client.call(DELETE, {"amount": 1, "to": "a"})
+        answered(paths, "once")
+        for other in ({"amount": 1000, "to": "a"}, {"amount": 1.0, "to": "a"}, {"amount": "1", "to": "a"}, {}):
+            assert "not run yet" in await client.call(DELETE, other)
+        assert await client.call(DELETE, {"to": "a", "amount": 1}) == '{"to": "a", "amount": 1}', "order is nothing"
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+def test_a_retry_with_other_arguments_gains_nothing(scene: Play) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, MODERN)
+        parked = (await asked.client.start_call(DELETE, {"n": 1}))["result"]
+        other = await asked.again(parked, YES, DELETE, {"n": 2})
+        assert "is not open" in text_of(other)
+        for key in ("files:put", "files:DELETE"):
+            assert "is not open" in text_of(await asked.again(parked, YES, key, {"n": 1}))
+        assert server.calls == []
+        assert text_of(await asked.again(parked, YES, DELETE, {"n": 1})) == '{"n": 1}'
+        assert "is not open" in text_of(await asked.again(parked, YES, DELETE, {"n": 1})), "once"
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+@ERAS
+def test_a_definition_that_changes_meanwhile_is_asked_about_anew(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["files"], await person(world, revision)
+        answering = asked.client.start_call(DELETE)
+        if revision == MODERN:
+            result = (await answering)["result"]
+        else:
+            question = await asked.client.questions.get()
+        server.tools[1] = {**server.tools[1], "description": "Deletes all."}
+        await world.gateway.refresh(["files"], asked.client.session.caller)
+        if revision == MODERN:
+            second = (await asked.again(result, YES, DELETE, None))["result"]
+            assert second["resultType"] == "input_required"
+        else:
+            asked.client.send(id=question["id"], **YES)
+            second = await asked.client.questions.get()
+            assert second["method"] == "elicitation/create"
+        assert server.calls == []
+
+    scene(played)
+
+
+@ERAS
+def test_what_the_file_denies_meanwhile_is_not_sent(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, revision)
+        answering = asked.client.start_call(DELETE)
+        if revision == MODERN:
+            result = (await answering)["result"]
+        else:
+            question = await asked.client.questions.get()
+        world.configure(policy={"deny": [DELETE]})
+        if revision == MODERN:
+            answering = asked.again(result, YES, DELETE, None)
+        else:
+            asked.client.send(id=question["id"], **YES)
+        assert "denied by the user's policy" in text_of(await answering)
+        assert server.calls == []
+
+    scene(played)
+
+
+def test_two_equal_calls_share_one_yes_and_one_of_them_runs(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        one, two = await world.client(), await world.client()
+        assert "not run yet" in await one.call(DELETE)
+        assert "not run yet" in await two.call(DELETE)
+        assert len(kept(paths)) == 1
+        answered(paths, "once")
+        answers = await asyncio.gather(one.call(DELETE), two.call(DELETE))
+        assert sorted(answer.startswith("mcpctl: not run yet") for answer in answers) == [False, True]
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+# ---- values of the policy
+
+
+@ERAS
+def test_always_asks_each_time_and_offers_no_session(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        began(world, confirm="always")
+        asked = await person(world, revision)
+        for _ in range(2):
+            assert await asked.call(YES, "files:put") == "{}"
+        assert [form["requestedSchema"]["properties"]["answer"]["enum"] for form in asked.forms] == [["no", "once"]] * 2
+        assert "not run yet" in await asked.call(SESSION)
+
+    scene(played)
+
+
+@ERAS
+def test_never_asks_nobody(revision: str, scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world, confirm="never"), await person(world, revision)
+        text = await asked.call(None)
+        assert text.endswith("needs the user's consent, which the user's policy never asks for; do not retry it")
+        assert server.calls == []
+
+    scene(played)
+    assert decisions(home) == ["denied rule"]
+
+
+@ERAS
+def test_a_repeat_that_does_nothing_more_is_not_asked_about(revision: str, scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, revision)
+        assert await asked.call(YES, "files:put", {"n": 1}) == '{"n": 1}'
+        assert await asked.call(None, "files:put", {"n": 1}) == '{"n": 1}'
+        assert await asked.call(YES, "files:put", {"n": 2}) == '{"n": 2}'
+
+    scene(played)
+    assert decisions(home)[2] == "allowed grant session"
+
+
+@ERAS
+def test_a_policy_that_only_records_stops_nothing(revision: str, scene: Play, home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world, mode="record", deny=["files:put"]), await person(world, revision)
+        assert await asked.call(None) == await asked.call(None, "files:put") == "{}"
+        assert len(server.calls) == 2
+
+    scene(played)
+    made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    assert [(each["decision"], each["enforced"]) for each in made] == [("asked", False), ("denied", False)]
+    assert [line["status"] for line in journal_lines(home) if line["type"] == "calls.finished"] == ["ok", "ok"]
+    assert kept(paths) == []
+
+
+def test_without_a_policy_nobody_is_asked_and_nothing_is_kept(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        asked = await person(world)
+        assert await asked.call(None) == "{}"
+
+    scene(played)
+    assert not paths.policy.exists()
+
+
+# ---- rounds
+
+
+async def in_rounds(connection: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+    """Ask for input in the middle of the call."""
+    answer = await connection.ask_client(
+        "elicitation/create", {"message": "How many?", "requestedSchema": {"type": "object", "properties": {}}}
+    )
+    return {"content": [{"type": "text", "text": json.dumps(answer.get("result"))}]}
+
+
+@ERAS
+def test_what_a_tool_asks_in_the_middle_needs_no_second_yes(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={})
+        world.begin()
+        asked = await person(world, revision)
+        answer = {"action": "accept", "content": {"n": 3}}
+        if revision == MODERN:
+            parked = (await asked.client.start_call("asks:ask"))["result"]
+            second = (await asked.again(parked, YES, "asks:ask", None))["result"]
+            assert "How many?" in json.dumps(second["inputRequests"])
+            text = text_of(await asked.again(second, answer, "asks:ask", None))
+        else:
+            answering = asked.client.start_call("asks:ask")
+            question = await asked.client.questions.get()
+            asked.client.send(id=question["id"], **YES)
+            question = await asked.client.questions.get()
+            assert "How many?" in question["params"]["message"]
+            asked.client.send(id=question["id"], result=answer)
+            text = text_of(await answering)
+        assert json.loads(text) == answer
+
+    scene(played, asks=lambda: MemoryServer(tool("ask"), answer=in_rounds))
+
+
+# ---- what the model gets
+
+
+@ERAS
+def test_secrets_are_masked_in_what_the_model_gets_where_that_is_wanted(revision: str, scene: Play) -> None:
+    secret = "ghp_" + "a1B2" * 9
+
+    async def tells(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        if params["arguments"].get("long"):
+            return {
+                "content": [{"type": "text", "text": secret + "x y " * 20_000}],
+                "structuredContent": {"id": "a" * 40},
+            }
+        return {"content": [{"type": "text", "text": f"it is {secret}"}], "structuredContent": {"id": "a" * 40}}
+
+    async def played(world: World) -> None:
+        world.configure(policy={"redact_responses": "secrets"})
+        world.begin()
+        client = await world.client(revision)
+        for arguments in ({}, {"long": True}):
+            result = (await client.start_call("tells:tell", arguments))["result"]
+            assert secret not in json.dumps(result)
+            assert "[redacted:" in result["content"][0]["text"]
+            assert result["structuredContent"] == {"id": "a" * 40}
+        world.configure(policy={})
+        assert secret in await client.call("tells:tell")
+
+    scene(played, tells=lambda: MemoryServer(tool("tell", readOnlyHint=True), answer=tells))
+
+
+# ---- attempts that never became a call
+
+
+def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"deny": ["files:put"]})
+        world.begin()
+        client = await world.client()
+        ask = partial(client.request, "tools/call")
+        await ask({"name": "tool_execute", "arguments": {"toolKey": 7}})
+        await ask({"name": "tool_execute", "arguments": {"toolKey": DELETE, "arguments": "no"}})
+        await ask({"name": "tool_execute_read", "arguments": {"toolKey": DELETE}})
+        await ask({"name": DELETE, "arguments": {}})
+        await client.call("files:put")
+        await client.call("files:nothing")
+
+    scene(played)
+    made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    assert [(each["key"], each["decision"], each["rule"], each["call_id"] is None) for each in made] == [
+        ("", "denied", "bad_arguments", True),
+        (DELETE, "denied", "bad_arguments", True),
+        ("tool_execute_read", "denied", "unknown_meta_tool", True),
+        (DELETE, "denied", "unknown_meta_tool", True),
+        ("files:put", "denied", "deny files:put", False),
+        ("files:nothing", "denied", "unknown_tool", False),
+    ]

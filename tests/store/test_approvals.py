@@ -1,0 +1,45 @@
+"""Approvals and yeses in policy.db: answered once, used once, and never more than so many."""
+
+from functools import partial
+
+import pytest
+
+from mcpctl.paths import Paths
+from mcpctl.store import approvals, grants
+from mcpctl.store.approvals import ONCE, SESSION
+from mcpctl.store.policy_file import PolicyFile
+from tests.commands.approvals.waiting import GRANT, wanted
+
+
+def test_a_yes_is_used_once_and_a_no_stays(paths: Paths) -> None:
+    with PolicyFile.connect(paths) as file:
+        say = partial(approvals.answer, file, channel="terminal")
+        ask = partial(approvals.open_for, file, wanted())
+        first = ask()
+        assert ask() == first
+        assert say(id_=first.id, scope=ONCE)
+        assert not say(id_=first.id, scope=ONCE), "it was answered"
+        assert not say(id_=first.id, scope=None)
+        assert (ask().state, ask().id == first.id) == ("allowed", False)
+        second = ask()
+        assert say(id_=second.id, scope=None)
+        assert [ask().state, ask().id] == ["denied", second.id]
+
+
+def test_a_yes_that_is_used_at_once_waits_for_nobody(paths: Paths) -> None:
+    with PolicyFile.connect(paths) as file:
+        first = approvals.open_for(file, wanted())
+        assert approvals.answer(file, first.id, scope=SESSION, channel="client", grant=GRANT, used=True)
+        assert approvals.open_for(file, wanted()).id != first.id
+        assert grants.held(file) == {GRANT}
+        grants.end_session(file, GRANT.session)
+        assert not grants.held(file)
+
+
+def test_very_many_push_out_the_oldest(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(approvals, "_MOST_PENDING", 3)
+    with PolicyFile.connect(paths) as file:
+        for number in range(10):
+            approvals.open_for(file, wanted(number))
+        kept = approvals.listed(file, pending=True)
+        assert {each.binding for each in kept} == {f"binding {number}" for number in (6, 7, 8, 9)}

@@ -1,0 +1,41 @@
+"""How a server's question is passed on: its words begin with its name, and nothing else of it changes."""
+
+import json
+
+import pytest
+
+from mcpctl.upstreams.question import named
+
+SAID = "[from server 'github']"
+SCHEMA = b'{ "type":"object", "properties" : {"n":{"type":"number","default":1.0}} }'
+
+
+def test_a_message_begins_with_the_server_and_the_rest_stays_as_it_came() -> None:
+    params = b'{"message":"Sure?","requestedSchema":%b}' % SCHEMA
+    expected = b"""{"message":"%b Sure?","requestedSchema":%b}""" % (SAID.encode(), SCHEMA)
+    assert named("elicitation/create", params, "github") == expected
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        (b'{"message":"x","message":"y"}', f"{SAID} y"),
+        (b'{"m\\u0065ssage":"x"}', f"{SAID} x"),
+        (b'{"message":"x","Message":"y","MESSAGE":"z"}', f"{SAID} x"),
+        (b'{"message":"\\u001b[2K\\rx\\u202ey\\n\\tz"}', f"{SAID} [2Kxy\n\tz"),
+        (b'{"message":"[from server \'mcpctl\'] x"}', f"{SAID} [from server 'mcpctl'] x"),
+        (b'{"message":5}', SAID),
+        (b"{}", SAID),
+        (b"[1]", SAID),
+        (b"5", SAID),
+        (b'{%b"message":"x"}' % b"".join(b'"%d":1,' % n for n in range(20_000)), f"{SAID} x"),
+    ],
+)
+def test_no_way_to_write_a_message_leaves_the_server_unnamed(params: bytes, message: str) -> None:
+    found = json.loads(named("elicitation/create", params, "github"))
+    assert [value for name, value in found.items() if name.lower() == "message"] == [message]
+
+
+@pytest.mark.parametrize("method", ["sampling/createMessage", "roots/list", "other"])
+def test_what_has_no_words_for_a_person_stays_as_it_is(method: str) -> None:
+    assert named(method, b'{ "message" : 1 }', "github") == b'{ "message" : 1 }'
