@@ -20,6 +20,14 @@ from mcpctl.tool_keys import split
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
 _TITLES = {"claude-code": "Claude Code", "cursor": "Cursor", "codex": "Codex", "gemini": "Gemini CLI"}
+_ADMINISTRATORS = {
+    "claude-code": (
+        Path("/etc/claude-code/managed-settings.json"),
+        Path("/Library/Application Support/ClaudeCode/managed-settings.json"),
+    ),
+    "gemini": (Path("/etc/gemini-cli/policies"), Path("/Library/Application Support/GeminiCli/policies")),
+}
+"""By client, where an administrator's rules are, which go before a user's own."""
 _NAMED = 3
 _FAITHFUL = {"default": ASK, "auto_approve_read_only": False, "confirm_destructive": False}
 """What a new [policy] has beside the lists: a client asks about whatever no rule of it names."""
@@ -182,6 +190,9 @@ def _own(client: str) -> list[Path]:
     for path in _places(client, Path.cwd()):
         if path.is_file() and path not in own:
             warn(f"{path} belongs to a project and is left out; take over its rules with: --from {path}")
+    for path in _ADMINISTRATORS.get(client, ()):
+        if path.exists():
+            warn(f"{path} has rules of an administrator, which may be stricter: they are not taken over")
     existing = [path for path in own if path.is_file()]
     if not existing:
         looked = ", ".join(map(str, own)) or str(Path.home() / ".gemini")

@@ -182,6 +182,18 @@ def test_a_projects_rules_are_only_read_if_they_are_named(mcpctl: Mcpctl, user: 
     assert policy(paths).allow == ["notes:x"]
 
 
+def test_rules_of_an_administrator_are_named(
+    mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(paths, SERVERS)
+    claude(user)
+    managed = put(user / "managed-settings.json", {"permissions": {"deny": ["mcp__github"]}})
+    monkeypatch.setattr("mcpctl.clients.policy_import._ADMINISTRATORS", {"claude-code": (managed, user / "gone")})
+    ran = mcpctl("policy", "import", "claude-code", "--dry-run")
+    assert f"{managed} has rules of an administrator" in ran.err
+    assert "gone" not in ran.err
+
+
 def test_names_are_those_of_the_tools_that_are_listed(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     configure(paths, SERVERS)
     listed(paths, "github", [{"name": "issue.read"}])
