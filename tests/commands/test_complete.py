@@ -223,6 +223,7 @@ LISTS = [name for name in EVERY_NAME if "--fields" in offered(f"{name} --f")]
 def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mcpctl) -> None:
     words = [*line.split(" "), *["create"] * line.startswith("tools search")]
     configured.configure(full, {})
+    words += ["cursor"] * (line == "policy import")
     if line == "annotate ls":
         words += ["--toolset", str(configured.toolset(full, "team"))]
     if line == "tools eval":

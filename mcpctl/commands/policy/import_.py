@@ -61,6 +61,7 @@ def import_(
     from mcpctl.models import Found
 
     options = output.listing(json, jsonl, format, fields)
+    output.chosen_fields(IMPORTED, options)  # an unknown one is refused before anything is written
     paths = opt.paths(config, data_dir, creates=True)
     batch = policy_import.read(client, source, paths)
     output.say(f"read {', '.join(map(str, batch.files))}")

@@ -133,6 +133,13 @@ def test_without_a_terminal_it_needs_a_yes(mcpctl: Mcpctl, user: Path, paths: Pa
     assert paths.config.read_text(encoding="utf-8") == BY_HAND
 
 
+def test_an_unknown_field_is_refused_before_anything_is_written(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    by_hand(paths)
+    claude(user)
+    assert mcpctl("policy", "import", "claude-code", "--yes", "--fields", "bogus").code == 2
+    assert paths.config.read_text(encoding="utf-8") == BY_HAND
+
+
 @pytest.mark.parametrize("answer", [True, False])
 def test_at_a_terminal_it_shows_the_change_and_asks(
     mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch, answer: bool
