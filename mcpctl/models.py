@@ -47,6 +47,7 @@ ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
 TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
+POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 

@@ -7,7 +7,8 @@ from mcpctl.errors import WrongUsage
 from mcpctl.models import Found
 
 SEVERITIES = {"E": "error", "W": "warning", "I": "info"}
-FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
+FAIL_ON = {"error": ("error",), "warning": ("error", "warning"), "info": ("error", "warning", "info"), "never": ()}
+"""Which severities fail a check, by what `--fail-on` says."""
 FIELDS = ("id", "severity", "what", "why", "fix")
 
 

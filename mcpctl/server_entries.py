@@ -144,7 +144,7 @@ def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
             )
         servers[name] = dict(table)
 
-    _edit(path, change)
+    edit(path, change)
 
 
 Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
@@ -153,17 +153,21 @@ Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
 
 def merge(path: Path, choose: Merge) -> None:
     """Put entries into the file in one write; an entry replaces the one of the same name."""
-    _edit(path, lambda document: _put(document, choose(config.load(path))))
+    edit(path, lambda document: _put(document, choose(config.load(path))))
 
 
 def merged(path: Path, choose: Merge) -> tuple[str, str]:
     """The file's text before and after `merge`; nothing is written."""
+    return edited(path, lambda document: _put(document, choose(config.load(path))))
+
+
+def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
+    """The file's text before and after `edit`; nothing is written."""
     try:
         before = files.read(path, code="config_unreadable")
     except NotFound:
         before = None
-    after = _changed(path, before, lambda document: _put(document, choose(config.load(path))))
-    return (before or b"").decode("utf-8-sig"), after
+    return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
 
 
 def remove(path: Path, name: str) -> None:
@@ -173,15 +177,15 @@ def remove(path: Path, name: str) -> None:
         _check_exists(document, name)
         servers = document["servers"]
         # Comments after the entry are about the next one, so they stay.
-        after = "".join(item.as_string() for _, item in _cut_trailing_comments(servers[name]))
-        place = next((n for n, (key, _) in enumerate(_body(servers)) if key == name), None)
+        after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
+        place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
         servers.pop(name)
         if after and place is not None:
             from tomlkit.items import Whitespace
 
-            _body(servers)[place] = (None, Whitespace(after))
+            body_of(servers)[place] = (None, Whitespace(after))
 
-    _edit(path, change)
+    edit(path, change)
 
 
 def enable(path: Path, name: str, enabled: bool) -> None:
@@ -197,11 +201,11 @@ def enable(path: Path, name: str, enabled: bool) -> None:
         if enabled:
             entry.pop("enabled", None)
         else:
-            after = _cut_trailing_comments(entry)
+            after = cut_trailing_comments(entry)
             entry["enabled"] = False
-            _body(entry).extend(after)
+            body_of(entry).extend(after)
 
-    _edit(path, change)
+    edit(path, change)
 
 
 def remarks(table: Mapping[str, Any]) -> list[str]:
@@ -252,12 +256,12 @@ def assignments(option: str, texts: list[str]) -> dict[str, str]:
 def _put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
     servers = document.setdefault("servers", {}) if entries else {}
     for name, table in entries.items():
-        after = _cut_trailing_comments(servers.get(name))
+        after = cut_trailing_comments(servers.get(name))
         servers[name] = dict(table)
         if after:
             # They replace the blank line that tomlkit adds.
-            _cut_trailing_comments(servers[name])
-            _body(servers[name]).extend(after)
+            cut_trailing_comments(servers[name])
+            body_of(servers[name]).extend(after)
 
 
 def _check_exists(document: Any, name: str) -> None:
@@ -266,24 +270,25 @@ def _check_exists(document: Any, name: str) -> None:
         raise config.no_server(name, names)
 
 
-def _body(table: Any) -> list[Any]:
+def body_of(table: Any) -> list[Any]:
     """The body of a tomlkit table: keys with their items, and comments and blank lines without a key."""
     body = getattr(getattr(table, "value", None), "body", None)
     return body if isinstance(body, list) else []
 
 
-def _cut_trailing_comments(table: Any) -> list[Any]:
+def cut_trailing_comments(table: Any) -> list[Any]:
     """Remove the comments and blank lines after a table's last key, and return them."""
-    body = _body(table)
+    body = body_of(table)
     end = next((n for n in range(len(body), 0, -1) if body[n - 1][0] is not None), 0)
     if body and end == len(body):
-        return _cut_trailing_comments(body[-1][1])
+        return cut_trailing_comments(body[-1][1])
     after = body[end:]
     del body[end:]
     return after
 
 
-def _edit(path: Path, change: Callable[[Any], None]) -> None:
+def edit(path: Path, change: Callable[[Any], None]) -> None:
+    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept."""
     files.edit(path, lambda before: _changed(path, before, change).encode(), _ELSEWHERE)
 
 

@@ -23,12 +23,8 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 
     The block of a client with a window has a PATH if the client's own would not find what starts the `servers`.
     """
-    words = [*command(), "serve"]
-    for option, value in options.items():
-        if value:
-            word = str(_absolute(value)) if isinstance(value, Path) else value
-            words += [option] if word is True else [option, str(word)]
-    env = {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
+    words = [*command(), "serve", *option_words(options)]
+    env = environment()
     if client not in _FROM_A_SHELL and (path := window_path.complete(servers)):
         env["PATH"] = path
     block = {CLIENTS[client].section: {NAME: _entry(client, words, env)}}
@@ -59,6 +55,21 @@ def _entry(client: str, words: list[str], env: dict[str, str]) -> dict[str, Any]
         return {"type": "local", "command": words, **({"environment": env} if env else {}), "enabled": True}
     kind = {"vscode": {"type": "stdio"}, "claude-code": {"type": "stdio"}, "zed": {"source": "custom"}}.get(client, {})
     return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
+
+
+def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:
+    """Options as words of a command line, without those that are not given."""
+    words: list[str] = []
+    for option, value in options.items():
+        if value:
+            word = str(_absolute(value)) if isinstance(value, Path) else value
+            words += [option] if word is True else [option, str(word)]
+    return words
+
+
+def environment() -> dict[str, str]:
+    """The variables of this shell that say where mcpctl keeps things, which a client's own may not have."""
+    return {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
 
 
 def _absolute(path: Path) -> Path:

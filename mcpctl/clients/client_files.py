@@ -70,7 +70,7 @@ def files(source: str | None) -> list[ClientFile]:
 
 def entries(file: ClientFile) -> list[ClientEntry] | None:
     """The servers of a file; None if it has no section for servers. Raises `Unusable` if it cannot be read."""
-    document = _document(file.path)
+    document = document_in(file.path)
     if not isinstance(document, dict):
         raise Unusable(f"{file.path}: must be an object", "see the client's own documentation", "client_config")
     # A TOML file is read as Codex's: from a config.toml of mcpctl half of the keys would be lost.
@@ -92,7 +92,8 @@ def _existing(client: ClientKind) -> Iterator[ClientFile]:
     return (ClientFile(path, client) for path in client_kinds.places(client) if path.is_file())
 
 
-def _document(path: Path) -> Any:
+def document_in(path: Path) -> Any:
+    """What a client's file says, JSON with comments or TOML; raises `Unusable` if it cannot be read."""
     data = disk.read(path, disk.MAX_LARGE_BYTES, "client_config")
     try:
         if path.suffix == ".toml":

@@ -88,7 +88,7 @@ def places(client: ClientKind) -> Iterator[Path]:
         "config": config,
         "apps": home / "Library" / "Application Support" if sys.platform == "darwin" else config,
         "claude": _named("CLAUDE_CONFIG_DIR") or home,
-        "codex": _named("CODEX_HOME") or home / ".codex",
+        "codex": codex_folder(),
         "project": Path.cwd(),
     }
     seen = set()
@@ -119,6 +119,11 @@ def project_of(path: Path) -> Path | None:
 def claude_folder() -> Path:
     """The folder in which Claude Code keeps a user's settings."""
     return _named("CLAUDE_CONFIG_DIR") or Path.home() / ".claude"
+
+
+def codex_folder() -> Path:
+    """The folder in which Codex keeps a user's settings."""
+    return _named("CODEX_HOME") or Path.home() / ".codex"
 
 
 def _named(variable: str) -> Path | None:

@@ -15,7 +15,11 @@ _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
 
 def diff(path: Path, choose: server_entries.Merge) -> list[str]:
     """The change that `server_entries.merge` would make, as a unified diff with secrets masked; writes nothing."""
-    before, after = server_entries.merged(path, choose)
+    return between(path, *server_entries.merged(path, choose))
+
+
+def between(path: Path, before: str, after: str) -> list[str]:
+    """The difference of two texts of a config.toml, as a unified diff with secrets masked."""
     old, new = (_masked(text).splitlines() for text in (before, after))
     return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 FailOn = Annotated[
     str,
     typer.Option(
-        metavar="SEVERITY", help="The least severity that fails the check: error or warning.",
-        autocompletion=complete.choices("error", "warning"),
+        metavar="SEVERITY", help="The least severity that fails the check: error, warning, info or never.",
+        autocompletion=complete.choices("error", "warning", "info", "never"),
     ),
 ]  # fmt: skip
 Select = Annotated[

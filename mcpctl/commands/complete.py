@@ -137,6 +137,7 @@ _COLUMNS = {
     ("calls", "ls"): "CALLS",
     ("calls", "ls", "discovery"): "DISCOVERIES",
     ("servers", "check"): "CHECKED",
+    ("policy", "import"): "IMPORTED",
     ("servers", "import"): "IMPORTED",
     ("tools", "search"): "FOUND",
     ("tools", "eval"): "measuring.COLUMNS",

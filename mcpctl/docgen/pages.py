@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from mcpctl.catalog import policy_check
 from mcpctl.checks import definition_rules
 from mcpctl.docgen import roff
 from mcpctl.docgen.tree import Node, Parameter, whole
@@ -30,6 +31,7 @@ ENVIRONMENT = {
 RULES: Mapping[tuple[str, ...], Rules] = {
     ("mcpctl", "annotate", "check"): check_rules.RULES,
     ("mcpctl", "tools", "check"): definition_rules.RULES,
+    ("mcpctl", "policy", "check"): policy_check.RULES,
 }
 """The commands that check by rules."""
 FILES = {

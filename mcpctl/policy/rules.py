@@ -32,7 +32,7 @@ class Rules:
         self.config = config
         self.policy: Policy = config.policy
         self.ordered = tuple(_ordered(config, toolset))
-        self._matchers = [(rule, _Matcher(rule)) for rule in self.ordered]
+        self._matchers = [(rule, Matcher(rule)) for rule in self.ordered]
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
 
     def ruling(self, server: str, name: str, tool: Tool | None) -> Ruling:
@@ -91,7 +91,12 @@ class _Named(NamedTuple):
         return _Named(self.server.casefold(), tool_keys.folded(self.name), self.classes)
 
 
-class _Matcher:
+def names_tool(rule: Rule, server: str, name: str) -> bool:
+    """Whether a rule's glob names this tool, whatever the tool declares."""
+    return Matcher(rule).matches(_Named(server, name, frozenset()))
+
+
+class Matcher:
     """Whether a rule matches: what tightens compares names as servers may read them, what loosens exactly."""
 
     def __init__(self, rule: Rule) -> None:
@@ -103,7 +108,12 @@ class _Matcher:
         self._server = _glob(server)
         self._name = re.compile(re.escape(name)) if rule.is_of_one_tool else _glob(name)
 
+    def reaches(self, server: str) -> bool:
+        """Whether it may match a tool of this server, by the server's name."""
+        return bool(self._class or self._server.fullmatch(server if self._is_exact else server.casefold()))
+
     def matches(self, subject: _Named) -> bool:
+        """Whether it matches this tool."""
         if self._class:
             return self._class in subject.classes
         named = subject if self._is_exact else subject.folded()

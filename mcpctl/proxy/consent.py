@@ -142,7 +142,8 @@ class Consent:
             subject.binding, subject.grant, failure.facts["risk"], hints,
             self._recorder.shown(call.arguments or b"{}"), call.arguments_digest, rule, place,
         )  # fmt: skip
-        return await self._gateway.policy.run(partial(approvals.open_for, wanted=wanted))
+        opened = partial(approvals.open_for, wanted=wanted, of_client=self._recorder.is_of_client)
+        return await self._gateway.policy.run(opened)
 
     # ---- in the client
 

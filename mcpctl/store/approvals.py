@@ -15,6 +15,8 @@ from mcpctl.store.state import told
 
 PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
 ONCE, SESSION, ALWAYS = "once", "session", "always"
+HOOK = "hook"
+"""The channel of what a client asks by itself."""
 OPEN_S = 600.0
 """How long an approval can be answered, and how long a yes to one call waits for it."""
 _KEPT_S = 30 * 86_400.0
@@ -80,16 +82,27 @@ class Approval(NamedTuple):
 _COLUMNS = ", ".join(Approval._fields)
 
 
-def open_for(file: PolicyFile, wanted: Wanted) -> Approval:
+def expect(file: PolicyFile, wanted: Wanted) -> None:
+    """Keep that a client asks by itself about a call: that it comes then is a yes, once, as long as others are open."""
+    now = time.time()
+    with told(), sqlite.transaction(file.db):
+        file.db.execute("DELETE FROM approvals WHERE binding = ? AND channel = ?", (wanted.binding, HOOK))
+        _make_room(file)
+        expected = _new(file, wanted, now)._replace(state=ALLOWED, scope=ONCE, channel=HOOK, answered=now)
+        _insert(file, expected)
+
+
+def open_for(file: PolicyFile, wanted: Wanted, *, of_client: bool = True) -> Approval:
     """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open or was
-    denied; else a new one."""
+    denied; else a new one. `of_client`: it comes from a client, which may have asked its user by itself."""
     now = time.time()
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
         for state in (ALLOWED, DENIED, PENDING):
             found = file.db.execute(
-                f"SELECT {_COLUMNS} FROM approvals WHERE binding = ? AND state = ? AND expires >= ?",
-                (wanted.binding, state, now),
+                f"SELECT {_COLUMNS} FROM approvals WHERE binding = ? AND state = ? AND expires >= ?"
+                " AND (? OR channel IS NOT ?)",
+                (wanted.binding, state, now, of_client, HOOK),
             ).fetchone()
             if found:
                 approval = Approval(*found)
@@ -98,7 +111,7 @@ def open_for(file: PolicyFile, wanted: Wanted) -> Approval:
                 return approval
         _make_room(file)
         approval = _new(file, wanted, now)
-        file.db.execute(f"INSERT INTO approvals ({_COLUMNS}) VALUES ({', '.join('?' * len(approval))})", approval)
+        _insert(file, approval)
     return approval
 
 
@@ -160,6 +173,10 @@ def find(file: PolicyFile, ref: str) -> Approval:
         ids = ", ".join(each.id for each in matches[:3])
         raise WrongUsage(f"'{ref}' is the beginning of several approvals: {ids}", "give more", "approval_ambiguous")
     return matches[0]
+
+
+def _insert(file: PolicyFile, approval: Approval) -> None:
+    file.db.execute(f"INSERT INTO approvals ({_COLUMNS}) VALUES ({', '.join('?' * len(approval))})", approval)
 
 
 def _set_state(file: PolicyFile, id_: str, before: str, state: str) -> None:

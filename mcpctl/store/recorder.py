@@ -231,6 +231,11 @@ class Recorder:
         return self._redact(json)
 
     @property
+    def is_of_client(self) -> bool:
+        """Whether a client does what is recorded, and not a command."""
+        return self._via == "client"
+
+    @property
     def is_open(self) -> bool:
         """Whether anything is on record yet."""
         return self._journal is not None

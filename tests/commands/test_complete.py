@@ -124,7 +124,7 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 TAKE_A_PROJECT = {
     "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "tools eval",
+    "calls ls", "tools eval", "policy explain", "policy check", "policy hook",
 }  # fmt: skip
 
 
@@ -223,6 +223,7 @@ LISTS = [name for name in EVERY_NAME if "--fields" in offered(f"{name} --f")]
 def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mcpctl) -> None:
     words = [*line.split(" "), *["create"] * line.startswith("tools search")]
     configured.configure(full, {})
+    words += ["cursor"] * (line == "policy import")
     if line == "annotate ls":
         words += ["--toolset", str(configured.toolset(full, "team"))]
     if line == "tools eval":

@@ -469,6 +469,28 @@ def test_two_equal_calls_share_one_yes_and_one_of_them_runs(scene: Play, paths: 
     scene(played)
 
 
+def test_what_a_client_asks_by_itself_counts_once_and_for_clients_alone(scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        client = await world.client()
+        await client.call(DELETE, {"n": 1})
+        with PolicyFile.connect(paths) as file:
+            first = approvals.listed(file)[0]
+            wanted = approvals.Wanted(
+                first.binding, first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
+            )
+            approvals.expect(file, wanted)
+            approvals.expect(file, wanted)
+            assert approvals.open_for(file, wanted, of_client=False).state == "pending", "not for commands"
+        assert "not run yet" in await client.call(DELETE, {"n": 2})
+        assert await client.call(DELETE, {"n": 1}) == '{"n": 1}'
+        assert "not run yet" in await client.call(DELETE, {"n": 1})
+        assert len(server.calls) == 1
+
+    scene(played)
+    assert "allowed hook once" in decisions(home)
+
+
 # ---- values of the policy
 
 

@@ -112,7 +112,7 @@ def test_what_fails_the_check_is_chosen(mcpctl: Mcpctl, catalog: str) -> None:
     assert code("--select", "W,I", "--fail-on", "warning") == 7
     assert code("--ignore", "e4") == 0
     assert code("--select", "E402", "--select", "I") == 0
-    for wrong in (("--select", "X1"), ("--ignore", "E101"), ("--fail-on", "info"), ("--format", "xml")):
+    for wrong in (("--select", "X1"), ("--ignore", "E101"), ("--fail-on", "note"), ("--format", "xml")):
         assert code(*wrong) == 2
     assert code("--json", "--format", "sarif") == 2
 

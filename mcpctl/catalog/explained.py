@@ -1,0 +1,156 @@
+"""What the policy makes of one tool, and why: every rule that matches it, its class, and whose hints count."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mcpctl import config, hints
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.rule_places import RulePlaces
+from mcpctl.errors import WrongUsage
+from mcpctl.models import HINTS, Row, Tool
+from mcpctl.near_names import nearest
+from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide
+from mcpctl.policy.rules import Ruling
+from mcpctl.policy.standing import NOTHING, Standing
+from mcpctl.policy.view import View
+from mcpctl.policy_settings import ASK, DENY, Rule
+from mcpctl.store import grants
+from mcpctl.store.grants import Grant
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.tool_keys import split_typed
+
+DECISIONS = (ALLOW, ASK, DENY, "held", "refused")
+"""What may be decided of a call; `refused` for what is not the policy's doing, such as a disabled server."""
+_BY_CODE = {"needs_consent": ASK, "denied": DENY, "held": "held"}
+
+
+def decision_of(verdict: Verdict) -> str:
+    """What is decided, one of `DECISIONS`; of a policy that is only recorded, what would be."""
+    if verdict.failure is None:
+        return ALLOW
+    return _BY_CODE.get(verdict.failure.code, "refused")
+
+
+def subject_of(view: View, server: str, name: str, tool: Tool | None) -> Subject:
+    """The call of a tool as it is cached, as if its server had just listed it so; of a tool that is not listed, as of
+    one that declares nothing."""
+    if tool is None:
+        tool = Tool(server, name, {}, "{}")
+        tool = view.toolset.shown(tool) if view.toolset else tool
+    return Subject(CALL, server, name, tool, view, listing=CURRENT)
+
+
+def standing(paths: Paths) -> Standing:
+    """What people have decided beside the configuration; nothing where nobody has been asked yet."""
+    if not paths.policy.exists():
+        return NOTHING
+    with PolicyFile.connect(paths) as file:
+        return Standing(grants.held(file))
+
+
+def explain(found: Catalog, key: str, decided: Standing = NOTHING, arguments_digest: str = "") -> Row:
+    """What would become of a call of this tool, and why; raises `NotFound` for a server that is not configured."""
+    server, name = split_typed(key)
+    _check(found, key, server, name)
+    tool = found.find(server, name)
+    view = replace(found.view, standing=decided)
+    subject = subject_of(view, server, name, tool)._replace(arguments_digest=arguments_digest)
+    verdict = decide(subject)
+    decision, failure = decision_of(verdict), verdict.failure
+    is_on, rules = view.config.policy.is_on, list(_rules(subject, verdict))
+    assert subject.tool
+    error = words.for_person(failure) if failure and decision in ("held", "refused") else None
+    return {
+        "key": subject.key,
+        "server": server,
+        "tool": name,
+        "project": view.project,
+        "toolset": view.toolset.name if view.toolset else None,
+        "mode": view.config.policy.table.mode if is_on else "off",
+        "listed": tool is not None,
+        "near": nearest(subject.key, found.keys()) if tool is None and found.listed(server) else [],
+        "decision": decision,
+        "enforced": verdict.outcome != ALLOW or decision == ALLOW,
+        "code": failure.code if failure else None,
+        "reason": error.message if error else None,
+        "hint": error.hint if error else None,
+        "decided_by": _decided_by(verdict, rules) if is_on or decision != ALLOW else None,
+        "rules": rules,
+        "risk": view.rules.risk(server, subject.tool),
+        "classes": sorted(view.rules.classes(server, subject.tool)),
+        "hints": _hints(view, server, subject.tool),
+        "trust_hints": view.config.servers[server].trust_hints if server in view.config.servers else None,
+        "grants": [_grant(grant, subject) for grant in sorted(decided.grants) if grant.key == subject.key],
+        "arguments_hash": arguments_digest or None,
+    }
+
+
+def _check(found: Catalog, key: str, server: str, name: str) -> None:
+    loaded = found.config
+    known = {*loaded.servers, *loaded.problems, *loaded.elsewhere}
+    if server not in known:
+        raise config.no_server(server, known)
+    if not name:
+        raise WrongUsage(f"'{key}' is a server, not a tool", f"name one as {server}:TOOL; see: mcpctl tools ls")
+
+
+def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
+    """The rules that match, in the order in which they count."""
+    view, places = subject.view, RulePlaces(subject.view.config)
+    decides = verdict.ruling.rule if verdict.ruling else None
+    for rule in view.rules.matching(subject.server, subject.name, subject.tool):
+        if verdict.failure and verdict.failure.code == "not_permitted" and decides is None:
+            decides = rule if rule.is_of_one_tool and rule.effect == DENY else None
+        place = places.of(rule)
+        yield {
+            "effect": rule.effect,
+            "pattern": rule.pattern,
+            "rule": rule.label,
+            "file": place.file,
+            "line": place.line,
+            "decides": rule is decides,
+        }
+
+
+def _decided_by(verdict: Verdict, rules: list[Mapping[str, Any]]) -> str | None:
+    """The rule that decides, in words; None where something else than the policy does."""
+    for rule in rules:
+        if rule["decides"]:
+            return str(rule["rule"])
+    return f"default {verdict.ruling.effect}" if verdict.ruling else None
+
+
+def _hints(view: View, server: str, tool: Tool) -> Mapping[str, Mapping[str, Any]]:
+    """Each hint in effect, and which value counts for rules: they differ where what is said may not loosen."""
+    effective, counting = hints.effective(tool), view.rules.hints(server, tool)
+    return {
+        name: {
+            "value": effective[name].value,
+            "source": effective[name].source,
+            "file": tool.overrides.file if tool.overrides and effective[name].source == "override" else None,
+            "counts": not effective[name].is_known or counting[name] == effective[name],
+            "counted_value": counting[name].value,
+            "counted_source": counting[name].source,
+        }
+        for name in HINTS
+    }
+
+
+def _grant(grant: Grant, subject: Subject) -> Mapping[str, Any]:
+    holds = grant in (subject.grant, subject.grant._replace(session=grant.session))
+    return {
+        "scope": "session" if grant.session else "always",
+        "session": grant.session or None,
+        "project": grant.project or None,
+        "token": grant.token or None,
+        "holds": holds,
+    }
+
+
+def rule_text(rule: Rule, view: View) -> str:
+    """A rule and its place as people are shown it: `deny *:drop_* (config.toml:14)`."""
+    label, place = words.rule_of(Ruling(rule.effect, rule), view)
+    return f"{label} ({place})" if place else label

@@ -1,0 +1,163 @@
+"""The rules of a policy checked against the tools that servers list: those that never decide anything are named."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.explained import decision_of, rule_text, subject_of
+from mcpctl.catalog.rule_places import RulePlaces
+from mcpctl.models import FINDING_FIELDS, Row, Tool
+from mcpctl.near_names import alike, nearest
+from mcpctl.policy.decide import decide
+from mcpctl.policy.rules import Matcher
+from mcpctl.policy_settings import CLASSES, Rule
+from mcpctl.rules import Rule as CheckRule
+from mcpctl.rules import Selection
+from mcpctl.tool_keys import split
+
+_MOST_LOOKED_UP = 10
+"""For how many rules that match nothing similar names are looked up."""
+_TOGGLES = ("auto_approve_read_only", "confirm_destructive")
+
+RULES = {
+    rule.id: rule
+    for rule in (
+        CheckRule("W901", "A rule matches no tool.",
+                  "It protects or permits nothing: the name may be mistyped, or its tool renamed.",
+                  "Correct the name, or remove the rule; mcpctl tools ls has the keys."),
+        CheckRule("W902", "A rule never decides.",
+                  "An earlier rule matches every tool that it matches: deny goes before ask, and ask before allow.",
+                  "Narrow the earlier rule, or remove this one."),
+        CheckRule("W903", "Two lists have the same rule.",
+                  "Only the one in the first of deny, ask and allow counts.",
+                  "Keep the one that is meant."),
+        CheckRule("I901", "It is unknown whether a rule matches a tool.",
+                  "A server that it may be about has never listed its tools.",
+                  "List them: mcpctl tools refresh."),
+    )
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a check has found: findings in the order in which the rules count, and how many tools are decided how."""
+
+    findings: Sequence[Row]
+    decisions: Mapping[str, int]
+    unlisted: Sequence[str]
+
+    @property
+    def tools(self) -> int:
+        """How many tools there are."""
+        return sum(self.decisions.values())
+
+
+def check(found: Catalog, asked: Selection) -> Checked:
+    """The rules in force, checked against the tools of the servers that have listed theirs."""
+    return _Check(found, asked).checked()
+
+
+class _Check:
+    def __init__(self, found: Catalog, asked: Selection) -> None:
+        self._found = found
+        self._view = found.view
+        self._asked = asked
+        self._ordered = self._view.rules.ordered
+        self._places = RulePlaces(found.config)
+        self._unlisted = found.unlisted()
+        self._names_to_look_up = _MOST_LOOKED_UP
+        self._deciders: dict[Rule, Counter[Rule]] = defaultdict(Counter)
+        """By rule, how often which rule decides of the tools that it matches."""
+
+    def checked(self) -> Checked:
+        decisions: Counter[str] = Counter()
+        for tool in self._tools:
+            matching = list(self._view.rules.matching(tool.server, tool.name, tool))
+            for rule in matching:
+                self._deciders[rule][matching[0]] += 1
+            decisions[decision_of(decide(subject_of(self._view, tool.server, tool.name, tool)))] += 1
+        return Checked(list(self._findings()), decisions, self._unlisted)
+
+    @cached_property
+    def _tools(self) -> Sequence[Tool]:
+        """The tools of all servers in use, also those that are denied."""
+        toolset, lists = self._view.toolset, (self._found.listed(name) for name in self._found.config.enabled)
+        tools = (tool for listed in lists if listed for tool in listed.tools)
+        return [toolset.shown(tool) for tool in tools] if toolset else list(tools)
+
+    def _findings(self) -> Iterator[Row]:
+        first: dict[str, Rule] = {}
+        for rule in self._ordered:
+            if rule.key in _TOGGLES:
+                continue  # it is there unless somebody says otherwise
+            pattern = "*:*" if rule.pattern == "*" else rule.pattern
+            earlier = first.setdefault(pattern, rule)
+            if earlier is not rule:
+                yield self._repeated(rule, earlier)
+            elif rule in self._deciders:
+                yield from self._shadowed(rule)
+            elif pattern not in CLASSES:
+                yield from self._unmatched(rule)
+
+    def _repeated(self, rule: Rule, earlier: Rule) -> Row:
+        if rule.effect == earlier.effect:
+            return self._finding("W902", rule, f"'{rule.label}' is there twice: {rule_text(earlier, self._view)}")
+        return self._finding("W903", rule, f"'{rule.label}' never counts: {rule_text(earlier, self._view)} goes before")
+
+    def _shadowed(self, rule: Rule) -> Iterator[Row]:
+        deciders = self._deciders[rule]
+        if rule in deciders:
+            return
+        count, (decider, _) = deciders.total(), deciders.most_common(1)[0]
+        tools = "the one tool" if count == 1 else f"all {count} tools"
+        more = f" and {len(deciders) - 1} more" if len(deciders) > 1 else ""
+        earlier = f"{rule_text(decider, self._view)}{more} {'do' if more else 'does'}"
+        yield self._finding("W902", rule, f"'{rule.label}' never decides: of {tools} that it matches, {earlier}")
+
+    def _unmatched(self, rule: Rule) -> Iterator[Row]:
+        config, matcher = self._found.config, Matcher(rule)
+        if reached := [name for name in self._unlisted if matcher.reaches(name)]:
+            names = ", ".join(reached)
+            yield self._finding(
+                "I901", rule, f"'{rule.label}': it is unknown whether it matches, for {names} is not listed"
+            )
+            return
+        out_of_sight = {*config.elsewhere, *config.problems, *(config.servers.keys() - config.enabled.keys())}
+        if any(matcher.reaches(name) for name in out_of_sight - config.enabled.keys()):
+            return
+        yield self._finding("W901", rule, f"'{rule.label}' matches no tool{self._near(rule)}")
+
+    def _near(self, rule: Rule) -> str:
+        if not self._names_to_look_up:
+            return ""
+        self._names_to_look_up -= 1
+        server, _ = split(rule.pattern)
+        servers = self._found.config.enabled
+        if not any(Matcher(rule).reaches(name) for name in servers):
+            near = alike(server, servers)
+        else:
+            near = nearest(rule.pattern, (tool.key for tool in self._tools))
+        return f"; did you mean {' or '.join(near)}?" if near else ""
+
+    def _finding(self, id_: str, rule: Rule, message: str) -> Row:
+        place, checked = self._places.of(rule), RULES[id_]
+        toolset = self._view.toolset.name if self._view.toolset and rule.file else None
+        counts = self._asked.counts(id_)
+        values = (
+            place.file, place.line or 1, place.column, id_, checked.severity, message, checked.why, checked.fix,
+            toolset, counts,
+        )  # fmt: skip
+        return dict(zip(FINDING_FIELDS, values, strict=True))
+
+
+def counted(checked: Checked) -> str:
+    """How many tools are decided how, in one sentence."""
+    decisions = checked.decisions
+    rest = [f"{verb} {decisions[name]}" for name, verb in _VERBS.items() if decisions.get(name)]
+    sentence = f"would ask for {decisions.get('ask', 0)} of {checked.tools} tools"
+    return ", ".join([sentence, *rest])
+
+
+_VERBS = {"allow": "allow", "deny": "deny", "held": "hold", "refused": "refuse"}

@@ -1,0 +1,191 @@
+"""The PreToolUse hook of Claude Code: the policy decides on the tool inside of a `tool_execute`, before it is called.
+
+What it reads and prints is at https://code.claude.com/docs/en/hooks#pretooluse. Nothing is started: the decision is
+made on the tools as they were last listed, and `mcpctl serve` makes it again when the call comes.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from mcpctl.catalog import explained, rows
+from mcpctl.clients import client_config, client_kinds
+from mcpctl.errors import McpctlError
+from mcpctl.hints import PERMISSIONS
+from mcpctl.output.text import line_of
+from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.policy.consent import digest_of
+from mcpctl.policy.decide import ALLOW, CALL, CURRENT, LIST, Subject, Verdict, decide
+from mcpctl.policy.rules import Ruling
+from mcpctl.policy_settings import ASK, DENY
+from mcpctl.store import approvals
+from mcpctl.store.approvals import Wanted
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.recorder import Recorder
+from mcpctl.tool_keys import is_plain, split
+
+EVENT = "PreToolUse"
+_EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
+_DISCOVERY = "tool_discovery"
+_UNASKED = ("auto", "bypassPermissions")
+"""The modes in which Claude Code has let calls through that a hook answered `ask` for:
+https://github.com/anthropics/claude-code/issues/89561 and 77212."""
+_LONGEST_REASON = 1000
+_TIMEOUT_S = 10
+_PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
+
+
+class InForce(NamedTuple):
+    """With what `mcpctl serve` runs in Claude Code, and so the hook."""
+
+    find_paths: Callable[[], Paths]
+    project: str | None = None
+    toolset: str | None = None
+    entry: str = "mcpctl"
+    """The name of the entry that starts it there."""
+
+
+class Answer(NamedTuple):
+    """What Claude Code is told: `allow`, `ask` or `deny`, and why."""
+
+    decision: str
+    reason: str
+
+    @property
+    def json(self) -> str:
+        """The text for stdout."""
+        output = {
+            "hookEventName": EVENT,
+            "permissionDecision": self.decision,
+            "permissionDecisionReason": line_of(f"mcpctl: {self.reason}"[:_LONGEST_REASON]),
+        }
+        return msgspec.json.encode({"hookSpecificOutput": output}).decode()
+
+
+class _Input(msgspec.Struct):
+    tool_name: str
+    tool_input: msgspec.Raw = msgspec.Raw(b"{}")
+    hook_event_name: str = EVENT
+    permission_mode: str = "default"
+
+
+class _Execute(msgspec.Struct):
+    toolKey: str
+    arguments: msgspec.Raw = msgspec.Raw(b"{}")
+
+
+def prefix(entry: str) -> str:
+    """What the names of all tools of an entry begin with in Claude Code."""
+    return f"mcp__{_NOT_IN_NAMES.sub('_', entry)}__"
+
+
+def answer(read: Callable[[], str], in_force: InForce) -> Answer | None:
+    """The answer to what Claude Code says, which `read` gets from stdin; None where the hook has nothing to say.
+
+    Whatever goes wrong, a person is asked: a hook that fails would let the call through.
+    """
+    try:
+        call = msgspec.json.decode(read(), type=_Input)
+        name = call.tool_name.removeprefix(prefix(in_force.entry))
+        if call.hook_event_name != EVENT or name == call.tool_name:
+            return None
+        if name == _DISCOVERY:
+            return Answer(ALLOW, "it only searches for tools")
+        execute = _EXECUTE.fullmatch(name)
+        return _decided(call, execute[1], in_force) if execute else None
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return Answer(ASK, "this is not a call that mcpctl understands")
+    except McpctlError as error:
+        return Answer(ASK, f"it could not decide: {error.message}")
+    except Exception as error:
+        return Answer(ASK, f"it could not decide: {error!r}")
+
+
+def settings(entry: str, options: Mapping[str, Path | str | bool | None]) -> str:
+    """The part of Claude Code's settings, as JSON, that runs the hook with these options for this entry's tools."""
+    variables = [f"{name}={value}" for name, value in client_config.environment().items()]
+    start = [*(["env", *variables] if variables else []), *client_config.command()]
+    words = [*start, "policy", "hook", "claude-code", *client_config.option_words(options)]
+    runs = {"type": "command", "command": shlex.join(words), "timeout": _TIMEOUT_S}
+    block = {"hooks": {EVENT: [{"matcher": f"{prefix(entry)}tool_.*", "hooks": [runs]}]}}
+    return json.dumps(block, indent=2, ensure_ascii=False)
+
+
+def settings_go_into() -> str:
+    """A sentence that says where a person puts them."""
+    place = client_kinds.claude_folder() / "settings.json"
+    return f"Claude Code reads this from {place}: add it to what the file has"
+
+
+def _decided(call: _Input, permission: str | None, in_force: InForce) -> Answer | None:
+    execute = msgspec.json.decode(call.tool_input, type=_Execute)
+    server, name = split(execute.toolKey)
+    paths = in_force.find_paths()
+    with rows.catalog(paths, in_force.toolset, in_force.project, quiet=True) as found:
+        view = replace(found.view, standing=explained.standing(paths))
+        subject = Subject(CALL, server, name, found.find(server, name), view, permission, listing=CURRENT)
+        verdict = decide(subject)
+        if verdict.outcome == ASK and call.permission_mode not in _UNASKED:
+            _expect(paths, subject._replace(arguments_digest=digest_of(bytes(execute.arguments))), verdict, execute)
+        return _answer(subject, verdict)
+
+
+def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute) -> None:
+    """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again."""
+    assert verdict.failure
+    rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view)
+    shown = Recorder(paths, subject.view.config.records).shown(bytes(execute.arguments))
+    hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
+    wanted = Wanted(
+        subject.binding,
+        subject.grant,
+        verdict.failure.facts["risk"],
+        hints,
+        shown,
+        subject.arguments_digest,
+        rule,
+        place,
+    )
+    with PolicyFile.connect(paths) as file:
+        approvals.expect(file, wanted)
+
+
+def _answer(subject: Subject, verdict: Verdict) -> Answer | None:
+    policy = subject.view.config.policy
+    counts = policy.enforces
+    failure, decision = verdict.failure, explained.decision_of(verdict)
+    if verdict.outcome == LIST or (failure and failure.code == "unknown_tool"):
+        return Answer(ASK, f"{_named(subject)} is not known: no server has listed it") if policy.is_on else None
+    if failure is None or decision == ASK:
+        return Answer(decision, f"{_does(subject)}{_rule(subject, verdict)}") if counts else None
+    if verdict.outcome == ALLOW and not counts:
+        return None
+    return Answer(DENY, f"{words.for_model(failure)}{_rule(subject, verdict)}")
+
+
+def _named(subject: Subject) -> str:
+    """The tool's key; a name that may say anything is left out of what a model or a person is told."""
+    return subject.key if is_plain(subject.key) else "this tool"
+
+
+def _does(subject: Subject) -> str:
+    risk = subject.view.rules.risk(subject.server, subject.tool)
+    return f"{_named(subject)} {words.MAY[risk]}"
+
+
+def _rule(subject: Subject, verdict: Verdict) -> str:
+    """The rule that decides, and its place; a toolset's may come from a stranger, and a model reads this."""
+    ruling = verdict.ruling or Ruling("", None)
+    if not ruling.effect:
+        return ""
+    if ruling.rule and (ruling.rule.file or not _PLAIN_RULE.fullmatch(ruling.rule.pattern)):
+        return f" ({ruling.effect}, by a rule of {'the toolset in force' if ruling.rule.file else 'config.toml'})"
+    return f" ({', '.join(part for part in words.rule_of(ruling, subject.view) if part)})"

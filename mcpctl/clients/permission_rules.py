@@ -1,0 +1,148 @@
+"""The permission rules of a client as it has them, and the names of its servers as config.toml has them."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mcpctl import bounds, config
+from mcpctl.clients.client_config import NAME
+from mcpctl.config import Config
+from mcpctl.policy_settings import ALLOW, problem_of
+
+ANY = "*"
+_NOT_ALIKE = re.compile(r"[^A-Za-z0-9]")
+_NOT_TAKEN = re.compile(r"[^A-Za-z0-9_-]")
+_GLOB = re.compile(r"[*?]")
+_OWN_TOOLS = re.compile(r"tool_(?:discovery|execute.*)|add-tool-annotation")
+MOST = 10_000
+"""As many rules are read of one file."""
+
+
+@dataclass(frozen=True)
+class ClientRule:
+    """One rule of a client."""
+
+    text: str
+    """The rule as the client has it, or where it is."""
+    effect: str = ""
+    """`deny`, `ask` or `allow`."""
+    targets: tuple[tuple[str, str], ...] = ()
+    """Servers and tools, by the client's names; each may be a glob if `is_glob`. Or one of `policy_settings.CLASSES`,
+    with an empty tool."""
+    is_glob: bool = True
+    is_respelled: bool = False
+    """Whether the client writes `_` in the names of tools for what it does not take."""
+    goes_before_ask: bool = False
+    """Whether, as an allow, it goes before what the client asks about."""
+    is_default: bool = False
+    """Whether it is for whatever no other rule names."""
+    why: str = ""
+    """Why it cannot be carried over; empty where it can."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What becomes of a rule: the patterns for config.toml, or why there are none."""
+
+    patterns: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Names:
+    """The servers of config.toml by the names that clients give them, and the tools that they have listed."""
+
+    def __init__(self, loaded: Config, tools: Mapping[str, Collection[str]]) -> None:
+        self._servers = sorted({*loaded.servers, *loaded.problems})
+        self._tools = tools
+
+    def of_server(self, name: str) -> list[str]:
+        """The servers that this name may stand for: that of exactly this name, else those that are spelled alike."""
+        if name in self._servers:
+            return [name]
+        return [server for server in self._servers if alike(server) == alike(name)]
+
+    def split(self, flat: str, separator: str) -> list[tuple[str, str]]:
+        """The servers and tools that a name such as `server__tool` may stand for; the tool is empty where none is."""
+        found: dict[tuple[str, str], None] = {}
+        for server in self._servers:
+            name, rest = flat[: len(server)], flat[len(server) :]
+            if alike(name) == alike(server) and (not rest or rest.startswith(separator)):
+                found[name, rest.removeprefix(separator)] = None
+        server, _, tool = flat.partition(separator)
+        return list(found) or [(server, tool)]
+
+    def carried(self, rule: ClientRule) -> Carried:
+        """The patterns that say the same here; what loosens is carried only if it is certain what is meant."""
+        if rule.why:
+            return Carried(why=rule.why)
+        patterns: list[str] = []
+        for server, tool in rule.targets:
+            if not tool:  # a class
+                patterns.append(server)
+                continue
+            carried = self._target(rule, server, tool)
+            if not carried.patterns:
+                return carried
+            patterns += carried.patterns
+        if rule.effect == ALLOW and len(rule.targets) > 1 and rule.targets[0][0] != rule.targets[1][0]:
+            return Carried(why="it is not certain which server it is about")
+        return Carried(tuple(dict.fromkeys(patterns)))
+
+    def _target(self, rule: ClientRule, server: str, tool: str) -> Carried:
+        servers = self.of_server(server)
+        if not servers and (alike(server) == alike(NAME) or _OWN_TOOLS.fullmatch(tool)):
+            return Carried(why="it is about mcpctl's own entry: here rules are about the tools behind it")
+        if rule.is_glob and _GLOB.search(server):
+            servers = [server if rule.effect == ALLOW else re.sub("[-_]", "?", server)]
+        elif not rule.is_glob and _GLOB.search(tool):
+            return Carried(why="a * or ? in a name would stand for any text here")
+        elif not servers and rule.effect == ALLOW:
+            return Carried(why=f"config.toml has no server '{server}'; take it over first: mcpctl servers import")
+        elif len(servers) > 1 and rule.effect == ALLOW:
+            return Carried(why=f"it is not certain which server it is about: {', '.join(servers)}")
+        patterns = [f"{each}:{name}" for each in servers or [server] for name in self._tools_named(rule, each, tool)]
+        for pattern in patterns:
+            if problem := _problem(pattern):
+                return Carried(why=problem)
+        return Carried(tuple(patterns))
+
+    def _tools_named(self, rule: ClientRule, server: str, tool: str) -> list[str]:
+        """The tools that a client's name may stand for."""
+        listed = self._tools.get(server, ())
+        if not rule.is_respelled or _GLOB.search(tool) or tool in listed:
+            return [tool]
+        named = [name for name in listed if _NOT_TAKEN.sub("_", name) == tool and not _GLOB.search(name)]
+        return named if named and (len(named) == 1 or rule.effect != ALLOW) else [tool]
+
+
+def alike(name: str) -> str:
+    """A name as it is compared: clients write `-` and `_` for one another, and for what they do not take."""
+    return _NOT_ALIKE.sub("_", name)
+
+
+def _problem(pattern: str) -> str:
+    if len(pattern) > bounds.NAME:
+        return "it is too long"
+    try:
+        pattern.encode()
+    except UnicodeEncodeError:
+        return "it is not Unicode"
+    return problem_of(pattern)
+
+
+def texts(value: Any) -> list[str]:
+    """The texts of a list; other items are ignored, as clients do."""
+    return [item for item in value[:MOST] if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def tables(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The members of an object that are objects, by name."""
+    for name, table in value.items() if isinstance(value, dict) else ():
+        if isinstance(table, dict):
+            yield name, table
+
+
+def flat(parts: Iterable[str]) -> str:
+    """The name of a place in a file."""
+    return ".".join(part if config.NAME.match(part) else repr(part) for part in parts)

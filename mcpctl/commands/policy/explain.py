@@ -1,0 +1,42 @@
+"""`mcpctl policy explain`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Args = Annotated[
+    str | None,
+    typer.Option("--args", metavar="JSON", help="The arguments of the call: an object.", show_default=False),
+]
+
+
+def explain(
+    key: opt.ToolKey,
+    args: Args = None,
+    json: opt.Json = False,
+    toolset: opt.Toolset = None,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Explain what becomes of a call of a tool, and why: every rule that matches it, in the order in which they count.
+
+    The decision is that of mcpctl serve, on the tool as its server last listed it. A tool that nobody has listed is
+    explained as one that declares nothing. No rule looks at arguments; with --args, the JSON has the hash that a yes to
+    this one call is bound to.
+
+    \b
+    Examples:
+      mcpctl policy explain github:delete_repository
+      mcpctl policy explain github:create_issue --project work --json | jq .decision
+    """
+    from mcpctl import output
+    from mcpctl.catalog import explained, rows
+    from mcpctl.commands.policy import columns
+
+    paths, digest = opt.paths(config, data_dir), columns.digest(args)
+    with rows.catalog(paths, toolset, project, quiet=True) as catalog:
+        row = explained.explain(catalog, key, explained.standing(paths), digest)
+    output.write_row(row, json, lambda: columns.explanation(row, paths.config))

@@ -1,0 +1,73 @@
+"""`mcpctl policy hook`"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+CLIENTS = ("claude-code",)
+Client = Annotated[
+    str,
+    typer.Argument(metavar="CLIENT", help="The client: claude-code.", autocompletion=complete.choices(*CLIENTS)),
+]
+Entry = Annotated[str, typer.Option(metavar="NAME", help="The name of mcpctl's entry in the client.")]
+PrintSettings = Annotated[
+    bool,
+    typer.Option("--print-settings", help="Print what the client's settings need to run this hook; decide nothing."),
+]
+
+
+def hook(
+    client: Client,
+    entry: Entry = "mcpctl",
+    print_settings: PrintSettings = False,
+    toolset: opt.Toolset = None,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Decide in the client, before it calls a tool of mcpctl: a hook for Claude Code.
+
+    Claude Code sees one tool_execute for all tools. As its PreToolUse hook, this reads the call on stdin and has the
+    policy decide on the tool inside of it: allow, ask (Claude Code then shows its own prompt, with the tool's name,
+    what it may do and the rule) or deny. It says nothing of the tools of other servers, nor where the policy is off or
+    only recorded. Whatever goes wrong, it asks. It starts no server: the tools are those that were last listed.
+
+    Give it the options that mcpctl serve has in the client. serve decides again when the call comes; what you said yes
+    to in Claude Code's prompt it does not ask again.
+
+    \b
+    Examples:
+      mcpctl policy hook claude-code --print-settings
+      mcpctl policy hook claude-code --project work < call.json
+    """
+    opt.one_of("client", client, CLIENTS)
+    from mcpctl import output
+    from mcpctl.clients import claude_hook
+
+    if print_settings:
+        _print_settings(entry, toolset, project, config, data_dir)
+        return
+    from mcpctl import files
+
+    in_force = claude_hook.InForce(lambda: opt.paths(config, data_dir), project, toolset, entry)
+    if answer := claude_hook.answer(files.read_stdin, in_force):
+        output.write_text(answer.json)
+
+
+def _print_settings(
+    entry: str, toolset: str | None, project: str | None, config: Path | None, data_dir: Path | None
+) -> None:
+    from mcpctl import output
+    from mcpctl.clients import claude_hook, client_config
+    from mcpctl.toolsets import toolset_files
+
+    options = {
+        "--entry": entry if entry != client_config.NAME else None, "--project": project,
+        "--toolset": toolset_files.absolute_reference(toolset), "--config": config, "--data-dir": data_dir,
+    }  # fmt: skip
+    output.write_text(claude_hook.settings(entry, options))
+    output.say(claude_hook.settings_go_into())

@@ -1,0 +1,97 @@
+"""`mcpctl policy import`"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+CLIENTS = ("claude-code", "cursor", "codex", "gemini")
+Client = Annotated[
+    str,
+    typer.Argument(
+        metavar="CLIENT", help="The client: claude-code, cursor, codex or gemini.",
+        autocompletion=complete.choices(*CLIENTS),
+    ),
+]  # fmt: skip
+From = Annotated[
+    Path | None,
+    typer.Option("--from", metavar="FILE", help="Only from FILE, such as a project's.", show_default=False),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes to config.toml as a diff; write nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
+
+
+def import_(
+    client: Client,
+    source: From = None,
+    dry_run: DryRun = False,
+    yes: Yes = False,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Take over the permission rules that a client has for the tools of MCP servers, into [policy] in config.toml.
+
+    Once all calls go through mcpctl, the client's own rules for other servers mean nothing. It reads your own files of
+    Claude Code (permissions), Cursor (mcpAllowlist), Codex (approval modes) or Gemini CLI (trust and policies). Those
+    of the project in the current folder are left out, unless --from names one: they hold in that project only.
+
+    A rule is only carried over if it loosens nothing: stderr says which are left out, and why. Without [policy], one is
+    made that asks about whatever no rule names, as the client does. At a terminal it shows the change and asks first;
+    elsewhere it needs --yes. With --json and the like, --dry-run prints what would become of each rule. Comments and
+    order are kept, and running it twice changes nothing.
+
+    \b
+    Examples:
+      mcpctl policy import claude-code --dry-run
+      mcpctl policy import gemini --from .gemini/policies/team.toml --yes
+    """
+    opt.one_of("client", client, CLIENTS)
+    from mcpctl import output
+    from mcpctl.clients import policy_import
+    from mcpctl.commands.policy.columns import IMPORTED
+    from mcpctl.errors import warn
+    from mcpctl.models import Found
+
+    options = output.listing(json, jsonl, format, fields)
+    output.chosen_fields(IMPORTED, options)  # an unknown one is refused before anything is written
+    paths = opt.paths(config, data_dir, creates=True)
+    batch = policy_import.read(client, source, paths)
+    output.say(f"read {', '.join(map(str, batch.files))}")
+    diff = policy_import.preview(paths.config, batch)
+    for remark in policy_import.remarks(batch):
+        warn(remark)
+    if diff and not dry_run:
+        _agree(diff, yes)
+        policy_import.write(paths.config, batch)
+        output.say(f"written to {paths.config}; see what it makes of your tools with: mcpctl policy check", always=True)
+    if dry_run and options == output.ListOptions():
+        output.write_lines(iter(diff))
+    else:
+        output.write_list(Found.of(batch.rows), IMPORTED, options)
+
+
+def _agree(diff: list[str], yes: bool) -> None:
+    """Show the change and ask about it; raises where it may not be made."""
+    from mcpctl.errors import Refused, WrongUsage
+    from mcpctl.output.text import line_of
+
+    if yes:
+        return
+    if not _is_terminal():
+        raise WrongUsage("nobody can be asked here", "see the change with --dry-run, then write it with --yes")
+    for line in diff:
+        typer.echo(line_of(line), err=True)
+    if not typer.confirm("Write this to config.toml?", err=True):
+        raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
