@@ -33,6 +33,8 @@ class Rules:
         self.policy: Policy = config.policy
         self.ordered = tuple(_ordered(config, toolset))
         self._matchers = [(rule, Matcher(rule)) for rule in self.ordered]
+        self._of_server: dict[str, list[tuple[Rule, Matcher]]] = {}
+        """Those that may match a tool of a server."""
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
 
     def ruling(self, server: str, name: str, tool: Tool | None) -> Ruling:
@@ -48,9 +50,13 @@ class Rules:
 
     def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[Rule]:
         """The rules that match a tool, the one that decides first."""
-        classes = self.classes(server, tool)
-        subject = _Named(server, name, classes)
-        return (rule for rule, matcher in self._matchers if matcher.matches(subject))
+        matchers = self._of_server.get(server)
+        if matchers is None:
+            matchers = [(rule, matcher) for rule, matcher in self._matchers if matcher.reaches(server)]
+            if server in self.config.servers:  # others are whatever a model writes
+                self._of_server[server] = matchers
+        subject = _Named(name, tool_keys.folded(name), self.classes(server, tool))
+        return (rule for rule, matcher in matchers if matcher.names(subject))
 
     def classes(self, server: str, tool: Tool | None) -> frozenset[str]:
         """The classes of a tool, by those of its hints that count for rules."""
@@ -83,17 +89,15 @@ def rules_of(config: Config, toolset: Toolset | None) -> Rules:
 
 
 class _Named(NamedTuple):
-    server: str
     name: str
+    folded: str
     classes: frozenset[str]
-
-    def folded(self) -> "_Named":
-        return _Named(self.server.casefold(), tool_keys.folded(self.name), self.classes)
 
 
 def names_tool(rule: Rule, server: str, name: str) -> bool:
     """Whether a rule's glob names this tool, whatever the tool declares."""
-    return Matcher(rule).matches(_Named(server, name, frozenset()))
+    matcher = Matcher(rule)
+    return matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))
 
 
 class Matcher:
@@ -112,12 +116,11 @@ class Matcher:
         """Whether it may match a tool of this server, by the server's name."""
         return bool(self._class or self._server.fullmatch(server if self._is_exact else server.casefold()))
 
-    def matches(self, subject: _Named) -> bool:
-        """Whether it matches this tool."""
+    def names(self, subject: _Named) -> bool:
+        """Whether it matches this tool of a server that it reaches."""
         if self._class:
             return self._class in subject.classes
-        named = subject if self._is_exact else subject.folded()
-        return bool(self._server.fullmatch(named.server) and self._name.fullmatch(named.name))
+        return self._name.fullmatch(subject.name if self._is_exact else subject.folded) is not None
 
 
 def _glob(pattern: str) -> re.Pattern[str]:
