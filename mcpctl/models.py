@@ -42,6 +42,7 @@ ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
+TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

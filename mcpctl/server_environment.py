@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl import files
-from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, URL, VARIABLE, Server
+from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN, URL, VARIABLE, Server
 from mcpctl.errors import McpctlError
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
@@ -17,7 +17,7 @@ _BLANKS = re.compile(r"[^\S\r\n]{256}")
 """More blanks in a row than an env_file needs: its parser takes time in the square of their number."""
 # RFC 9110, 5.5
 _HEADER_VALUE = re.compile(r"(?:[\x21-\x7e](?:[\x20-\x7e\t]*[\x21-\x7e])?)?\Z")
-OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN)
+OWN_SECRETS = (SEMANTIC_TOKEN, CLOUD_TOKEN, TOKEN)
 """Variables of the environment that no server gets."""
 
 

@@ -4,7 +4,7 @@ import sqlite3
 from typing import Self
 
 from mcpctl.paths import Paths
-from mcpctl.store import steps
+from mcpctl.store import sqlite, steps
 from mcpctl.store.state import told
 from mcpctl.store.steps import Kind
 
@@ -60,6 +60,12 @@ class PolicyFile:
         """
         with told():
             return cls(steps.connect(paths.policy, KIND))
+
+    @classmethod
+    def as_it_lies(cls, paths: Paths) -> Self:
+        """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        with told():
+            return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1))
 
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""
