@@ -105,7 +105,10 @@ def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.store import tokens
     from mcpctl.store.policy_file import PolicyFile
 
-    with PolicyFile.as_it_lies(_paths(ctx)) as file:
+    paths = _paths(ctx)
+    if not paths.policy.exists():
+        return []
+    with PolicyFile.as_it_lies(paths) as file:
         kept = [token for token in tokens.every(file) if token.revoked is None and token.id.startswith(incomplete)]
     return [(token.id, ", ".join(sorted(token.projects | token.servers))) for token in kept]
 
