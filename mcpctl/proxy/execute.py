@@ -84,12 +84,16 @@ class Execute:
                 call.reject(_NOT_OPEN)
                 return
             call.responses, call.parent_id = responses, call.parked.record_id
-        elif state and self._gateway.is_older(call.server):
+        elif state and self._sees(call) and self._gateway.is_older(call.server):
             call.reject(_NOT_OPEN)  # no server of its kind has given it
             return
         else:
             call.parent_id = self.parents.of(call.key, state, responses)
         self.proceed(call)
+
+    def _sees(self, call: Call) -> bool:
+        """Whether anything of the call's server may be told to who asks."""
+        return call.server in self._gateway.view(call.request.caller).config.enabled
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a call back: so do we upstream; there is no answer."""

@@ -83,19 +83,23 @@ def checked(paths: Paths, file: ConfigFile, toolset: str | None, token: str | No
     in_force.check(paths, config, toolset)
     if config.has_policy:
         with PolicyFile.connect(paths) as decided:  # what cannot be looked up cannot be kept to
-            _check_token(config, token, decided)
+            if config.policy.enforces:
+                _say_what_is_hidden(config, token, decided)
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")
     exposure.guard(paths, config)
     return config
 
 
-def _check_token(config: Config, token: str | None, decided: PolicyFile) -> None:
-    if not config.policy.is_on:
-        return
+def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:
+    """Warn where the policy lets requests see less than a person may expect."""
+    hidden = [name for name in config.enabled if name in config.members]
+    if config.project is None and hidden:
+        names = ", ".join(hidden)
+        warn(f"seen only with --project, or the project in a request's _meta.projectId: {names}")
     if token is None:
         if config.policy.table.require_token:
-            warn("no token: nothing is found or called but with one in the request's _meta; give one in MCPCTL_TOKEN")
+            warn("no token, so nothing is found or called but by requests with one; give one in MCPCTL_TOKEN")
     elif tokens.identified(token, tokens.every(decided), time.time()) is None:
         warn("the token is not valid: nothing is found or called with it; see: mcpctl tokens ls")
 
