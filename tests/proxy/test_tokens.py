@@ -189,6 +189,24 @@ def test_the_index_of_a_search_is_kept_for_each_project(scene: Play, monkeypatch
     scene(played)
 
 
+def test_the_first_search_of_each_project_waits_for_its_servers(scene: Play) -> None:
+    async def played(world: World) -> None:
+        configure(world, {})
+        world.begin()
+        client = await world.client()
+        await client.request("tools/list", {})
+        while "zoo" not in world.gateway.added:
+            await asyncio.sleep(0)
+        await sees(client, projectId="acme")
+        world.servers["zoo"].may_list.clear()
+        search = asyncio.create_task(client.discover("zoo:look", _meta={"projectId": "zoo"}))
+        await asyncio.wait([search], timeout=0.2)  # in which one that waits for nobody ends
+        world.servers["zoo"].may_list.set()
+        assert "zoo:look" in text(await search)
+
+    scene(played)
+
+
 # ---- tokens
 
 
@@ -436,6 +454,25 @@ def test_a_project_without_a_policy_of_its_own_is_no_way_around_a_token(scene: P
         configure(world, REQUIRED, acme={"policy": {"mode": "off"}})
         world.begin()
         assert await sees(await world.client(), projectId="acme") == set()
+
+    scene(played)
+
+
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
+def test_a_state_that_is_sent_back_tells_nothing_of_a_server_that_is_not_seen(
+    scene: Play, paths: Paths, revision: str
+) -> None:
+    async def played(world: World) -> None:
+        configure(world, REQUIRED)
+        world.begin(project="acme")
+        client = await world.client(revision)
+        await client.start_call("acme:look", _meta={"token": made(paths)})
+        (said,) = {
+            text((await client.start_call(f"{name}:look", requestState=state))["result"])
+            for name in ("acme", "zoo", "nobody")
+            for state in ("", "mine")
+        }
+        assert "without a token" in said
 
     scene(played)
 
