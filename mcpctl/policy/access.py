@@ -77,7 +77,9 @@ def of_request(
     if text is None and policy.table.require_token:
         problem = NO_TOKEN
     access = Access(token, problem, policy.enforces)
-    return _nothing_of(config) if access.is_barred else _seen(config, claims, token), access
+    if access.is_barred:
+        return _nothing_of(config), access
+    return _seen(config, claims, token if policy.enforces else None), access
 
 
 def _seen(config: Config, claims: Claims, token: Token | None) -> Config:
@@ -89,10 +91,9 @@ def _seen(config: Config, claims: Claims, token: Token | None) -> Config:
         project = None  # it narrows nothing
     elif project not in (None, UNASSIGNED) and not _may_be_named(project, config, token):
         return _nothing_of(config)
-    bounds = (token.projects, token.servers) if token else ()
-    is_granted = token is not None and project in token.projects
-    scope = Scope(project, is_granted, *bounds)
-    return config if scope == Scope() else _narrowed(config, scope)
+    if token:
+        return _narrowed(config, Scope(project, project in token.projects, token.projects, token.servers))
+    return config if project is None else _narrowed(config, Scope(project))
 
 
 def _may_be_named(project: str, config: Config, token: Token | None) -> bool:
@@ -105,10 +106,11 @@ def _narrowed(config: Config, scope: Scope) -> Config:
     names = {*config.servers, *config.problems}
     unseen = {name for name in names if not scope.sees(name, config.members.get(name))}
     named = scope.project if scope.project != UNASSIGNED else None
-    if not unseen and named is None:
+    is_of_token = bool(scope.projects or scope.servers)
+    if not (unseen or named or is_of_token):
         return config
     bound = ""
-    if scope.projects or scope.servers:
+    if is_of_token:
         bound = "one that the token may use"
     elif scope.project == UNASSIGNED:
         bound = "one of those without a project"

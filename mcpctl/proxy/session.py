@@ -93,7 +93,7 @@ class Session:
         try:
             answer, view = await self._found(request, caller)
         except Failed as error:
-            self._record_denied(error.failure, metatools.DISCOVERY)
+            self._record_denied(error.failure, of=metatools.DISCOVERY)
             self._result(id_, refusals.no_results(words.for_model(error.failure), caller))
             return
         except asyncio.CancelledError:
@@ -138,7 +138,7 @@ class Session:
         try:
             answer = refusals.own(await self._noted(caller, arguments), caller)
         except Failed as error:
-            self._record_denied(error.failure, error.failure.facts["key"])
+            self._record_denied(error.failure, of=metatools.ANNOTATE)
             answer = refusals.result(words.for_model(error.failure), caller)
         except McpctlError as error:
             answer = refusals.result(f"{error.message}; {error.hint}", caller)
@@ -164,10 +164,11 @@ class Session:
         # Aside: the lock of the file may be held.
         return await asyncio.to_thread(note_tool.add, place, subject, notes, view.toolset.name)
 
-    def _record_denied(self, failure: Failure, key: str) -> None:
-        """Put on record that the token, or the lack of one, has refused what is no call."""
+    def _record_denied(self, failure: Failure, *, of: str) -> None:
+        """Put on record that the token, or the lack of one, has refused a use of this meta-tool."""
         if failure.code in words.OF_TOKEN:
             view = failure.facts["view"]
+            key = failure.facts["key"] if failure.facts["server"] else of
             self.recorder.decision_made(key, "denied", failure.code, origin=view.origin, token_id=view.token_id)
 
     # ---- what the client is told

@@ -1,12 +1,13 @@
 """What each request is seen from: the configuration, as far as it may see it, the toolset, what people have decided."""
 
 import time
+from dataclasses import replace
 
 from mcpctl.callers import Caller
 from mcpctl.config import Config
 from mcpctl.paths import Paths
 from mcpctl.policy import access
-from mcpctl.policy.access import UNBOUND, Access
+from mcpctl.policy.access import UNBOUND
 from mcpctl.policy.view import View
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store.state import State
@@ -50,25 +51,24 @@ class Viewing:
 
     def now(self, caller: Caller | None) -> View:
         """What a request of this moment is decided on."""
-        seen = self._seen(caller)
-        return self._viewed(caller, seen, self._in_force.now(seen[0]) if self._in_force else None)
+        view = self.at_first(caller)
+        return self._with(view, self._in_force.now(view.config) if self._in_force else None)
 
-    def at_first(self, caller: Caller) -> View:
-        """What a request is seen from before anything can be decided."""
-        return self._viewed(caller, self._seen(caller), self._view.toolset)
+    def at_first(self, caller: Caller | None) -> View:
+        """What a request is seen from before anything can be decided: its toolset is that of the request before."""
+        standing, seen = self.policy.standing(), (self.config, UNBOUND)
+        if caller is not None:
+            seen = access.of_request(self.config, caller.claims, self._token, standing.tokens, time.time())
+        view = self._view
+        is_same = view.caller is caller and view.standing is standing and view.config is seen[0]
+        if not is_same or view.access != seen[1]:
+            view = self._view = View(seen[0], view.toolset, caller, self._generation, standing, seen[1])
+        return view
 
-    def _seen(self, caller: Caller | None) -> tuple[Config, Access]:
-        if caller is None:
-            return self.config, UNBOUND
-        tokens = self.policy.standing().tokens
-        return access.of_request(self.config, caller.claims, self._token, tokens, time.time())
-
-    def _viewed(self, caller: Caller | None, seen: tuple[Config, Access], toolset: Toolset | None) -> View:
-        """A view, which is that of the request before where nothing has changed since."""
-        view, standing = self._view, self.policy.standing()
-        is_same = view.toolset is toolset and view.caller is caller and view.standing is standing
-        if not is_same or view.config is not seen[0] or view.access != seen[1]:
-            view = self._view = View(seen[0], toolset, caller, self._generation, standing, seen[1])
+    def _with(self, view: View, toolset: Toolset | None) -> View:
+        """The view with this toolset; the same one where nothing has changed."""
+        if view.toolset is not toolset:
+            view = self._view = replace(view, toolset=toolset)
         return view
 
     @property

@@ -89,6 +89,7 @@ class InForce:
         self._option = option
         self._kept: str | None = None
         """The equipped toolset, as it was last looked up."""
+        self._named: dict[Config, str | None] = {}
         self._followed: dict[str | None, _Followed] = {}
         self._latest = _Followed()
 
@@ -97,7 +98,11 @@ class InForce:
 
         Its `problem` says why it is not what its file says now.
         """
-        reference = named(config, self._option) or self._equipped()
+        if config not in self._named:
+            if len(self._named) >= _MOST_FOLLOWED:
+                self._named.clear()
+            self._named[config] = named(config, self._option)
+        reference = self._named[config] or self._equipped()
         followed = self._followed.get(reference)
         if followed is None:
             if len(self._followed) >= _MOST_FOLLOWED:
@@ -110,7 +115,8 @@ class InForce:
         return followed.last
 
     def look_again(self) -> None:
-        """Have what could not be found be looked for at the next request."""
+        """Have a configuration that has changed count, and what could not be found be looked for once more."""
+        self._named.clear()
         self._followed = {reference: each for reference, each in self._followed.items() if each.place}
 
     @property

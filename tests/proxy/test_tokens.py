@@ -126,7 +126,8 @@ def test_a_policy_that_is_only_recorded_hides_nothing(scene: Play, paths: Paths)
         client = await world.client()
         assert await sees(client) == EVERY
         assert await sees(client, token="no token") == EVERY
-        reads = made(paths, read_only=True)
+        reads = made(paths, read_only=True, servers=["zoo"])
+        assert await sees(client, token=reads) == EVERY
         assert "isError" not in (await client.start_call("acme:change", _meta={"token": reads}))["result"]
 
     scene(played)
@@ -316,7 +317,7 @@ def test_without_a_token_nothing_is_told_from_anything(
     refused = [line for line in lines if line["type"] == "decisions.made" and not line.get("call_id")]
     code = "token_not_valid" if own else "no_token"
     assert {(line["decision"], line["rule"]) for line in refused} == {("denied", code)}
-    assert "tool_discovery" in {line["key"] for line in refused}
+    assert {line["key"] for line in refused} == {"tool_discovery", "add-tool-annotation"}
     assert {line["status"] for line in lines if line["type"] == "calls.finished"} == {"denied"}
 
 
@@ -401,6 +402,10 @@ def test_what_a_token_does_not_reach_is_not_told_from_what_is_not_there(scene: P
         client = await world.client()
         there, absent = await client.call("zoo:look"), await client.call("owl:look")
         assert there.replace("zoo", "owl") == absent
+        assert "server 'owl' is not one that the token may use" in absent
+        every = made(paths, projects=["acme"], servers=[*EVERY])
+        assert await client.call("owl:look", _meta={"token": every, "projectId": "acme"}) == absent
+        assert await client.call("owl:look", _meta={"token": made(paths, projects=["zoo"])}) == absent
 
     scene(played)
 
