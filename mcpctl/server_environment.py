@@ -106,7 +106,7 @@ def credentials(server: Server, where: Endpoint) -> str:
 def _environment(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
     merged = {name: value for name, value in env.items() if name not in OWN_SECRETS}
     if server.env_file:
-        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
+        merged.update(_env_file(config_path.parent / Path(expand(server.env_file, merged)).expanduser()))
     merged.update({name: expand(value, merged) for name, value in server.env.items()})
     return merged
 

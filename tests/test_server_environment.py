@@ -70,8 +70,9 @@ def test_the_environment_is_ours_then_env_file_then_env(file: Path) -> None:
 def test_tokens_of_ours_are_not_for_servers(file: Path) -> None:
     ours = {"MCPCTL_CLOUD_TOKEN": "c", "MCPCTL_SEMANTIC_TOKEN": "s", "MCPCTL_TOKEN": "t", "MCPCTL_HOME": "h"}
     assert launch(file, ours).env == {"MCPCTL_HOME": "h"}
-    with pytest.raises(server_environment.CannotLaunch, match="variable MCPCTL_TOKEN is not set"):
-        launch(file, ours, args=["${MCPCTL_TOKEN}"])
+    for entry in ({"args": ["${MCPCTL_TOKEN}"]}, {"env": {"A": "${MCPCTL_TOKEN}"}}, {"env_file": "${MCPCTL_TOKEN}"}):
+        with pytest.raises(server_environment.CannotLaunch, match="variable MCPCTL_TOKEN is not set"):
+            launch(file, ours, **entry)
 
 
 def test_command_arguments_and_folder_are_expanded(file: Path, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ ENVIRONMENT = {
     "MCPCTL_TOOLSET": "The toolset in force, unless --toolset names one: a name, a path, or none. It takes precedence"
     " over the project's toolset.",
     "MCPCTL_TOKEN": "The token of mcpctl tokens create with which serve, and tools call, find and call tools; it"
-    " counts while a policy is on. --token-file goes before it, and the _meta.token of a request before both.",
+    " counts while a policy is enforced. --token-file goes before it, and the _meta.token of a request before both.",
     "MCPCTL_SEMANTIC_TOKEN": "The bearer token of the embeddings endpoint, semantic_url in the configuration.",
     "MCPCTL_CLOUD_TOKEN": "The bearer token of the search service, cloud_url in the configuration.",
     "MCPCTL_DEBUG": "Set to any text: an internal error shows its traceback.",

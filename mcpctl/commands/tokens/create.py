@@ -44,7 +44,7 @@ def create(
 
     Give it to a client in MCPCTL_TOKEN, with serve --token-file, or in the _meta.token of a request. It bounds what is
     seen and called, and gives nothing: which project is seen is still for --project or _meta.projectId to say. Tokens
-    count while a policy is on; with [policy] require_token, nothing is found or called without one.
+    count while a policy is enforced; with [policy] require_token, nothing is found or called without one.
 
     Only a person can make one, in a terminal.
 
