@@ -1,6 +1,7 @@
 """`mcpctl tokens create`"""
 
 import hashlib
+import os
 import re
 import time
 from pathlib import Path
@@ -14,7 +15,8 @@ from mcpctl.paths import Paths
 from mcpctl.store import tokens
 from mcpctl.store.policy_file import PolicyFile
 from tests.configured import configure, stub
-from tests.conftest import Mcpctl
+from tests.conftest import MCPCTL, Mcpctl
+from tests.terminal import Terminal
 
 
 @pytest.fixture(autouse=True)
@@ -98,6 +100,14 @@ def test_without_a_terminal_none_is_made(mcpctl: Mcpctl, paths: Paths, monkeypat
         6, "mcpctl: only a person can make tokens: this does not run in front of a terminal",
     )  # fmt: skip
     assert not paths.policy.exists()
+
+
+@pytest.mark.process
+def test_a_person_in_a_terminal_makes_one(paths: Paths) -> None:
+    with Terminal([*MCPCTL, "tokens", "create"], os.environ) as terminal:
+        text = terminal.wait_for(r"mcpctl_[A-Za-z0-9_-]{43}")[0]
+        terminal.wait_for("shown only now")
+    assert tokens.identified(text, kept(paths), time.time())
 
 
 def test_who_makes_one_is_told_on_a_terminal_that_it_counts_only_with_a_policy(mcpctl: Mcpctl, paths: Paths) -> None:
