@@ -385,6 +385,21 @@ def test_a_read_only_token_neither_finds_nor_calls_what_may_change_anything(scen
     scene(played)
 
 
+def test_tokens_of_one_scope_find_by_what_each_permits(scene: Play, paths: Paths) -> None:
+    reads, changes = made(paths, read_only=True), made(paths)
+
+    async def played(world: World) -> None:
+        configure(world, REQUIRED)
+        world.begin()
+        client = await world.client()
+        for _ in range(2):
+            for token, expected in ((reads, {"free:look"}), (changes, {"free:look", "free:change"})):
+                found = await client.discover("look", "change", _meta={"token": token})
+                assert {entry["toolKey"] for entry in found["results"]} == expected
+
+    scene(played)
+
+
 def test_hints_that_do_not_count_for_rules_do_not_count_for_a_read_only_token(scene: Play, paths: Paths) -> None:
     async def played(world: World) -> None:
         world.configure({"free": {"trust_hints": "no"}}, policy={})
