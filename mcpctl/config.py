@@ -14,10 +14,11 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import files, policy_settings, toml_places, toml_values
+from mcpctl import files, policy_settings, projects, toml_places, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
 from mcpctl.near_names import did_you_mean
 from mcpctl.policy_settings import ALLOW, ASK, TRUSTS, Policy, PolicyTable, ProjectPolicyTable
+from mcpctl.projects import UNASSIGNED
 
 NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 """How servers and projects may be named."""
@@ -29,7 +30,7 @@ OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 """The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
 TOKEN = "MCPCTL_TOKEN"
-"""The variable that has the token of whoever asks mcpctl."""
+"""The variable that has the token of `mcpctl tokens create` with which requests are made."""
 ALL, MINIMAL = "all", "minimal"
 """What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
 ASKS = ("elicitation", "sampling", "roots")
@@ -128,6 +129,12 @@ class Config:
     policy_table: PolicyTable | None = None
     text: str = field(default="", repr=False)
     """What the file says, to find the lines of rules."""
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    """The projects of each server that names any, those of entries that cannot be used included."""
+    bound: str = ""
+    """What the servers that are seen have in common, where that is not only the project in force."""
+    is_claimed: bool = False
+    """Whether only a request has named the project in force: its policy can then tighten alone."""
 
     def beside(self, path: str) -> Path:
         """A path that is written in the file: `~` is the home folder, and a relative one begins at the file's."""
@@ -160,7 +167,19 @@ class Config:
     @cached_property
     def policy(self) -> Policy:
         """The policy in force; one that is off where none is written."""
-        return policy_settings.in_force(self.policy_table, self.project, self._in_force.policy)
+        return policy_settings.in_force(
+            self.policy_table, self.project, self._in_force.policy, only_tightens=self.is_claimed
+        )
+
+    @property
+    def has_policy(self) -> bool:
+        """Whether anything is decided by a policy, in whichever project."""
+        return self.policy.is_on or any(project.policy for project in self.projects.values())
+
+    @cached_property
+    def known_projects(self) -> frozenset[str]:
+        """The projects that there are."""
+        return projects.known(self.projects, self.members)
 
     def line_of(self, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
         """The line of a key of the file, or of an item of its list; None where that cannot be told."""
@@ -185,7 +204,10 @@ class Config:
         return self.servers[name]
 
     def not_in_project(self, name: str) -> Refused:
-        """The failure for a server that the project in force does not see."""
+        """The failure for a server that the project in force does not see, or whoever asks."""
+        if self.bound:
+            hint = "name its project with --project, or another token with MCPCTL_TOKEN"
+            return Refused(f"server '{name}' is not {self.bound}", hint, "not_in_project")
         hint = f"name another with --project, or add '{self.project}' to projects of [servers.{name}] in {self.path}"
         return Refused(f"server '{name}' is not in the project in force, '{self.project}'", hint, "not_in_project")
 
@@ -226,12 +248,15 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
     tables = toml_values.tables(path, "servers", document)
-    projects = {
+    defined = {
         name: toml_values.section(path, f"projects.{name}", table, Project, partial(_check_project, name))
         for name, table in toml_values.tables(path, "projects", document).items()
     }
-    has_policy = "policy" in document or any(each.policy for each in projects.values())
-    elsewhere = _elsewhere(path, tables, projects, project)
+    has_policy = "policy" in document or any(each.policy for each in defined.values())
+    members = projects.members(tables)
+    if project is not None:
+        projects.check(project, projects.known(defined, members), path)
+    elsewhere = projects.hidden(members, project)
     servers: dict[str, Server] = {}
     problems: dict[str, str] = {}
     for name, table in tables.items():
@@ -241,31 +266,13 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
             if name not in elsewhere:
                 problems[name] = f"{path}: servers.{name}{error}"
     return Config(
-        path, servers, problems, projects, project, elsewhere,
+        path, servers, problems, defined, project, elsewhere,
         toml_values.section(path, "search", document.get("search", {}), Search, _check_search),
         toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
-        text,
+        text, members,
     )  # fmt: skip
-
-
-def _elsewhere(path: Path, servers: Mapping[str, Any], projects: Iterable[str], project: str | None) -> frozenset[str]:
-    """The servers that do not belong to this project; raises `NotFound` for one that nothing names."""
-    if project is None:
-        return frozenset()
-    # As written: an entry that cannot be used belongs to its projects, too.
-    members = {name: table.get("projects") for name, table in servers.items() if isinstance(table, dict)}
-    lists = {name: [given] if isinstance(given, str) else given for name, given in members.items()}
-    named = {name: given for name, given in lists.items() if given and isinstance(given, list)}
-    known = {*projects, *(each for names in named.values() for each in names if isinstance(each, str))}
-    if project not in known:
-        there_are = (
-            f"{path} has {', '.join(sorted(known))}" if known else f"{path} has none; write [projects.NAME] there"
-        )
-        hint = did_you_mean(project, known, there_are)
-        raise NotFound(f"no project '{project}'", hint, "project_not_found")
-    return frozenset(name for name, names in named.items() if project not in names)
 
 
 def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
@@ -290,8 +297,7 @@ def _check_lists(server: Server) -> None:
     if not set(server.may_ask).issubset(ASKS):
         raise ValueError(f".may_ask: may have {', '.join(ASKS[:-1])} and {ASKS[-1]}")
     for project in server.projects:
-        if not NAME.match(project):
-            raise ValueError(f".projects: {project!r} cannot name a project: {_NAMES}")
+        _check_project_name(project, f".projects: {project!r}")
     if server.trust_hints not in TRUSTS:
         raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
 
@@ -328,9 +334,15 @@ def _check_remote(server: Server) -> None:
             raise ValueError(f".headers: {name!r} is not a name of a header")
 
 
-def _check_project(name: str, project: Project) -> None:
+def _check_project_name(name: str, where: str) -> None:
+    if name == UNASSIGNED:
+        raise ValueError(f"{where} cannot name a project: {UNASSIGNED} stands for the servers without one")
     if not NAME.match(name):
-        raise ValueError(f": cannot name a project: {_NAMES}")
+        raise ValueError(f"{where} cannot name a project: {_NAMES}")
+
+
+def _check_project(name: str, project: Project) -> None:
+    _check_project_name(name, ":")
     _check_optimization(project.optimization)
     if project.toolset == "":
         raise ValueError(".toolset: must be a name, a path or none")

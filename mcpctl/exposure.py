@@ -12,7 +12,7 @@ from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.store.redact import is_secret_name, mask
 
-_OURS = re.compile(r"sessions|toolsets|(?:state\.db|index-v\d+\.db|search-index\.npz).*")
+_OURS = re.compile(r"sessions|toolsets|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz).*")
 """The names of mcpctl's own files in a data directory."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|test)|[^.]*", re.IGNORECASE)
@@ -24,11 +24,24 @@ def guard(paths: Paths, config: Config) -> None:
         _close(paths.data)
     with contextlib.suppress(OSError):
         status = paths.config.stat()
-        mode = status.st_mode & (stat.S_IRWXO if status.st_gid == os.getegid() else _OTHERS)
+        mode = status.st_mode & _others(status)
         if mode & (stat.S_IWGRP | stat.S_IWOTH):
             warn(f"others can change {paths.config} and what it starts; prevent it with: chmod go-w {paths.config}")
         elif mode & (stat.S_IRGRP | stat.S_IROTH) and any(map(_has_secret, config.servers.values())):
             warn(f"others can read the secrets in {paths.config}; prevent it with: chmod 600 {paths.config}")
+
+
+def guard_secret(path: Path) -> None:
+    """Warn if others can read or change a file that has nothing but a secret."""
+    with contextlib.suppress(OSError):
+        status = path.stat()
+        if status.st_mode & _others(status):
+            warn(f"others can read or change {path}; prevent it with: chmod 600 {path}")
+
+
+def _others(status: os.stat_result) -> int:
+    """The bits of a mode that concern other users."""
+    return stat.S_IRWXO if status.st_gid == os.getegid() else _OTHERS
 
 
 def _close(data: Path) -> None:

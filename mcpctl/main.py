@@ -27,7 +27,7 @@ from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 # Without this the interpreter collects garbage before it ends, a tenth of the time of a short command.
 atexit.register(gc.freeze)
 
-NOUNS = ("servers", "tools", "toolsets", "annotate", "policy", "approvals", "sessions", "calls", "db")
+NOUNS = ("servers", "tools", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions", "calls", "db")
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
@@ -35,8 +35,8 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     time."""
     app = Commands(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
-        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_DEBUG,"
-        " NO_COLOR.",
+        epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_TOKEN,"
+        " MCPCTL_DEBUG, NO_COLOR.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         no_args_is_help=True,

@@ -110,23 +110,43 @@ class Policy:
 OFF = Policy(PolicyTable(mode="off"))
 
 
-def in_force(table: PolicyTable | None, project: str | None, of_project: ProjectPolicyTable | None) -> Policy:
-    """The policy of `[policy]` and of the table of the project in force; off where neither is written."""
+_STRICTEST_FIRST: dict[str, tuple[str | bool, ...]] = {
+    "mode": MODES,
+    "default": (DENY, ASK, ALLOW),
+    "confirm": ("never", "always", "session"),
+    "auto_approve_read_only": (False, True),
+    "confirm_destructive": (True, False),
+}
+
+
+def in_force(
+    table: PolicyTable | None,
+    project: str | None,
+    of_project: ProjectPolicyTable | None,
+    *,
+    only_tightens: bool = False,
+) -> Policy:
+    """The policy of `[policy]` and of the table of the project in force; off where neither is written.
+
+    Where the project's `only_tightens`, nothing that `[policy]` keeps back is let through for it.
+    """
     if table is None and of_project is None:
         return OFF
     values = table or PolicyTable()
     sources: list[tuple[tuple[str, ...], PolicyTable | ProjectPolicyTable | None]] = [(("policy",), table)]
     if of_project:
-        written = {n: v for n, v in msgspec.structs.asdict(of_project).items() if n not in (DENY, ASK, ALLOW)}
-        values = msgspec.structs.replace(
-            values, **{name: value for name, value in written.items() if value is not None}
-        )
+        only_tightens = only_tightens and table is not None and table.mode != "off"
+        written = {name: getattr(of_project, name) for name in _STRICTEST_FIRST}
+        given = {name: value for name, value in written.items() if value is not None}
+        if only_tightens:
+            given = {name: _stricter(name, value, getattr(values, name)) for name, value in given.items()}
+        values = msgspec.structs.replace(values, **given)
         sources.append((("projects", project or "", "policy"), of_project))
     rules = [
         Rule(effect, pattern, place, effect, index)
         for effect in (DENY, ASK, ALLOW)
         for place, lists in sources
-        if lists
+        if lists and not (only_tightens and effect == ALLOW and lists is of_project)
         for index, pattern in enumerate(getattr(lists, effect))
     ]
     where = _toggles_at(project, of_project)
@@ -135,6 +155,10 @@ def in_force(table: PolicyTable | None, project: str | None, of_project: Project
     if values.auto_approve_read_only:
         rules.append(Rule(ALLOW, CLASSES[0], where["auto_approve_read_only"], "auto_approve_read_only"))
     return Policy(values, tuple(rules), is_written=True)
+
+
+def _stricter(name: str, *values: str | bool) -> str | bool:
+    return min(values, key=_STRICTEST_FIRST[name].index)
 
 
 def _toggles_at(project: str | None, of_project: ProjectPolicyTable | None) -> dict[str, tuple[str, ...]]:

@@ -148,7 +148,8 @@ def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[st
     """What the entry itself names: the variables of its `env_file`, and over them those of its `env`."""
     given: dict[str, str] = {}
     if server.env_file:
-        given.update(_env_file(config_path.parent / Path(expand(server.env_file, env)).expanduser()))
+        expanded = expand(server.env_file, _ours(env))
+        given.update(_env_file(config_path.parent / Path(expanded).expanduser()))
     known = {**_ours(env), **given}
     return {**given, **{name: expand(value, known) for name, value in server.env.items()}}
 

@@ -17,7 +17,7 @@ PACKAGE = Path(mcpctl.__file__).parent
 LAYERS = (
     ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text"),
     ("errors", "hints", "near_names", "definitions"),
-    ("paths", "rules", "policy_settings"),
+    ("paths", "rules", "policy_settings", "projects"),
     ("files", "toml_values", "toml_places", "wire"),
     ("config",),
     ("server_environment",),

@@ -124,6 +124,7 @@ LISTS = {
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
+    ("tokens create", "--project"), ("tokens create", "--server"),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""
 OPTIONS = [

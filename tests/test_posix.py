@@ -9,6 +9,7 @@ import pytest
 
 from mcpctl import posix
 from tests.conftest import without_privileges
+from tests.terminal import Terminal
 
 pytestmark = pytest.mark.process
 
@@ -61,3 +62,18 @@ def test_nobody_signals_the_session_that_it_is_in() -> None:
     table = posix.processes()
     with pytest.raises(ValueError, match="our own session"):
         posix.signal_session(os.getsid(0), 0, table)
+
+
+_IS_IN_FRONT = "from mcpctl import posix; print('in front' if posix.has_terminal() else 'not in front', flush=True)"
+
+
+def test_who_is_in_front_of_a_terminal_has_it() -> None:
+    argv = [sys.executable, "-c", _IS_IN_FRONT]
+    with Terminal(argv, os.environ) as terminal:
+        terminal.wait_for("^in front")
+    # A background job of a terminal's shell, and a process without any terminal.
+    behind = f"import os, subprocess; subprocess.run({argv!r}, process_group=0)"
+    with Terminal([sys.executable, "-c", behind], os.environ) as terminal:
+        terminal.wait_for("not in front")
+    alone = subprocess.run(argv, capture_output=True, text=True, check=True, start_new_session=True, timeout=30)
+    assert alone.stdout == "not in front\n"

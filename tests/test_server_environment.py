@@ -123,6 +123,14 @@ def test_what_a_server_gets_is_said_without_any_value(file: Path, entry: dict[st
     assert server_environment.described(server, file, {**USUAL, **OTHERS}) == said
 
 
+def test_tokens_of_ours_are_not_for_servers(file: Path) -> None:
+    ours = {"MCPCTL_CLOUD_TOKEN": "c", "MCPCTL_SEMANTIC_TOKEN": "s", "MCPCTL_TOKEN": "t", "MCPCTL_HOME": "h"}
+    assert launch(file, ours).env == {"MCPCTL_HOME": "h"}
+    for entry in ({"args": ["${MCPCTL_TOKEN}"]}, {"env": {"A": "${MCPCTL_TOKEN}"}}, {"env_file": "${MCPCTL_TOKEN}"}):
+        with pytest.raises(server_environment.CannotLaunch, match="variable MCPCTL_TOKEN is not set"):
+            launch(file, ours, **entry)
+
+
 def test_command_arguments_and_folder_are_expanded(file: Path, tmp_path: Path) -> None:
     launched = launch(
         file, {"X": "x", "DIR": str(tmp_path)}, command="${X}-server", args=["--a=${X}", "${NONE:-d}"], cwd="${DIR}"

@@ -108,6 +108,19 @@ def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
     return [(name, "") for name in names if name.startswith(incomplete) and name.isprintable()]
 
 
+def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The ids of the tokens that are not revoked."""
+    from mcpctl.store import tokens
+    from mcpctl.store.policy_file import PolicyFile
+
+    paths = _paths(ctx)
+    if not paths.policy.exists():
+        return []
+    with PolicyFile.as_it_lies(paths) as file:
+        kept = [token for token in tokens.every(file) if token.revoked is None and token.id.startswith(incomplete)]
+    return [(token.id, ", ".join(sorted(token.projects | token.servers))) for token in kept]
+
+
 def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """What `--fields` takes, after the comma too: the fields not named yet."""
     before, comma, part = incomplete.rpartition(",")

@@ -2,9 +2,10 @@
 
 import os
 
+from mcpctl import posix
 from mcpctl.errors import Refused
 
-_AGENTS = (
+AGENTS = (
     "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI", "CURSOR_AGENT", "CODEX_SANDBOX",
     "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_THREAD_ID", "OPENCODE", "AMP_THREAD_ID", "GOOSE_TERMINAL",
     "COPILOT_AGENT_SESSION_ID", "AI_AGENT",
@@ -17,22 +18,7 @@ def only_for_people(what: str) -> None:
 
     It stops accidents, not a program that wants to deceive: one that runs as the user can do what the user can.
     """
-    agent = next((name for name in _AGENTS if os.environ.get(name)), None)
-    if agent:
-        hint = "run it yourself in a terminal that no agent has started"
-        raise Refused(f"{what} is for people: {agent} says that an agent runs this", hint, "needs_a_person")
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError:
-        raise _needs_a_terminal(what) from None
-    try:
-        if os.tcgetpgrp(terminal) != os.getpgrp():
-            raise _needs_a_terminal(what)
-    except OSError:
-        raise _needs_a_terminal(what) from None
-    finally:
-        os.close(terminal)
-
-
-def _needs_a_terminal(what: str) -> Refused:
-    return Refused(f"{what} is for people: there is no terminal", "run it yourself in a terminal", "needs_a_person")
+    agent = next((name for name in AGENTS if os.environ.get(name)), None)
+    if agent or not posix.has_terminal():
+        why = f"{agent} is set, so an agent runs this" if agent else "this does not run in front of a terminal"
+        raise Refused(f"only a person can {what}: {why}", "run it in a terminal of your own", "needs_a_person")

@@ -1,5 +1,6 @@
 """`mcpctl serve`"""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,6 +21,13 @@ PrintConfig = Annotated[
 Split = Annotated[
     bool, typer.Option("--split-execute", help="Offer separate tools for calls that read, write and destroy.")
 ]
+TokenFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE", show_default=False,
+        help="The file that has the token of mcpctl tokens create (also, as the token itself: MCPCTL_TOKEN).",
+    ),
+]  # fmt: skip
 Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
 
 
@@ -30,6 +38,7 @@ def serve(
     verbose: opt.Verbose = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
+    token_file: TokenFile = None,
     split_execute: Split = False,
     allow_annotate: Annotate = False,
 ) -> None:
@@ -38,10 +47,11 @@ def serve(
     Put this command into the configuration of Claude, Cursor or any MCP client. It shows the model two tools,
     tool_discovery and tool_execute, and keeps a record of every session and call.
 
-    With a project, only its servers are seen, and its toolset is in force. With a toolset, only its tools can be found
-    and called, with its notes and hints. --split-execute offers tool_execute_read, tool_execute_write and
-    tool_execute_destructive in place of tool_execute, so that a client can always allow only reads. --allow-annotate
-    adds add-tool-annotation.
+    With a project, only its servers are seen, and its toolset is in force; a request may name another in
+    _meta.projectId, and sees only what both see. With a token, only what that is for is seen. With a toolset, only its
+    tools can be found and called, with its notes and hints. --split-execute offers tool_execute_read,
+    tool_execute_write and tool_execute_destructive in place of tool_execute, so that a client can always allow only
+    reads. --allow-annotate adds add-tool-annotation.
 
     With [policy] in config.toml it asks you before calls that may delete or change what nobody declared, and keeps to
     your rules; see mcpctl-config(5).
@@ -68,7 +78,7 @@ def serve(
         opt.one_of("print-config", print_config, tuple(client_kinds.CLIENTS))
         options = {
             "--config": config, "--data-dir": data_dir, "--project": project,
-            "--toolset": toolset_files.absolute_reference(toolset),
+            "--toolset": toolset_files.absolute_reference(toolset), "--token-file": token_file,
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
         }  # fmt: skip
         output.write_text(client_config.text(print_config, options, load(paths.config).servers.values()))
@@ -78,4 +88,7 @@ def serve(
         return
     from mcpctl.proxy import process
 
-    process.run(paths, project=project, toolset=toolset, split=split_execute, annotate=allow_annotate, verbose=verbose)
+    process.run(
+        paths, project=project, toolset=toolset, token_file=token_file, split=split_execute, annotate=allow_annotate,
+        verbose=verbose,
+    )  # fmt: skip

@@ -72,7 +72,8 @@ POLICY = {
     "confirm_destructive": "The rules ask @destructive and ask @not-declared, after all others of ask.",
     "confirm_wait_s": "Seconds that a call waits for the answer in the client. After that it is refused, but its"
     " approval stays open for ten minutes; once it has been given, the same call goes through.",
-    "require_token": "true: without a valid token of mcpctl tokens create, nothing is found or called.",
+    "require_token": "true: without a valid token of mcpctl tokens create, in MCPCTL_TOKEN, serve --token-file or the"
+    " _meta.token of a request, nothing is found or called, and descriptions name no server.",
     "on_change": "What becomes of a tool that has changed since it was first seen, or that is new on a server whose"
     " tools are known: hold (neither found nor callable until mcpctl tools approve), warn or allow.",
     "checks": "What becomes of a tool whose definition looks like an attack, as mcpctl tools check finds: hold, warn or"
@@ -162,7 +163,13 @@ _ABOUT = (
     "The names of servers and projects have letters, digits, _ and -. An entry of a server that cannot be used is"
     " reported and skipped; the other servers work. A key that mcpctl does not know is an error.",
     "Select a project with --project or MCPCTL_PROJECT. A project exists if [projects.NAME] defines it or a server"
-    " lists it. Without a project, all servers are seen.",
+    " lists it. Without a project, all servers are seen; but clients of a serve whose policy is enforced see only those"
+    " that list no project.",
+    "A request of a client may name a project in _meta.projectId, and sees only the servers that both it and the"
+    " project of --project see; empty or UNASSIGNED are the servers that list no project. Without --project, the"
+    " toolset of the project that the request names is in force. Its [projects.NAME.policy] then only tightens"
+    " [policy], unless the request has a token for that project. A project that does not exist, or that the request's"
+    " token is not for, sees nothing.",
     "A file with [policy] has a policy: mcpctl then decides which calls are allowed, asked about or denied. Without it,"
     " every tool may be called that is not set false. What is not written there has its default, and the lists are"
     ' empty. A toolset may have deny and ask too, as "policy": {"deny": [], "ask": []}; it can only tighten.',

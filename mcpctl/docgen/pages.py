@@ -20,9 +20,10 @@ ENVIRONMENT = {
     "MCPCTL_PROJECT": "The project in force, unless --project names one.",
     "MCPCTL_TOOLSET": "The toolset in force, unless --toolset names one: a name, a path, or none. It takes precedence"
     " over the project's toolset.",
+    "MCPCTL_TOKEN": "The token of mcpctl tokens create with which serve, and tools call, find and call tools; it"
+    " counts while a policy is enforced. --token-file goes before it, and the _meta.token of a request before both.",
     "MCPCTL_SEMANTIC_TOKEN": "The bearer token of the embeddings endpoint, semantic_url in the configuration.",
     "MCPCTL_CLOUD_TOKEN": "The bearer token of the search service, cloud_url in the configuration.",
-    "MCPCTL_TOKEN": "Reserved for the token of whoever asks mcpctl; like those two, no server gets it.",
     "MCPCTL_DEBUG": "Set to any text: an internal error shows its traceback.",
     "NO_COLOR": "Set to any text: nothing is printed in colour. --no-color and TERM=dumb do the same.",
     "FORCE_COLOR": "Set to any text: tables are in colour even if stdout is not a terminal.",

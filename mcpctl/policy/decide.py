@@ -82,10 +82,12 @@ _LIST_FIRST = Verdict(LIST)
 def decide(subject: Subject) -> Verdict:
     """The verdict on one subject.
 
-    A refusal's code is one of `unknown_tool`, `not_in_project`, `server_unusable`, `server_disabled`, `not_permitted`,
-    `not_in_toolset`, `not_listed`, `wrong_execute`, `held`, `denied`, and of what would be asked where nobody is to be,
-    `never_asked`.
+    A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`, `unknown_tool`, `not_in_project`,
+    `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`, `not_listed`, `wrong_execute`, `held`,
+    `denied`, and of what would be asked where nobody is to be, `never_asked`.
     """
+    if subject.view.access.is_barred:  # before anything is told from anything else
+        return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
     failure = _of_server(subject)
     if failure is None and subject.verb != SHOW and not _is_permitted(subject):
         failure = _failure(subject, "not_permitted")
@@ -102,10 +104,12 @@ def decide(subject: Subject) -> Verdict:
 
 def _of_server(subject: Subject) -> Failure | None:
     """Why nothing of this server can be had."""
-    config, server = subject.view.config, subject.server
+    config, server, token = subject.view.config, subject.server, subject.view.access.token
     if server in config.enabled:
         return None
-    if server in config.elsewhere:
+    # What a token does not reach is not told from what is not there.
+    is_there = server in config.servers or server in config.problems
+    if server in config.elsewhere or (token and token.is_bounded and not is_there):
         return _failure(subject, "not_in_project")
     if server in config.problems:
         return _failure(subject, "server_unusable", reason=config.problems[server])
@@ -139,7 +143,7 @@ def _of_call(subject: Subject) -> Verdict:
     if toolset and not toolset.may_hold(subject.server, subject.name):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     # Where hints decide, they are those of the connection that the call goes to.
-    if subject.listing == KEPT and (subject.execute_class or view.config.policy.is_on):
+    if subject.listing == KEPT and (subject.execute_class or view.config.policy.is_on or view.access.only_reads):
         return _LIST_FIRST
     if subject.tool is None and subject.listing in (KEPT, CURRENT):
         return _LIST_FIRST  # it may be new
@@ -156,12 +160,25 @@ def _of_call(subject: Subject) -> Verdict:
 
 
 def _of_policy(subject: Subject) -> Verdict:
-    """What the policy says; where it is only recorded, it refuses and asks nothing."""
+    """What the token and the policy say; where that is only recorded, they refuse and ask nothing."""
+    if failure := _of_token(subject):
+        return Verdict(REFUSE if subject.view.access.binds else ALLOW, failure)
     policy = subject.view.config.policy
     if not policy.is_on:
         return _ALLOWED
     verdict = _of_rules(subject)
     return verdict if policy.enforces else verdict._replace(outcome=ALLOW)
+
+
+def _of_token(subject: Subject) -> Failure | None:
+    """Why the token, or the lack of one, does not permit it."""
+    access = subject.view.access
+    if access.problem:
+        return _failure(subject, access.problem)
+    if not access.only_reads:
+        return None
+    only_reads = subject.verb != ANNOTATE and subject.view.rules.risk(subject.server, subject.tool) == hints.RISKS[0]
+    return None if only_reads else _failure(subject, "token_read_only")
 
 
 def _of_rules(subject: Subject) -> Verdict:

@@ -82,7 +82,7 @@ class Rules:
 _UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def rules_of(config: Config, toolset: Toolset | None) -> Rules:
     """The rules in force with this configuration and toolset; the same ones each time."""
     return Rules(config, toolset)

@@ -5,6 +5,7 @@ from functools import cached_property
 
 from mcpctl.callers import Caller, Client
 from mcpctl.config import Config
+from mcpctl.policy.access import UNBOUND, Access
 from mcpctl.policy.rules import Rules, rules_of
 from mcpctl.policy.standing import NOTHING, Standing
 from mcpctl.store.recorder import Origin
@@ -23,6 +24,8 @@ class View:
     """Grows whenever a running `serve` follows a change of the configuration."""
     standing: Standing = NOTHING
     """What people have decided beside the configuration."""
+    access: Access = UNBOUND
+    """The token that the request has, or lacks."""
 
     @cached_property
     def origin(self) -> Origin:
@@ -38,7 +41,7 @@ class View:
     @property
     def token_id(self) -> str:
         """The id of the token that the request has; empty where it has none."""
-        return ""
+        return self.access.token.id if self.access.token else ""
 
     @property
     def rules(self) -> Rules:

@@ -15,7 +15,7 @@ from mcpctl.visible_text import escaped
 EXECUTE = "tool_execute"
 DENIED = frozenset((
     "not_permitted", "not_in_project", "not_in_toolset", "server_disabled", "wrong_execute", "not_listed",
-    "held", "denied", "needs_consent", "never_asked", "declined",
+    "held", "denied", "needs_consent", "never_asked", "declined", "no_token", "token_not_valid", "token_read_only",
 ))  # fmt: skip
 """The codes of refusals that are decisions; the record calls them `denied`, and other failures `failed`."""
 HELD = {
@@ -128,6 +128,10 @@ def _of_policy(failure: Failure) -> str:
     """What a model is told of a call that the user's policy keeps back."""
     facts = failure.facts
     key = named(facts["key"])
+    if failure.code in _WITHOUT_TOKEN:
+        return f"{_WITHOUT_TOKEN[failure.code]}; ask the user for one, and do not retry it without"
+    if failure.code == "token_read_only":
+        return f"{key} is not permitted: the token in use only permits tools that read; do not retry it"
     if failure.code == "held":
         return f"{key} is held until the user has looked at it: {HELD[facts['held']]}; do not retry it"
     if failure.code == "never_asked":
@@ -207,6 +211,12 @@ def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
 def _of_policy_for_person(failure: Failure, key: str) -> Refused:
     code, facts = failure.code, failure.facts
     explain = f"see why with: mcpctl policy explain {key}"
+    if code in _WITHOUT_TOKEN:
+        return Refused(f"tool '{key}' was not called: {_WITHOUT_TOKEN[code]}", _GIVE_A_TOKEN, code)
+    if code == "token_read_only":
+        return Refused(
+            f"tool '{key}' was not called: the token in use only permits tools that read", _GIVE_A_TOKEN, code
+        )
     if code == "held":
         hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
         return Refused(f"tool '{key}' is held: {HELD[facts['held']]}", hint, code)
@@ -254,5 +264,12 @@ OF_CONSENT = frozenset(("needs_consent", "declined"))
 """The codes of calls that wait for a yes, or had a no: what was decided of them is put on record on the way there."""
 DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
 """The codes of refusals that are put on record as decisions where the call is refused."""
-_OF_POLICY = frozenset(("held", "denied", "never_asked")) | OF_CONSENT
+_WITHOUT_TOKEN = {
+    "no_token": "nothing can be found or called without a token",
+    "token_not_valid": "the token in use is not valid; it may have expired, or have been revoked",
+}
+_GIVE_A_TOKEN = "make one with: mcpctl tokens create; and give it in MCPCTL_TOKEN or with serve --token-file"
+OF_TOKEN = frozenset(("token_read_only", *_WITHOUT_TOKEN))
+"""The codes of refusals for want of a token that permits more."""
+_OF_POLICY = frozenset(("held", "denied", "never_asked")) | OF_CONSENT | OF_TOKEN
 _OF_TOOL = DENIED | {"unknown_tool", "server_unusable"}

@@ -2,18 +2,20 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 from msgspec import Raw
 
 from mcpctl import bounds
-from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller, Client
+from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client
 from mcpctl.errors import warn
 from mcpctl.proxy import metatools
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
+from mcpctl.store.tokens import LONGEST
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import id_of
 
@@ -21,6 +23,8 @@ _ID = re.compile(rb'"[^\x00-\x1f]*"|-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?')
 """What can be an id, and be in an answer as it came."""
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY)
 """What marks a request of 2026-07-28, whole or in part."""
+_CLAIMS = ("token", "projectId")
+"""The members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
 
 
@@ -32,10 +36,12 @@ class ClientProtocol:
         self._transport = transport
         self._offer = offer
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
-        self._servers = list(session.gateway.config.enabled)
-        self._constant = metatools.answers(self._servers, offer)
+        self._servers: list[str] | None = None
+        """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
+        self._constant: dict[tuple[str, ...] | None, dict[tuple[str, bool], bytes]] = {}
         self._modern_callers: dict[bytes, Caller] = {}
-        self._is_warm = False
+        self._claiming: dict[tuple[Caller, Claims], Caller] = {}
+        self._warmed: set[Claims] = set()
 
     # ---- lines
 
@@ -78,6 +84,7 @@ class ClientProtocol:
         try:
             params = jsonrpc.members(raw) if bytes(raw) not in (b"", b"null") else {}
             meta = jsonrpc.members(params["_meta"]) if params.get("_meta", b"null") != b"null" else {}
+            claims = _taken_claims(meta)
         except jsonrpc.Malformed:
             self._error(id_, jsonrpc.INVALID_PARAMS, "params and its _meta must be objects")
             return
@@ -85,23 +92,62 @@ class ClientProtocol:
         if not meta.keys().isdisjoint(_ENVELOPE) or method == "server/discover":
             caller = self._modern(id_, meta)
         if caller:
-            self._do(id_, method, caller, params, meta)
+            self._do(id_, method, self._with_claims(caller, claims), params, meta)
 
     def _do(self, id_: bytes, method: str, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
         if method == "tools/call":
             self._call(id_, caller, params, meta)
         elif method == "initialize" and not caller.modern:
-            self._initialize(id_, params)
+            self._initialize(id_, params, caller.claims)
         elif method == "logging/setLevel" and not caller.modern:
             self._set_log_level(id_, params.get("level", b""))
-        elif answer := self._constant.get((method, caller.modern)):
+        elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
             self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
-        if method in ("tools/list", "tools/call") and not self._is_warm:
-            self._is_warm = True
-            # After the answer has left: nothing here is needed for it.
-            asyncio.get_running_loop().call_soon(self._session.gateway.warm_up, caller)
+        if method in ("tools/list", "tools/call") and caller.claims not in self._warmed:
+            self._warm_up(caller)
+
+    def _warm_up(self, caller: Caller) -> None:
+        """Have what it may search be ready soon: after the answer has left, since nothing here is needed for it."""
+        loop, gateway = asyncio.get_running_loop(), self._session.gateway
+        if not self._warmed:
+            loop.call_soon(gateway.keep_index)
+        if len(self._warmed) < _MOST_CALLERS:
+            self._warmed.add(caller.claims)
+            loop.call_soon(gateway.warm_up, caller)
+
+    def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
+        """The results that never change, with the names of the servers that this caller sees."""
+        servers = self._named_to(caller)
+        key = servers if servers is None else tuple(servers)
+        if key not in self._constant:
+            if len(self._constant) > _MOST_CALLERS:
+                self._constant.clear()
+            self._constant[key] = metatools.answers(servers, self._offer)
+        return self._constant[key]
+
+    def _named_to(self, caller: Caller) -> list[str] | None:
+        """The servers that are named to this caller; None without a valid token where one is needed."""
+        view = self._session.gateway.first_view(caller)
+        if view.access.is_barred:
+            return None
+        if caller.claims is not NO_CLAIMS:
+            return list(view.config.enabled)
+        if self._servers is None:
+            self._servers = list(view.config.enabled)
+        return self._servers
+
+    def _with_claims(self, caller: Caller, claims: Claims) -> Caller:
+        """The caller with what this request claims, the same one each time."""
+        if claims is NO_CLAIMS:
+            return caller
+        key = caller, claims
+        if key not in self._claiming:
+            if len(self._claiming) > _MOST_CALLERS:
+                self._claiming.clear()
+            self._claiming[key] = replace(caller, claims=claims)
+        return self._claiming[key]
 
     def _modern(self, id_: bytes, meta: dict[str, bytes]) -> Caller | None:
         """Who sends this 2026-07-28 request; None when its envelope is wrong, which has then been answered."""
@@ -126,14 +172,15 @@ class ClientProtocol:
             caller = self._modern_callers[identity] = _caller(MODERN_REVISION, info, capabilities)
         return caller
 
-    def _initialize(self, id_: bytes, params: dict[str, bytes]) -> None:
+    def _initialize(self, id_: bytes, params: dict[str, bytes], claims: Claims) -> None:
         version = _text(params.get("protocolVersion", b""))
         revision = version if version in LEGACY_REVISIONS else LEGACY_REVISIONS[-1]
         capabilities = params.get("capabilities", b"{}")
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, self._servers, self._offer)))
+        servers = self._named_to(self._with_claims(self._session.caller, claims))
+        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, servers, self._offer)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:
@@ -162,7 +209,7 @@ class ClientProtocol:
     # ---- notifications and answers
 
     def _notified(self, method: str, raw: Raw) -> None:
-        params = jsonrpc.members_or_empty(raw)
+        params = _without_claims(jsonrpc.members_or_empty(raw))
         if method == "notifications/cancelled":
             self._session.execute.cancel(params.get("requestId", b""), params)
         elif method == "notifications/roots/list_changed":
@@ -192,6 +239,35 @@ def _caller(revision: str, info: bytes, capabilities: bytes) -> Caller:
     except jsonrpc.Malformed:
         named = _Info()
     return Caller(revision, info, capabilities, Client(named.name, named.version, revision, capabilities))
+
+
+def _taken_claims(meta: dict[str, bytes]) -> Claims:
+    """What a request claims, which is taken out of its `_meta`: nobody else is to see it."""
+    if meta.keys().isdisjoint(_CLAIMS):
+        return NO_CLAIMS
+    token, project = (_claim(meta.pop(name, b"")) for name in _CLAIMS)
+    return Claims(token, project)
+
+
+def _claim(raw: bytes) -> str | None:
+    """The text of a claim, None where there is none; what is not a short text cannot be read."""
+    if not raw:
+        return None
+    try:
+        # Each of its characters may be written as two escapes.
+        text = jsonrpc.value(raw, str) if len(raw) <= 12 * LONGEST + 2 else UNREADABLE
+    except jsonrpc.Malformed:
+        return UNREADABLE
+    return text if len(text) <= LONGEST else UNREADABLE
+
+
+def _without_claims(params: dict[str, bytes]) -> dict[str, bytes]:
+    """The params of a notification, which claims nothing but may be passed on."""
+    meta = jsonrpc.members_or_empty(params.get("_meta", b""))
+    if meta.keys().isdisjoint(_CLAIMS):
+        return params
+    kept = {name: value for name, value in meta.items() if name not in _CLAIMS}
+    return {**params, "_meta": jsonrpc.object_of(kept)}
 
 
 def _text(raw: bytes) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.catalog.cache import Catalog, Lists
-from mcpctl.config import Search
+from mcpctl.config import Config, Search
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
@@ -25,6 +25,8 @@ _ASKED = ("query", "context", "maxResults", "detail")
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128
 """Tools with longer names than the protocol has are called, but not found."""
+_MOST_INDEXES = 8
+"""Indexes that are kept: of the projects, and of the tokens, that were searched for last."""
 
 
 @dataclass(frozen=True)
@@ -83,34 +85,54 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
     return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), left_out, detail)
 
 
+@dataclass(frozen=True)
+class _Index:
+    """A provider over the tools that some requests may find."""
+
+    built_for: tuple[dict[str, int], Toolset | None, int]
+    provider: Provider
+    tools: Mapping[str, Tool]
+
+
 class Discovery:
-    """Answers searches over a catalog, its index built once per change of the catalog or of what is in force."""
+    """Answers searches over a catalog, its index built once per change of the catalog or of what is in force.
+
+    Requests that see other servers have an index of their own.
+    """
 
     def __init__(self, paths: Paths, state: State, lists: Lists, *, split: bool = False) -> None:
         self.state = state
         self._paths = paths
         self._lists = lists
         self._split = split
-        self._build: Build | None = None
-        self._settings: tuple[Search, str, str | None] | None = None
-        self._built_for: tuple[dict[str, int], Toolset | None, int] | None = None
-        self._provider: Provider | None = None
-        self._tools: dict[str, Tool] = {}
+        self._builds: dict[tuple[Search, str, str | None], Build] = {}
+        self._indexes: dict[tuple[Config, bool], _Index] = {}
+        self._tools: Mapping[str, Tool] = {}
 
     def provider(self, view: View) -> Provider:
         """What ranks the tools that a request with this view may find."""
-        settings = (view.config.search, view.config.optimization, view.project)
-        if self._build is None or settings != self._settings:
-            # Not for every change of the file: a provider may have loaded a model.
-            self._build, self._settings = builder(view.config, self._paths), settings
         catalog = Catalog(view, self.state, self._lists)
         built_for = (catalog.generations(), view.toolset, view.generation)
-        if self._provider is None or built_for != self._built_for:
+        seen = view.config, view.access.only_reads
+        index = self._indexes.pop(seen, None)
+        if index is None or index.built_for != built_for:
             visible = [tool for tool in catalog.visible() if len(tool.name) <= _LONGEST_NAME]
-            self._tools = {tool.key: tool for tool in visible}
-            self._provider = self._build(visible, searched(visible), None)
-            self._built_for = built_for
-        return self._provider
+            provider = self._build(view)(visible, searched(visible), None)
+            index = _Index(built_for, provider, {tool.key: tool for tool in visible})
+            # Those of an earlier configuration are found no more.
+            current = {key: each for key, each in self._indexes.items() if each.built_for[-1] == view.generation}
+            self._indexes = dict(list(current.items())[-_MOST_INDEXES + 1 :])
+        self._indexes[seen] = index
+        self._tools = index.tools
+        return index.provider
+
+    def _build(self, view: View) -> Build:
+        """What makes providers; not anew for every change of the file, since it may have loaded a model."""
+        settings = (view.config.search, view.config.optimization, view.project)
+        if settings not in self._builds:
+            self._builds = dict(list(self._builds.items())[-_MOST_INDEXES + 1 :])
+            self._builds[settings] = builder(view.config, self._paths)
+        return self._builds[settings]
 
     def answer(self, request: SearchRequest, view: View, ranking: Ranking, missing: Mapping[str, str]) -> Answer:
         """The whole answer of a search that was ranked so, of the tools that `provider` last looked at.

@@ -97,12 +97,16 @@ class Execute:
             call.responses, call.parent_id = responses, call.parked.record_id
             call.extra = {name: value for name, value in call.extra.items() if name not in _OF_ROUNDS}
             call.consent = call.parked.consent
-        elif state and self._gateway.is_older(call.server):
+        elif state and self._sees(call) and self._gateway.is_older(call.server):
             call.reject(_NOT_OPEN)  # no server of its kind has given it
             return
         else:
             call.parent_id, call.consent = self.parents.of(call.key, state, responses)
         self.proceed(call)
+
+    def _sees(self, call: Call) -> bool:
+        """Whether anything of the call's server may be told to who asks."""
+        return call.server in self._gateway.view(call.request.caller).config.enabled
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a call back: so do we upstream; there is no answer."""

@@ -16,12 +16,10 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
-from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
+from mcpctl.proxy.viewing import Viewing
 from mcpctl.store.upkeep import Upkeep
-from mcpctl.toolsets.in_force import InForce
-from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
@@ -42,12 +40,14 @@ class Gateway:
         paths: Paths,
         *,
         toolset: str | None = None,
+        token: str | None = None,
         split: bool = False,
         verbose: bool = False,
         followed: ConfigFile | None = None,
         transports: Transports | None = None,
     ) -> None:
-        """`followed` is the file whose changes count while this runs; without it `config` stays as it is."""
+        """`followed` is the file whose changes count while this runs; without it `config` stays as it is. `token` is
+        that of the process, for requests that have none of their own."""
         self.config = config
         self.paths = paths
         self.turn = Turn()
@@ -55,20 +55,17 @@ class Gateway:
         """Who is told what servers do: one for each client."""
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
-        self._generation = 0
         self._followed = followed
-        self._toolset = toolset
         self._verbose = verbose
         self._transports = transports or RealTransports(config.path, self.turn)
         self._lists: Lists = {}
         self._memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
-        self.policy = PolicyMemory(paths)
+        self._viewing = Viewing(paths, config, toolset=toolset, token=token)
+        self.policy = self._viewing.policy
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
-        self._in_force: InForce | None = None
-        self._view = View(config)
-        self._catalog = Catalog(self._view, None, self._lists)
+        self._catalog = Catalog(View(config), None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.upstreams = {name: self._made(name) for name in config.enabled}
@@ -88,19 +85,11 @@ class Gateway:
 
     def view(self, caller: Caller | None) -> View:
         """What a request of this moment is decided on."""
-        return self._viewed(self._in_force.now() if self._in_force else None, caller)
+        return self._viewing.now(caller)
 
     def first_view(self, caller: Caller) -> View:
         """What a request is seen from before anything can be decided."""
-        return self._viewed(self._view.toolset, caller)
-
-    def _viewed(self, toolset: Toolset | None, caller: Caller | None) -> View:
-        """A view, which is that of the request before where nothing has changed since."""
-        view, standing = self._view, self.policy.standing()
-        is_same = view.toolset is toolset and view.caller is caller and view.standing is standing
-        if view.config is not self.config or not is_same:
-            view = self._view = View(self.config, toolset, caller, self._generation, standing)
-        return view
+        return self._viewing.at_first(caller)
 
     def catalog(self, view: View) -> Catalog:
         """What is known of servers' tools, for the event loop: it asks no database."""
@@ -111,7 +100,7 @@ class Gateway:
     @property
     def toolset_place(self) -> ToolsetPlace | None:
         """Where the toolset is that the latest view has."""
-        return self._in_force.place if self._in_force else None
+        return self._viewing.toolset_place
 
     def when_current(self, work: Callable[[], None]) -> None:
         """Do `work` once what is in force is known, in the order of asking: nearly always at once."""
@@ -140,18 +129,13 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        self._in_force = InForce(self.paths, self.config, self._toolset, await self._memory.opened())
-        await self._open_policy(self.config)
-
-    async def _open_policy(self, config: Config) -> None:
-        if config.policy.is_on:
-            await self.policy.open()
+        await self._viewing.open(await self._memory.opened())
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
         try:
             config = await asyncio.to_thread(file.read_again)
-            await self._open_policy(config)
+            await self._viewing.open_policy(config)
         except McpctlError as error:
             warn(f"{error.message}; what it last said still counts ({error.hint})")
             return
@@ -161,9 +145,7 @@ class Gateway:
 
     def _follow(self, config: Config) -> None:
         before, self.config = self.config, config
-        self._generation += 1
-        if self._in_force:
-            self._in_force.follow(config)
+        self._viewing.follow(config)
         for session in self.sessions:
             session.follow(config.records)
         for name in before.enabled.keys() - config.enabled.keys():
@@ -228,15 +210,18 @@ class Gateway:
         return failures
 
     def warm_up(self, caller: Caller) -> None:
-        """In the background: list servers whose tools are unknown or stale, make search ready, tidy the records."""
+        """In the background: list the servers that it sees whose tools are unknown or stale, and make search ready."""
         self.background(self._warmed_up(caller))
+
+    def keep_index(self) -> None:
+        """In the background: tidy the records, and keep their index near them."""
         self.background(self._keep_index())
 
     async def _warmed_up(self, caller: Caller) -> None:
         await self.current()
         view = self.view(caller)
         ready = self.background(self.searching.make_ready(view))
-        unlisted = await self.searching.unlisted(view)
+        unlisted = await self.searching.unlisted(self.view(None))
         if len(unlisted) == len(self.upstreams):
             self.added.update(unlisted)  # nothing is known yet: the first search is worth waiting for
         if due := self.catalog(view).due():

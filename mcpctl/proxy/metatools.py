@@ -22,6 +22,9 @@ SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version
 
 _CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
 _MAX_NAMES = 600
+_A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
+Servers = Sequence[str] | None
+"""The names that are said; None where none is to be said, for want of a token."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,10 @@ def execute_with(permission: str) -> str:
     return f"{EXECUTE}_{permission}"
 
 
-def named(servers: Sequence[str]) -> str:
+def named(servers: Servers) -> str:
     """The server names in one bounded phrase."""
+    if servers is None:
+        return f"not named here, since {_A_TOKEN}"
     if not servers:
         return "none yet (the user can add one with: mcpctl servers add NAME -- COMMAND)"
     shown: list[str] = []
@@ -67,14 +72,16 @@ def named(servers: Sequence[str]) -> str:
     return ", ".join(shown)
 
 
-def tools(servers: Sequence[str], offer: Offer = _PLAIN) -> list[dict[str, Any]]:
+def tools(servers: Servers, offer: Offer = _PLAIN) -> list[dict[str, Any]]:
     """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order."""
     executes = [_execute(named(servers), name, permission) for name, permission in offer.executes.items()]
     return [_discovery(named(servers), offer), *executes, *([_annotate()] if offer.annotate else [])]
 
 
-def instructions(servers: Sequence[str], offer: Offer = _PLAIN) -> str:
+def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     """What a client is told about this server."""
+    if servers is None:
+        return f"The servers behind this one are {named(servers)}."
     if not servers:
         return f"No MCP server is behind this one {named(servers).removeprefix('none ')}."
     return (
@@ -84,7 +91,7 @@ def instructions(servers: Sequence[str], offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Sequence[str], offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
+def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
     """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
     listed = {"tools": tools(servers, offer)}
     modern = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
@@ -103,7 +110,7 @@ def answers(servers: Sequence[str], offer: Offer = _PLAIN) -> dict[tuple[str, bo
     }
 
 
-def initialized(revision: str, servers: Sequence[str], offer: Offer = _PLAIN) -> bytes:
+def initialized(revision: str, servers: Servers, offer: Offer = _PLAIN) -> bytes:
     """The answer to `initialize`."""
     return msgspec.json.encode(
         {

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import __version__, config, tool_keys
-from mcpctl.callers import LEGACY_REVISIONS, Caller, Client
+from mcpctl.callers import LEGACY_REVISIONS, Caller, Claims, Client
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
@@ -23,6 +23,7 @@ from mcpctl.policy.view import View
 from mcpctl.proxy import translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.own_token import own_token
 from mcpctl.proxy.session import Session
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.recorder import Json
@@ -33,7 +34,7 @@ from mcpctl.wire import jsonrpc
 _TOLD_EVERY_S = 0.1
 _REVISION = LEGACY_REVISIONS[-1]
 _INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
-CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"))
+CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"), Claims(of_person=True))
 """Commands as a client: of the last revision with a handshake, and without capabilities."""
 
 Arguments = Callable[[Tool | None], bytes]
@@ -135,7 +136,7 @@ class _Nowhere:
 
 
 async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
-    gateway = Gateway(loaded, paths, toolset=toolset)
+    gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
     session = _OneCall(gateway, key)
     try:
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from mcpctl.paths import Paths
 from mcpctl.policy.standing import NOTHING, Standing
-from mcpctl.store import grants
+from mcpctl.store import grants, tokens
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import StateError
 
@@ -31,6 +31,11 @@ class PolicyMemory:
         """Whether there is anything to look at."""
         return self._mine is not None
 
+    def look(self) -> None:
+        """Open it now, for a process that has nothing else to do yet; raises `Unusable`."""
+        self._mine = PolicyFile.connect(self._paths)
+        self._mine.wait_for_nobody()
+
     async def open(self) -> None:
         """Open it, where that has not been done; raises `Unusable`."""
         if self._mine is None:
@@ -50,7 +55,7 @@ class PolicyMemory:
         try:
             version = self._mine.version
             if version != self._version:
-                self._standing = Standing(grants.held(self._mine))
+                self._standing = Standing(grants.held(self._mine), tokens.every(self._mine))
                 self._version = version
         except StateError:
             pass  # somebody holds it: it is looked at again at the next request

@@ -6,8 +6,10 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from mcpctl import exposure
@@ -15,7 +17,9 @@ from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.proxy.own_token import own_token
 from mcpctl.proxy.stderr import not_waited_for
+from mcpctl.store import tokens
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
@@ -25,16 +29,24 @@ _LAST_S = 1.6
 
 
 def run(
-    paths: Paths, *, project: str | None, toolset: str | None, split: bool, annotate: bool, verbose: bool = False
+    paths: Paths,
+    *,
+    project: str | None,
+    toolset: str | None,
+    token_file: Path | None,
+    split: bool,
+    annotate: bool,
+    verbose: bool = False,
 ) -> None:
     """Serve the client on stdin and stdout, then end the process with status 0.
 
-    Raises `McpctlError` before it begins where the configuration, or the project or toolset that was named, cannot be
-    used.
+    Raises `McpctlError` before it begins where the configuration, or the project, toolset or token file that was named,
+    cannot be used.
     """
     with not_waited_for() as stderr:
         file = ConfigFile(paths, project)
-        config = checked(paths, file, toolset)
+        token = own_token(token_file)
+        config = checked(paths, file, toolset, token)
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
         from mcpctl.proxy.stdio_client import serve
@@ -55,24 +67,41 @@ def run(
             for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
                 loop.add_signal_handler(number, ending.set)
             await serve(
-                config, paths, ending=ending, stdin=0, stdout=stdout, toolset=toolset, offer=Offer(split, annotate),
-                verbose=verbose, followed=file, on_ending=partial(_soon, end),
+                config, paths, ending=ending, stdin=0, stdout=stdout, toolset=toolset, token=token,
+                offer=Offer(split, annotate), verbose=verbose, followed=file, on_ending=partial(_soon, end),
             )  # fmt: skip
             end()
 
         asyncio.run(served())
 
 
-def checked(paths: Paths, file: ConfigFile, toolset: str | None) -> Config:
-    """The configuration to serve; what is wrong with it but stops nothing is said. Raises as `run` does."""
+def checked(paths: Paths, file: ConfigFile, toolset: str | None, token: str | None = None) -> Config:
+    """The configuration to serve; what is wrong with it, or with the token, but stops nothing is said. Raises as `run`
+    does."""
     config = file.read()
     State.check(paths)
     in_force.check(paths, config, toolset)
-    PolicyFile.check(paths, config.policy)
+    if config.has_policy:
+        with PolicyFile.connect(paths) as decided:  # what cannot be looked up cannot be kept to
+            if config.policy.enforces:
+                _say_what_is_hidden(config, token, decided)
     for problem in config.problems.values():
         warn(f"{problem}; this server is skipped")
     exposure.guard(paths, config)
     return config
+
+
+def _say_what_is_hidden(config: Config, token: str | None, decided: PolicyFile) -> None:
+    """Warn where the policy lets requests see less than a person may expect."""
+    hidden = [name for name in config.enabled if name in config.members]
+    if config.project is None and hidden:
+        names = ", ".join(hidden)
+        warn(f"seen only with --project, or the project in a request's _meta.projectId: {names}")
+    if token is None:
+        if config.policy.table.require_token:
+            warn("no token, so nothing is found or called but by requests with one; give one in MCPCTL_TOKEN")
+    elif tokens.identified(token, tokens.every(decided), time.time()) is None:
+        warn("the token is not valid: nothing is found or called with it; see: mcpctl tokens ls")
 
 
 def _stdout_alone() -> int:

@@ -46,7 +46,9 @@ class Notice:
 
     def _of_rest(self, left_out: int) -> Iterator[str]:
         ranking, config = self.ranking, self.catalog.config
-        if not config.enabled:
+        if not config.enabled and config.bound:
+            yield f"No server is {config.bound}. The user can name a project with --project, or another token."
+        elif not config.enabled:
             none = f"No server is in project '{config.project}'" if config.project else "No server is configured"
             yield f"{none}. The user can add one with: mcpctl servers add NAME -- COMMAND."
         elif not ranking.hits and ranking.provider == Off.name:

@@ -14,8 +14,9 @@ from mcpctl.config import RecordSettings
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
+from mcpctl.policy.decide import FIND, Subject, decide
 from mcpctl.policy.view import View
-from mcpctl.proxy import refusals
+from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
@@ -94,6 +95,10 @@ class Session:
             return
         try:
             answer, view = await self._found(request, caller)
+        except Failed as error:
+            self._record_denied(error.failure, of=metatools.DISCOVERY)
+            self._result(id_, refusals.no_results(words.for_model(error.failure), caller))
+            return
         except asyncio.CancelledError:
             self._result(id_, refusals.no_results("the session is ending", caller))
             raise
@@ -113,12 +118,13 @@ class Session:
         """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""
         gateway = self.gateway
         await gateway.current()
-        view = gateway.view(caller)
+        view = _admitted(gateway.view(caller))
         unlisted = await gateway.searching.unlisted(view)
         if unlisted:
             refreshing = gateway.background(gateway.refresh(unlisted, caller))
-            added, gateway.added = gateway.added & set(unlisted), set()
-            if added or len(unlisted) == len(gateway.upstreams):
+            added = gateway.added.intersection(unlisted)
+            gateway.added -= view.config.enabled.keys()
+            if added or len(unlisted) == len(view.config.enabled):
                 await self._until_known(refreshing, view)
         missing = {name: self._why_unlisted(name) for name in gateway.catalog(view).unlisted()}
         problems = dict.fromkeys(view.config.problems, "cannot be used: its configuration is wrong")
@@ -145,6 +151,7 @@ class Session:
         try:
             answer = refusals.own(await self._noted(caller, arguments), caller)
         except Failed as error:
+            self._record_denied(error.failure, of=metatools.ANNOTATE)
             answer = refusals.result(words.for_model(error.failure), caller)
         except McpctlError as error:
             answer = refusals.result(f"{error.message}; {error.hint}", caller)
@@ -157,7 +164,7 @@ class Session:
         from mcpctl.proxy import note_tool  # what changes files is no part of starting up
 
         await self.gateway.current()
-        view, place = self.gateway.view(caller), self.gateway.toolset_place
+        view, place = _admitted(self.gateway.view(caller)), self.gateway.toolset_place
         await self.gateway.searching.unlisted(view)
         catalog = self.gateway.catalog(view)
         try:
@@ -169,6 +176,13 @@ class Session:
         assert place
         # Aside: the lock of the file may be held.
         return await asyncio.to_thread(note_tool.add, place, subject, notes, view.toolset.name)
+
+    def _record_denied(self, failure: Failure, *, of: str) -> None:
+        """Put on record that the token, or the lack of one, has refused a use of this meta-tool."""
+        if failure.code in words.OF_TOKEN:
+            view = failure.facts["view"]
+            key = failure.facts["key"] if failure.facts["server"] else of
+            self.recorder.decision_made(key, "denied", failure.code, origin=view.origin, token_id=view.token_id)
 
     # ---- what the client is told
 
@@ -271,6 +285,13 @@ class Session:
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)
         await self.execute.consent.end()
+
+
+def _admitted(view: View) -> View:
+    """The view; raises `Failed` for one in which nothing can be had."""
+    if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
+        raise Failed(failure)
+    return view
 
 
 def severity(level: bytes) -> int | None:

@@ -31,6 +31,7 @@ async def serve(
     stdin: int,
     stdout: int,
     toolset: str | None = None,
+    token: str | None = None,
     offer: Offer = _PLAIN,
     verbose: bool = False,
     followed: ConfigFile | None = None,
@@ -40,7 +41,9 @@ async def serve(
 
     `stdout` is closed at the end; `stdin` stays the caller's. `on_ending` is called when the end begins.
     """
-    gateway = Gateway(config, paths, toolset=toolset, split=offer.split, verbose=verbose, followed=followed)
+    gateway = Gateway(
+        config, paths, toolset=toolset, token=token, split=offer.split, verbose=verbose, followed=followed
+    )
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=True)
     session = Session(gateway, writer)
     protocol = ClientProtocol(session, writer, offer)

@@ -5,7 +5,7 @@ from typing import Self
 
 from mcpctl.paths import Paths
 from mcpctl.policy_settings import Policy
-from mcpctl.store import steps
+from mcpctl.store import sqlite, steps
 from mcpctl.store.state import StateError, told
 from mcpctl.store.steps import Kind
 
@@ -67,6 +67,12 @@ class PolicyFile:
         """Raises what `connect` does where a policy needs it: what cannot be looked up cannot be kept to."""
         if policy.is_on:
             cls.connect(paths).close()
+
+    @classmethod
+    def as_it_lies(cls, paths: Paths) -> Self:
+        """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        with told():
+            return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1))
 
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""

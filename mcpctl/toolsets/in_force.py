@@ -1,7 +1,8 @@
 """The toolset in force: that of the option, the environment, the project, or the equipped one, in this order."""
 
 import os
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcpctl import files
@@ -11,6 +12,9 @@ from mcpctl.paths import Paths
 from mcpctl.store.state import State, StateError
 from mcpctl.toolsets.toolset import Toolset
 from mcpctl.toolsets.toolset_files import NONE, VARIABLE, ToolsetPlace, is_path, place_of, read
+
+_MOST_FOLLOWED = 64
+"""Toolsets that are followed at once: each project may name one."""
 
 
 def named(config: Config, option: str | None) -> str | None:
@@ -62,64 +66,87 @@ def _read(paths: Paths, config: Config, option: str | None, reference: str) -> t
         raise kind(message, error.hint, error.code) from error
 
 
+@dataclass
+class _Followed:
+    """A toolset that is or was in force, and what its file was when it was last read."""
+
+    place: ToolsetPlace | None = None
+    stamp: object = None
+    last: Toolset | None = None
+
+
 class InForce:
-    """The toolset in force for one client, followed while its file changes. Belongs to one thread.
+    """The toolset in force for each request, followed while its file changes. Belongs to one thread.
 
     Each look costs a `stat` of the file and, if no toolset was named, a query for the equipped one. A file that cannot
     be read any more counts as it last was; one that could never be read has no tools, so that what a team left out
     stays out.
     """
 
-    def __init__(self, paths: Paths, config: Config, option: str | None, state: State) -> None:
+    def __init__(self, paths: Paths, option: str | None, state: State) -> None:
         self._paths = paths
         self._state = state
         self._option = option
-        self._named = named(config, option)
-        self._reference: str | None = None
-        self._place: ToolsetPlace | None = None
-        self._stamp: object = None
-        self._last: Toolset | None = None
+        self._kept: str | None = None
+        """The equipped toolset, as it was last looked up."""
+        self._named: dict[Config, str | None] = {}
+        self._followed: dict[str | None, _Followed] = {}
+        self._latest = _Followed()
 
-    def follow(self, config: Config) -> None:
-        """Have this configuration say which toolset counts."""
-        self._named = named(config, self._option)
+    def now(self, config: Config) -> Toolset | None:
+        """The toolset in force at this moment with this configuration and its project.
 
-    def now(self) -> Toolset | None:
-        """The toolset in force at this moment; its `problem` says why it is not what its file says now."""
-        reference = self._named or self._equipped()
-        if reference != self._reference:
-            self._reference, self._place, self._last = reference, None, None
-            if reference and reference != NONE:
-                self._follow(reference)
-        if self._place and (stamp := files.stamp(self._place.path)) != self._stamp:
-            self._stamp = stamp
-            self._last = self._read(self._place)
-        return self._last
+        Its `problem` says why it is not what its file says now.
+        """
+        if config not in self._named:
+            if len(self._named) >= _MOST_FOLLOWED:
+                self._named.clear()
+            self._named[config] = named(config, self._option)
+        reference = self._named[config] or self._equipped()
+        followed = self._followed.get(reference)
+        if followed is None:
+            if len(self._followed) >= _MOST_FOLLOWED:
+                del self._followed[next(iter(self._followed))]
+            followed = self._followed[reference] = self._begun(reference)
+        self._latest = followed
+        if followed.place and (stamp := files.stamp(followed.place.path)) != followed.stamp:
+            followed.stamp = stamp
+            followed.last = self._read(followed.place, followed.last)
+        return followed.last
+
+    def look_again(self) -> None:
+        """Have a configuration that has changed count, and what could not be found be looked for once more."""
+        self._named.clear()
+        self._followed = {reference: each for reference, each in self._followed.items() if each.place}
 
     @property
     def place(self) -> ToolsetPlace | None:
         """The place of the toolset that `now` last returned."""
-        return self._place
+        return self._latest.place
 
     def _equipped(self) -> str | None:
-        try:
-            return self._state.equipped()
-        except StateError:
-            return self._reference  # the toolset that was equipped still counts
+        # Where it cannot be looked up, the toolset that was equipped still counts.
+        with suppress(StateError):
+            equipped = self._state.equipped()
+            if equipped != self._kept:
+                self._followed.pop(equipped, None)
+                self._kept = equipped
+        return self._kept
 
-    def _follow(self, reference: str) -> None:
-        self._stamp = self
+    def _begun(self, reference: str | None) -> _Followed:
+        if not reference or reference == NONE:
+            return _Followed()
         try:
-            self._place = place_of(self._paths, reference)
+            return _Followed(place_of(self._paths, reference), stamp=self)
         except McpctlError as error:
             warn(error.message)
-            self._last = Toolset(reference, Path(), own=False, problem=error.message)
+            return _Followed(last=Toolset(reference, Path(), own=False, problem=error.message))
 
-    def _read(self, place: ToolsetPlace) -> Toolset:
+    def _read(self, place: ToolsetPlace, before: Toolset | None) -> Toolset:
         try:
             return read(place)
         except McpctlError as error:
-            last = self._last or Toolset(place.reference, place.path, place.own)
-            counts = "it counts as it was last read" if self._last else "no tool can be found or called"
+            last = before or Toolset(place.reference, place.path, place.own)
+            counts = "it counts as it was last read" if before else "no tool can be found or called"
             warn(f"toolset '{last.name}': {error.message}; {counts} until that is fixed")
             return replace(last, problem=f"{error.message}; {counts}")

@@ -12,7 +12,8 @@ from mcpctl import output, tab_completion
 from mcpctl.commands import complete
 from mcpctl.main import tree
 from mcpctl.paths import Paths
-from mcpctl.store import index, journal_lines, state_file
+from mcpctl.store import index, journal_lines, state_file, tokens
+from mcpctl.store.policy_file import PolicyFile
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR
@@ -124,12 +125,22 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 TAKE_A_PROJECT = {
     "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "tools eval", "policy explain", "policy check", "policy hook",
+    "calls ls", "tools eval", "policy explain", "policy check", "policy hook", "tokens create",
 }  # fmt: skip
 
 
 def test_every_command_that_takes_a_project_exists() -> None:
     assert set(EVERY_NAME) >= TAKE_A_PROJECT
+
+
+def test_tokens_that_are_not_revoked_are_offered_with_what_they_are_for(paths: Paths) -> None:
+    assert offered("tokens revoke ") == []
+    assert not paths.policy.exists()
+    with PolicyFile.connect(paths) as file:
+        token, _ = tokens.create(file, projects=["acme"], servers=["notes"])
+        tokens.revoke(file, [tokens.create(file)[0].id])
+        assert told("tokens revoke ") == {token.id: "acme, notes"}
+        assert offered(f"tokens revoke {token.id[:3]}") == [token.id]
 
 
 @pytest.mark.parametrize("line", ["tools show ", "tools call ", "calls ls --tool ", "calls ls --tool="])

@@ -134,6 +134,15 @@ def test_the_toolset_and_what_else_is_offered_are_in_the_block(mcpctl: Mcpctl, m
     assert block[-2:] == ["--toolset", "triage"]
 
 
+def test_the_file_of_a_token_is_in_the_block_and_a_token_is_not(
+    mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCPCTL_TOKEN", "mcpctl_secret")
+    made = entry(mcpctl, "cursor", "--token-file", "team/token")
+    assert made["args"][-2:] == ["--token-file", str(Path.cwd() / "team" / "token")]
+    assert "mcpctl_secret" not in str(made)
+
+
 def test_the_project_is_in_the_block(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
     assert entry(mcpctl, "cursor", "--project", "acme")["args"][-2:] == ["--project", "acme"]
     monkeypatch.setenv("MCPCTL_PROJECT", "zoo")

@@ -225,9 +225,9 @@ class MemoryClient:
         """The text of a call's answer."""
         return text_of(await self.start_call(key, *given, **more))
 
-    async def discover(self, *queries: str) -> dict[str, Any]:
+    async def discover(self, *queries: str, **extra: Any) -> dict[str, Any]:
         """The structured content of a search."""
-        params = {"name": "tool_discovery", "arguments": {"query": queries}}
+        params = {"name": "tool_discovery", "arguments": {"query": queries}, **extra}
         content: dict[str, Any] = (await self.request("tools/call", params))["result"]["structuredContent"]
         return content
 
@@ -257,12 +257,15 @@ class World:
         entries = {name: {"command": name, **changes.get(name, {})} for name in names}
         write_config(self.home, entries, **sections)
 
-    def begin(self, *, split: bool = False, toolset: str | None = None, project: str | None = None) -> None:
+    def begin(
+        self, *, split: bool = False, annotate: bool = False, toolset: str | None = None, project: str | None = None,
+        token: str | None = None,
+    ) -> None:  # fmt: skip
         """Start the gateway on what is configured."""
         file = ConfigFile(self.paths, project)
-        self.offer = Offer(split)
+        self.offer = Offer(split, annotate)
         self.gateway = Gateway(
-            file.read(), self.paths, toolset=toolset, split=split, followed=file,
+            file.read(), self.paths, toolset=toolset, token=token, split=split, followed=file,
             transports=MemoryTransports(self.servers),
         )  # fmt: skip
 

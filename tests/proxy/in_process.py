@@ -22,6 +22,7 @@ from mcpctl.paths import Paths
 from mcpctl.proxy import process, stdio_client
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.metatools import Offer
+from mcpctl.proxy.own_token import own_token
 from mcpctl.upstreams import upstream
 from tests.proxy.client import LATEST, Client
 
@@ -96,13 +97,22 @@ class InProcess(Client):
         return thread is self._thread
 
     def _run(
-        self, paths: Paths, *, project: str | None, toolset: str | None, split: bool, annotate: bool, verbose: bool
+        self,
+        paths: Paths,
+        *,
+        project: str | None,
+        toolset: str | None,
+        token_file: Path | None,
+        split: bool,
+        annotate: bool,
+        verbose: bool,
     ) -> None:
         """What `process.run` does, but for what makes a process of it."""
-        file = ConfigFile(paths, project)
+        file, token = ConfigFile(paths, project), own_token(token_file)
         serve = partial(
-            stdio_client.serve, process.checked(paths, file, toolset), paths, stdin=self._theirs, stdout=self._stdout,
-            toolset=toolset, offer=Offer(split, annotate), verbose=verbose, followed=file,
+            stdio_client.serve, process.checked(paths, file, toolset, token), paths, stdin=self._theirs,
+            stdout=self._stdout, toolset=toolset, token=token, offer=Offer(split, annotate), verbose=verbose,
+            followed=file,
         )  # fmt: skip
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)
         self._thread.start()

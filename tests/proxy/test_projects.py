@@ -140,7 +140,8 @@ def test_the_project_in_force_is_on_every_record(
     client.call("other:nothing")
     client.close()
     told = [(line["type"], line["project"]) for line in journal_lines(home) if "project" in line]
-    assert told == [("sessions.created", project), ("discoveries.finished", project), *[("calls.started", project)] * 2]
+    types = ("sessions.created", "discoveries.finished", "calls.started", "calls.started", "decisions.made")
+    assert told == [(type_, project) for type_ in types]
     shown = mcpctl("sessions", "show", "last", "--json").json
     assert [shown["project"], *(call["project"] for call in shown["calls"])] == [project] * 3
     assert mcpctl("calls", "show", "last", "--json").json["project"] == project

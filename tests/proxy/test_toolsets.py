@@ -329,9 +329,9 @@ def test_what_is_in_force_is_looked_up_without_reading_what_has_not_changed(
 
     path = toolset(paths, "triage", "a:b")
     with State.opened(paths, create=True) as state:
-        followed = InForce(paths, Config(paths.config), "triage", state)
-        first = followed.now()
+        followed, config = InForce(paths, "triage", state), Config(paths.config)
+        first = followed.now(config)
         assert first
-        assert followed.now() is first
+        assert followed.now(config) is first
         os.utime(path)
-        assert followed.now() is not first
+        assert followed.now(config) is not first

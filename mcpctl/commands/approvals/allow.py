@@ -37,7 +37,7 @@ def allow(
 
     if session and always:
         raise WrongUsage("--session and --always contradict each other", "give one of them")
-    only_for_people("mcpctl approvals allow")
+    only_for_people("allow a call")
     answered = answer(opt.paths(config, data_dir), approval, ALWAYS if always else SESSION if session else ONCE)
     output.write_text(answered.id)
     how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: "always"}[answered.scope or ONCE]

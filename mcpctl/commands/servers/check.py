@@ -47,8 +47,8 @@ def check(
     from mcpctl.proxy.server_check import check
 
     options, paths = output.listing(json, jsonl, format, fields), opt.paths(config, data_dir)
+    say_policy(paths)
     with output.progress("checking", "servers") as on_progress:
         rows = check(paths, names or [], timeout, on_progress, project)
     say_hidden(paths, rows)
-    say_policy(paths)
     write_checked(rows, options)

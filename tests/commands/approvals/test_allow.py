@@ -87,13 +87,13 @@ def test_an_agent_cannot_allow(
 def test_a_terminal_is_needed_and_enough(paths: Paths, home: Path) -> None:
     approval = opened(paths)
     command = [sys.executable, "-m", "mcpctl", "approvals", "allow", approval.id]
-    environment = {name: value for name, value in os.environ.items() if name not in people._AGENTS}
+    environment = {name: value for name, value in os.environ.items() if name not in people.AGENTS}
     environment["MCPCTL_HOME"] = str(home)
     alone = subprocess.run(
         command, stdin=subprocess.DEVNULL, capture_output=True, text=True, env=environment, start_new_session=True
     )
     assert alone.returncode == 6
-    assert "there is no terminal" in alone.stderr
+    assert "does not run in front of a terminal" in alone.stderr
     with Terminal(command, environment) as terminal:
         terminal.wait_for(f"{approval.id}\r\n.*is allowed once, until ")
     assert opened(paths).state == "allowed"

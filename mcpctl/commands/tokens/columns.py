@@ -1,0 +1,20 @@
+"""The columns of tokens."""
+
+from typing import Any
+
+from mcpctl.models import TOKEN_FIELDS
+from mcpctl.output import Columns
+
+
+def _names(names: Any) -> str:
+    return ",".join(names)
+
+
+COLUMNS = Columns(
+    fields=TOKEN_FIELDS,
+    shown=("id", "state", "projects", "servers", "read_only", "created", "expires"),
+    cut=frozenset(("projects", "servers")),
+    render={"projects": _names, "servers": _names},
+    noun="tokens",
+    empty="no tokens; make one with: mcpctl tokens create",
+)

@@ -1,0 +1,85 @@
+"""`mcpctl tokens create`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+Projects = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--project", metavar="NAME", show_default=False, autocompletion=complete.projects,
+        help="Only for servers of this project and of none; UNASSIGNED: only of none. May be given again.",
+    ),
+]  # fmt: skip
+Servers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--server", metavar="NAME", show_default=False, autocompletion=complete.servers,
+        help="Only for this server. May be given again.",
+    ),
+]  # fmt: skip
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Only for tools that read, by the hints that count.")]
+Expires = Annotated[
+    str | None,
+    typer.Option(
+        metavar="TIME", show_default=False,
+        help="Valid for 12h, 30d or 8w, or until 2026-12-31, which is the beginning of that day.",
+    ),
+]  # fmt: skip
+
+
+def create(
+    project: Projects = None,
+    server: Servers = None,
+    read_only: ReadOnly = False,
+    expires: Expires = None,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Make a token, and print it once; only its hash is kept.
+
+    Give it to a client in MCPCTL_TOKEN, with serve --token-file, or in the _meta.token of a request. It bounds what is
+    seen and called, and gives nothing: which project is seen is still for --project or _meta.projectId to say. Tokens
+    count while a policy is enforced; with [policy] require_token, nothing is found or called without one.
+
+    Only a person can make one, in a terminal.
+
+    \b
+    Examples:
+      mcpctl tokens create --project acme --expires 30d
+      mcpctl tokens create --server github --read-only --json
+    """
+    import time
+
+    from mcpctl import config as configuration
+    from mcpctl import output, projects
+    from mcpctl.commands.people import only_for_people
+    from mcpctl.commands.tokens.expiry import moment
+    from mcpctl.store import tokens
+    from mcpctl.store.policy_file import PolicyFile
+
+    only_for_people("make tokens")
+    paths = opt.paths(config, data_dir)
+    loaded = configuration.load(paths.config)
+    for name in project or ():
+        projects.check(name, {*loaded.known_projects, projects.UNASSIGNED}, paths.config)
+    for name in server or ():
+        if name not in loaded.problems:
+            loaded.server(name)
+    until = moment(expires, time.time())
+    with PolicyFile.connect(paths) as file:
+        token, text = tokens.create(
+            file, projects=project or (), servers=server or (), read_only=read_only, expires=until
+        )
+    if json:
+        row = {name: value for name, value in token.row(token.created).items() if name not in ("created", "state")}
+        output.write_row({"id": token.id, "token": text, **row}, json, lambda: iter(()))
+    else:
+        output.write_text(text)
+        output.say(f"token {token.id}, which is shown only now; revoke it with: mcpctl tokens revoke {token.id}")
+    if not loaded.has_policy:
+        output.say(f"tokens count only with a policy: write [policy] in {paths.config}, with require_token = true")

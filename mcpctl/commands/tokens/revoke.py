@@ -1,0 +1,30 @@
+"""`mcpctl tokens revoke`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="The tokens' ids.", autocompletion=complete.tokens)]
+
+
+def revoke(
+    ids: Ids,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Have tokens stop being valid, from the next request of a running serve on.
+
+    \b
+    Example:
+      mcpctl tokens revoke 3f9c21a0
+    """
+    from mcpctl import output
+    from mcpctl.store import tokens
+    from mcpctl.store.policy_file import PolicyFile
+
+    with PolicyFile.connect(opt.paths(None, data_dir)) as file:
+        tokens.revoke(file, ids)
+    for id_ in dict.fromkeys(ids):
+        output.write_text(id_)
