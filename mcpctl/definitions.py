@@ -18,7 +18,11 @@ VERSION = "sha256/v1"
 def described(tool: Tool) -> Mapping[str, Any]:
     """What is hashed of a tool, as its server defines it: no toolset changes that."""
     definition = msgspec.json.decode(tool.text)
-    return {name: definition[name] for name in _HASHED if name in definition}
+    said = {name: definition[name] for name in _HASHED if name in definition}
+    annotations = definition.get("annotations")
+    if isinstance(annotations, dict) and "title" in annotations:
+        said["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
+    return said
 
 
 @lru_cache(maxsize=8192)

@@ -40,6 +40,8 @@ TOOLSET_FIELDS = (
 )  # fmt: skip
 ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
+TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
+CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")

@@ -124,6 +124,20 @@ def signal_session(session: int, number: int, table: Mapping[int, Process]) -> N
                     os.kill(pid, number)
 
 
+def has_terminal() -> bool:
+    """Whether this process is in front of a terminal: a person can type there, and nobody pipes into it."""
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        return os.tcgetpgrp(terminal) == os.getpgrp()
+    except OSError:
+        return False
+    finally:
+        os.close(terminal)
+
+
 def is_running(pid: int) -> bool:
     """Whether a process with that id exists."""
     try:

@@ -12,7 +12,7 @@ from mcpctl import config
 from mcpctl.catalog import cache
 from mcpctl.demo import notes, weather
 from mcpctl.paths import Paths
-from mcpctl.store.state import State
+from mcpctl.store.state import ListKey, State
 
 DEMO = {name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")}
 
@@ -28,11 +28,12 @@ def stub(*args: str) -> dict[str, Any]:
     return {"command": "true", "args": list(args)}
 
 
-def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]]) -> None:
-    """Keep these as what a configured server lists."""
+def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]], capabilities: str = "") -> None:
+    """Keep these as what a configured server lists, for clients that can do this."""
     fingerprint = config.load(paths.config).servers[server].fingerprint
     with State.connect(paths) as state:
-        cache.replace(state, server, fingerprint, [json.dumps(definition).encode() for definition in definitions])
+        of = ListKey(server, fingerprint, capabilities)
+        cache.replace(state, of, [json.dumps(definition).encode() for definition in definitions])
 
 
 def toolset(paths: Paths, name: str, *keys: str, path: Path | None = None, **members: Any) -> Path:

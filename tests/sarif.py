@@ -22,9 +22,12 @@ _PLACE = _object(
     artifactLocation=_object([], uri={"type": "string", "format": "uri-reference", "pattern": "^[!-~]+$"}),
     region=_object([], startLine={"type": "integer", "minimum": 1}, startColumn={"type": "integer", "minimum": 1}),
 )
+_LOGICAL = _object([], name={"type": "string"}, fullyQualifiedName={"type": "string"}, kind={"type": "string"})
 _RESULT = _object(
     ["message"], ruleId={"type": "string"}, ruleIndex={"type": "integer", "minimum": -1}, level=_LEVEL, message=_TEXT,
-    locations={"type": "array", "items": _object([], physicalLocation=_PLACE)},
+    locations={"type": "array", "items": _object(
+        [], physicalLocation=_PLACE, logicalLocations={"type": "array", "uniqueItems": True, "items": _LOGICAL},
+    )},
 )  # fmt: skip
 _RUN = _object(
     ["tool"], tool=_object(["driver"], driver=_DRIVER), columnKind={"enum": ["utf16CodeUnits", "unicodeCodePoints"]},

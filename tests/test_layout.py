@@ -17,7 +17,7 @@ PACKAGE = Path(mcpctl.__file__).parent
 LAYERS = (
     ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys"),
     ("errors", "hints", "near_names", "definitions"),
-    ("paths", "policy_settings"),
+    ("paths", "policy_settings", "rules"),
     ("files", "toml_values", "toml_places", "wire"),
     ("config",),
     ("server_environment",),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -15,16 +15,16 @@ from mcpctl import files, hints
 from mcpctl.catalog import catalog_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.checked_files import Candidate
-from mcpctl.errors import WrongUsage, warn
-from mcpctl.models import Found, Overrides, Row, Tool
+from mcpctl.errors import warn
+from mcpctl.models import Overrides, Row, Tool
 from mcpctl.paths import Paths
+from mcpctl.rules import Selection
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.check_rules import RULES
 from mcpctl.toolsets.json_positions import Positions
 from mcpctl.toolsets.lint import Item, Problem
 from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
 
-FAIL_ON = {"error": ("error",), "warning": ("error", "warning")}
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
@@ -35,17 +35,7 @@ class Asked:
     """How files are checked."""
 
     max_note_chars: int
-    fail_on: str
-    select: Sequence[str]
-    ignore: Sequence[str]
-
-    def wants(self, rule: str) -> bool:
-        """Whether what that rule finds is told."""
-        return rule.startswith(tuple(self.select) or "") and not rule.startswith(tuple(self.ignore) or "-")
-
-    def counts(self, rule: str) -> bool:
-        """Whether what that rule finds fails the check."""
-        return RULES[rule].severity in FAIL_ON[self.fail_on]
+    rules: Selection
 
 
 @dataclass(frozen=True)
@@ -87,7 +77,7 @@ class Known:
 def cached(paths: Paths) -> Known:
     """What the servers of the configuration last listed."""
     with rows.catalog(paths, quiet=True) as catalog:
-        known = Known(catalog.permitted(), frozenset(_listed(catalog)))
+        known = Known(catalog.known(), frozenset(_listed(catalog)))
     if not known.servers:
         warn("no server has listed its tools; entries are compared with none: give --catalog FILE or --live")
         return replace(known, compares=False)
@@ -102,23 +92,6 @@ def snapshot(path: Path) -> Known:
     """What a file says that servers list."""
     tools = list(catalog_file.tools(path))
     return Known(tools, frozenset(tool.server for tool in tools))
-
-
-def prefixes(given: Iterable[str]) -> list[str]:
-    """Rule ids and beginnings of them, from options that may name several; raises `WrongUsage`."""
-    found = [name.strip().upper() for text in given for name in text.split(",") if name.strip()]
-    for name in found:
-        if not any(rule.startswith(name) for rule in RULES):
-            raise WrongUsage(f"no rule begins with '{name}'", "see the rules: mcpctl annotate check --rules")
-    return found
-
-
-def rules() -> Found:
-    """Every rule, one row each."""
-    return Found.of([
-        {"id": rule.id, "severity": rule.severity, "what": rule.what, "why": rule.why, "fix": rule.fix}
-        for rule in RULES.values()
-    ])  # fmt: skip
 
 
 def check(paths: Paths, candidates: Mapping[str, Candidate], known: Known, asked: Asked) -> list[Row]:
@@ -147,7 +120,7 @@ class _File:
             root = msgspec.json.decode(self.text)
         except (msgspec.MsgspecError, RecursionError) as error:
             return self._no_json(*_fault(self.text, error))
-        wanted = [problem for problem in self._problems(root) if self.asked.wants(problem.rule)]
+        wanted = [problem for problem in self._problems(root) if self.asked.rules.wants(problem.rule)]
         if not wanted:
             return []
         positions, names = Positions(self.text), _names(root)
@@ -155,7 +128,7 @@ class _File:
         return sorted(told, key=lambda row: (row["line"], row["column"], row["rule"]))
 
     def _no_json(self, line: int, column: int, message: str) -> list[Row]:
-        return [self._row(Problem("E101", (), message), line, column, None)] if self.asked.wants("E101") else []
+        return [self._row(Problem("E101", (), message), line, column, None)] if self.asked.rules.wants("E101") else []
 
     def _problems(self, root: Any) -> Iterator[Problem]:
         several = lint.toolsets(root)
@@ -174,7 +147,7 @@ class _File:
         return {
             "path": self.name, "line": line, "column": column, "rule": rule.id, "severity": rule.severity,
             "message": problem.message, "why": rule.why, "fix": rule.fix, "toolset": toolset,
-            "counts": self.asked.counts(rule.id),
+            "counts": self.asked.rules.counts(rule.id),
         }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """`mcpctl serve`"""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +22,11 @@ Split = Annotated[
     bool, typer.Option("--split-execute", help="Offer separate tools for calls that read, write and destroy.")
 ]
 Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
+Locked = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Hold every tool that FILE does not have as it is; see mcpctl tools lock.",
+                 show_default=False),
+]  # fmt: skip
 
 
 def serve(
@@ -32,6 +38,7 @@ def serve(
     project: opt.Project = None,
     split_execute: Split = False,
     allow_annotate: Annotate = False,
+    locked: Locked = None,
 ) -> None:
     """Serve one MCP client on stdin and stdout, in front of all configured servers.
 
@@ -41,7 +48,7 @@ def serve(
     With a project, only its servers are seen, and its toolset is in force. With a toolset, only its tools can be found
     and called, with its notes and hints. --split-execute offers tool_execute_read, tool_execute_write and
     tool_execute_destructive in place of tool_execute, so that a client can always allow only reads. --allow-annotate
-    adds add-tool-annotation.
+    adds add-tool-annotation. --locked holds what a lock file does not have exactly as it is: neither found nor called.
 
     --print-config prints the entry for a client's configuration. Clients: claude-desktop, claude-code, cursor, vscode,
     windsurf, codex, gemini-cli, zed, cline, opencode. Programs with a window do not have your shell's PATH: if theirs
@@ -67,6 +74,7 @@ def serve(
             "--config": config, "--data-dir": data_dir, "--project": project,
             "--toolset": toolset_files.absolute_reference(toolset),
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
+            "--locked": locked.absolute() if locked else None,
         }  # fmt: skip
         output.write_text(client_config.text(print_config, options, load(paths.config).servers.values()))
         output.say(client_config.goes_into(print_config))
@@ -75,4 +83,7 @@ def serve(
         return
     from mcpctl.proxy import process
 
-    process.run(paths, project=project, toolset=toolset, split=split_execute, annotate=allow_annotate, verbose=verbose)
+    process.run(
+        paths, project=project, toolset=toolset, split=split_execute, annotate=allow_annotate, verbose=verbose,
+        locked=locked,
+    )  # fmt: skip

@@ -1,12 +1,14 @@
 """Section 1 of the manual: a page for the program, for each noun and for each command."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from mcpctl.catalog import drift_rules
 from mcpctl.docgen import roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.errors import EXIT_MEANINGS
 from mcpctl.paths import INDEX_VERSION
-from mcpctl.toolsets.check_rules import RULES
+from mcpctl.rules import Rules
+from mcpctl.toolsets import check_rules
 
 FILE_PAGES = ("mcpctl-config", "mcpctl-records")
 
@@ -24,6 +26,11 @@ ENVIRONMENT = {
     "FORCE_COLOR": "Set to any text: tables are in colour even if stdout is not a terminal.",
     "COLUMNS": "The width of tables, in place of the terminal's.",
 }
+RULES: Mapping[tuple[str, ...], Rules] = {
+    ("mcpctl", "annotate", "check"): check_rules.RULES,
+    ("mcpctl", "tools", "diff"): drift_rules.RULES,
+}
+"""The commands that check by rules."""
 FILES = {
     "~/.config/mcpctl/config.toml": "Servers and settings: see mcpctl-config(5). On macOS it is in"
     " ~/Library/Application Support/mcpctl.",
@@ -49,7 +56,7 @@ def page(node: Node) -> str:
         *roff.section("COMMANDS", _commands(node)),
         *roff.section("ARGUMENTS", _entries(node.arguments)),
         *roff.section("OPTIONS", _entries(node.options)),
-        *(_rules() if node.path == ("mcpctl", "annotate", "check") else ()),
+        *_rules(RULES.get(node.path, {})),
         *(_of_the_program() if len(node.path) == 1 else _exit_status_elsewhere()),
         *roff.section("EXAMPLES", roff.verbatim(node.examples)),
         *roff.section("SEE ALSO", roff.references(_related(node))),
@@ -84,9 +91,9 @@ def _tag(parameter: Parameter) -> str:
     return f"{names} {roff.italic(parameter.takes)}" if parameter.takes else names
 
 
-def _rules() -> Iterator[str]:
+def _rules(rules: Rules) -> Iterator[str]:
     entries = [
-        line for rule in RULES.values() for line in roff.entry(roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}")
+        line for rule in rules.values() for line in roff.entry(roff.bold(rule.id), f"{rule.what} {rule.why} {rule.fix}")
     ]
     yield from roff.section("RULES", entries)
 

@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,32 +18,55 @@ _SARIF = {"error": "error", "warning": "warning", "info": "note"}
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def lines(
-    kind: str, findings: Sequence[Row], files: Sequence[str], rules: Sequence[Row], version: str
-) -> Iterator[str]:
-    """The findings as text, github, sarif or junit."""
+@dataclass(frozen=True)
+class Checked:
+    """What was checked: the command, the rules it has, and what was looked at, file by file or server by server."""
+
+    command: str
+    rules: Sequence[Row]
+    suites: Sequence[str]
+    version: str
+
+
+def lines(kind: str, findings: Sequence[Row], checked: Checked) -> Iterator[str]:
+    """The findings as text, github, sarif or junit; each is about a place in a file, or about a tool, or both."""
     if kind == "github":
         yield from map(_github, findings)
     elif kind == "sarif":
-        yield json.dumps(_sarif(findings, rules, version), indent=2)
+        yield json.dumps(_sarif(findings, checked), indent=2)
     elif kind == "junit":
-        yield _junit(findings, files)
+        yield _junit(findings, checked)
     else:
         yield from map(_text, findings)
 
 
 def _text(row: Row) -> str:
-    path = line_of(row["path"])
-    # GitHub takes a line that begins with :: for a command, even after white space.
-    path = f"./{path}" if path.lstrip().startswith("::") else path
-    return inert(line_of(f"{path}:{row['line']}:{row['column']}: {row['rule']} {row['message']}"))
+    told = [f"{row['rule']} {row['message']}"]
+    if row.get("key"):
+        told = [row["rule"], f"{row['key']}: {row['message']}"]
+    if row["path"] is not None:
+        path = line_of(row["path"])
+        # GitHub takes a line that begins with :: for a command, even after white space.
+        path = f"./{path}" if path.lstrip().startswith("::") else path
+        told = [f"{':'.join([path, *map(str, _position(row))])}:", *told]
+    return inert(line_of(" ".join(told)))
+
+
+def _position(row: Row) -> list[int]:
+    """The line, and the column where it is known."""
+    return [row["line"], *([row["column"]] if "column" in row else [])]
+
+
+def _message(row: Row) -> str:
+    """What was found, and where nothing else says it, in which tool."""
+    return f"{row['key']}: {row['message']}" if row.get("key") else str(row["message"])
 
 
 def _github(row: Row) -> str:
     """A workflow command, escaped as GitHub's runner reads it."""
-    place = {"file": row["path"], "line": row["line"], "col": row["column"], "title": row["rule"]}
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items())
-    return f"::{_GITHUB[row['severity']]} {properties}::{_data(row['message'] + '. ' + row['fix'])}"
+    place = {"file": row["path"], "line": row["line"], "col": row.get("column"), "title": row["rule"]}
+    properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items() if value is not None)
+    return f"::{_GITHUB[row['severity']]} {properties}::{_data(_message(row) + '. ' + row['fix'])}"
 
 
 def _data(text: str) -> str:
@@ -54,9 +78,9 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _sarif(findings: Sequence[Row], rules: Sequence[Row], version: str) -> Mapping[str, Any]:
-    driver = {"name": "mcpctl", "version": version, "rules": list(map(_sarif_rule, rules))}
-    numbers = {rule["id"]: number for number, rule in enumerate(rules)}
+def _sarif(findings: Sequence[Row], checked: Checked) -> Mapping[str, Any]:
+    driver = {"name": "mcpctl", "version": checked.version, "rules": list(map(_sarif_rule, checked.rules))}
+    numbers = {rule["id"]: number for number, rule in enumerate(checked.rules)}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
@@ -76,15 +100,23 @@ def _sarif_rule(rule: Row) -> Mapping[str, Any]:
 
 
 def _sarif_result(row: Row, number: int) -> Mapping[str, Any]:
-    region = {"startLine": row["line"], "startColumn": row["column"]}
-    place = {"artifactLocation": {"uri": _uri(row["path"])}, "region": region}
     return {
         "ruleId": row["rule"],
         "ruleIndex": number,
         "level": _SARIF[row["severity"]],
-        "message": {"text": line_of(f"{row['message']}. {row['fix']}")},
-        "locations": [{"physicalLocation": place}],
+        "message": {"text": line_of(f"{_message(row)}. {row['fix']}")},
+        "locations": [_sarif_place(row)],
     }
+
+
+def _sarif_place(row: Row) -> Mapping[str, Any]:
+    place: dict[str, Any] = {}
+    if row["path"] is not None:
+        region = {"startLine": row["line"], **({"startColumn": row["column"]} if "column" in row else {})}
+        place["physicalLocation"] = {"artifactLocation": {"uri": _uri(row["path"])}, "region": region}
+    if row.get("key"):
+        place["logicalLocations"] = [{"fullyQualifiedName": line_of(row["key"]), "kind": "function"}]
+    return place
 
 
 def _uri(path: str) -> str:
@@ -94,12 +126,25 @@ def _uri(path: str) -> str:
     return quote(full.relative_to(here).as_posix()) if full.is_relative_to(here) else full.as_uri()
 
 
-def _junit(findings: Sequence[Row], files: Sequence[str]) -> str:
+def _suite(row: Row) -> str:
+    """The file that a finding is in, else the server."""
+    return str(row["key"]).partition(":")[0] if row["path"] is None else str(row["path"])
+
+
+def _case(row: Row) -> str:
+    names = ("line", "column") if "column" in row else ("line",)
+    where = ", ".join(f"{name} {row[name]}" for name in names) if row["path"] is not None else ""
+    return " ".join(filter(None, [row["rule"], where, row.get("key")]))
+
+
+def _junit(findings: Sequence[Row], checked: Checked) -> str:
     from xml.etree import ElementTree
 
-    suites = ElementTree.Element("testsuites", name="mcpctl annotate check")
-    for file in files:
-        rows = [row for row in findings if row["path"] == file]
+    of_suite: dict[str, list[Row]] = {name: [] for name in checked.suites}
+    for row in findings:
+        of_suite[_suite(row)].append(row)
+    suites = ElementTree.Element("testsuites", name=checked.command)
+    for file, rows in of_suite.items():
         failures = sum(row["counts"] for row in rows)
         attributes = {
             "name": _xml(file),
@@ -110,8 +155,7 @@ def _junit(findings: Sequence[Row], files: Sequence[str]) -> str:
         }
         suite = ElementTree.SubElement(suites, "testsuite", attributes)
         for row in rows:
-            label = f"{row['rule']} line {row['line']}, column {row['column']}"
-            case = ElementTree.SubElement(suite, "testcase", name=label, classname=_xml(file))
+            case = ElementTree.SubElement(suite, "testcase", name=_xml(_case(row)), classname=_xml(file))
             part = "failure" if row["counts"] else "system-out"
             more = {"type": row["rule"], "message": _xml(row["message"])} if row["counts"] else {}
             ElementTree.SubElement(case, part, more).text = _xml(f"{_text(row)}\n{row['fix']}")

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.catalog.cache import Catalog, Lists
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
 from mcpctl.config import Search
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
@@ -93,7 +94,7 @@ class Discovery:
         self._split = split
         self._build: Build | None = None
         self._settings: tuple[Search, str, str | None] | None = None
-        self._built_for: tuple[dict[str, int], Toolset | None, int] | None = None
+        self._built_for: tuple[dict[str, tuple[str, int, int]], Toolset | None, int] | None = None
         self._provider: Provider | None = None
         self._tools: dict[str, Tool] = {}
 

@@ -5,20 +5,24 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from mcpctl.callers import Caller
-from mcpctl.catalog.cache import Catalog, Lists
+from mcpctl.callers import Caller, capability_set
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.paths import Paths
 from mcpctl.policy import words
+from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
 from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
+from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
+from mcpctl.store.state import ListKey
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.in_force import InForce
 from mcpctl.toolsets.toolset import Toolset
@@ -46,8 +50,10 @@ class Gateway:
         verbose: bool = False,
         followed: ConfigFile | None = None,
         transports: Transports | None = None,
+        locked: Locked | None = None,
     ) -> None:
-        """`followed` is the file whose changes count while this runs; without it `config` stays as it is."""
+        """`followed` is the file whose changes count while this runs; without it `config` stays as it is. What is not
+        `locked` is held, where a lock file is named."""
         self.config = config
         self.paths = paths
         self.turn = Turn()
@@ -60,14 +66,16 @@ class Gateway:
         self._toolset = toolset
         self._verbose = verbose
         self._transports = transports or RealTransports(config.path, self.turn)
-        self._lists: Lists = {}
+        self._lists = Lists()
         self._memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self.policy = PolicyMemory(paths)
+        self.held = HeldTools(self._lists, self.policy, locked)
+        self._is_locked = locked is not None
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
         self._in_force: InForce | None = None
-        self._view = View(config)
+        self._view = View(config, is_locked=self._is_locked)
         self._catalog = Catalog(self._view, None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -99,7 +107,7 @@ class Gateway:
         view, standing = self._view, self.policy.standing()
         is_same = view.toolset is toolset and view.caller is caller and view.standing is standing
         if view.config is not self.config or not is_same:
-            view = self._view = View(self.config, toolset, caller, self._generation, standing)
+            view = self._view = View(self.config, toolset, caller, self._generation, standing, self._is_locked)
         return view
 
     def catalog(self, view: View) -> Catalog:
@@ -129,6 +137,8 @@ class Gateway:
     def _look(self) -> "asyncio.Task[None] | None":
         if self._settling is None and self._followed and self._followed.has_changed():
             self._settle(self._follow_file(self._followed))
+        if self._settling is None and self.held.has_changed:
+            self._settle(self.held.follow(self.config))
         return self._settling
 
     def _settle(self, work: Coroutine[Any, Any, None]) -> None:
@@ -142,6 +152,7 @@ class Gateway:
     async def _open_state(self) -> None:
         self._in_force = InForce(self.paths, self.config, self._toolset, await self._memory.opened())
         await self._open_policy(self.config)
+        await self.held.follow(self.config)
 
     async def _open_policy(self, config: Config) -> None:
         if config.policy.is_on:
@@ -158,6 +169,7 @@ class Gateway:
         for problem in config.problems.values():
             warn(f"{problem}; this server is skipped")
         self._follow(config)
+        await self.held.follow(config)
 
     def _follow(self, config: Config) -> None:
         before, self.config = self.config, config
@@ -203,10 +215,10 @@ class Gateway:
         connection = self.upstreams[name].connection if name in self.upstreams else None
         return connection is not None and not connection.modern
 
-    async def load(self, name: str) -> None:
+    async def load(self, name: str, view: View) -> None:
         """Have the catalog know what is kept of a server's tools."""
         if name in self.upstreams:
-            await self._memory.load(name, self.upstreams[name].server)
+            await self._memory.load(name, self.upstreams[name].server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
@@ -243,16 +255,6 @@ class Gateway:
             self.background(self.refresh(due, caller))
         await ready
 
-    def status(self, name: str) -> dict[str, Any]:
-        """A listed server: how many tools it has, which revision it speaks, how long it took to start."""
-        listed, upstream = self.catalog(self.view(None)).listed(name), self.upstreams[name]
-        return {
-            "server": name,
-            "tools": len(listed.tools) if listed else 0,
-            "revision": upstream.connection.revision if upstream.connection else None,
-            "duration_ms": round(upstream.start_s * 1000),
-        }
-
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
         """Pass a notification of an older client's on to every older server that is connected."""
         for upstream in self.upstreams.values():
@@ -272,12 +274,15 @@ class Gateway:
         """What servers are to log, in JSON; empty while no client has said."""
         return next((session.log_level for session in self.sessions if session.log_level), b"")
 
-    async def listed(self, upstream: Upstream, definitions: list[bytes]) -> None:
-        """Keep what a server lists."""
+    async def listed(self, upstream: Upstream, connection: Connection, definitions: list[bytes]) -> None:
+        """Keep what a server lists for a client like that of this connection, and hold of it what is to be held."""
         name, asked = upstream.name, upstream.name in self.asked_for
         if asked:
             self.asked_for[name] = definitions
-        await self._memory.keep(name, upstream.server, definitions, asked=asked)
+        of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
+        kept = await self._memory.keep(of, definitions, connection.instructions, asked=asked)
+        await self.current()  # what is pinned may still be read
+        await self.held.put(of, kept)
 
     def tools_known(self, name: str) -> None:
         """Send the calls that waited for a server's list."""

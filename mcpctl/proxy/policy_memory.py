@@ -37,12 +37,19 @@ class PolicyMemory:
             self._mine = await asyncio.to_thread(PolicyFile.connect, self._paths)
             self._mine.wait_for_nobody()
 
+    def version(self) -> object:
+        """What changes whenever anybody has changed it; None where that cannot be told at this moment."""
+        try:
+            return self._mine.version if self._mine else None
+        except StateError:
+            return None
+
     def standing(self) -> Standing:
         """What people have decided by now; where that cannot be read at this moment, what they had."""
-        if self._mine is None:
-            return NOTHING
+        version = self.version()
+        if self._mine is None or version is None:
+            return self._standing
         try:
-            version = self._mine.version
             if version != self._version:
                 self._standing = Standing(grants.held(self._mine))
                 self._version = version

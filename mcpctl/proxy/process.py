@@ -8,9 +8,11 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from mcpctl import exposure
+from mcpctl.catalog import lock_file
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
@@ -25,16 +27,24 @@ _LAST_S = 1.6
 
 
 def run(
-    paths: Paths, *, project: str | None, toolset: str | None, split: bool, annotate: bool, verbose: bool = False
+    paths: Paths,
+    *,
+    project: str | None,
+    toolset: str | None,
+    split: bool,
+    annotate: bool,
+    verbose: bool = False,
+    locked: Path | None = None,
 ) -> None:
     """Serve the client on stdin and stdout, then end the process with status 0.
 
-    Raises `McpctlError` before it begins where the configuration, or the project or toolset that was named, cannot be
-    used.
+    Raises `McpctlError` before it begins where the configuration, or the project, toolset or lock file that was named,
+    cannot be used.
     """
     with not_waited_for() as stderr:
         file = ConfigFile(paths, project)
         config = checked(paths, file, toolset)
+        pins = lock_file.read(locked).pins if locked else None
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
         from mcpctl.proxy.stdio_client import serve
@@ -56,7 +66,7 @@ def run(
                 loop.add_signal_handler(number, ending.set)
             await serve(
                 config, paths, ending=ending, stdin=0, stdout=stdout, toolset=toolset, offer=Offer(split, annotate),
-                verbose=verbose, followed=file, on_ending=partial(_soon, end),
+                verbose=verbose, followed=file, locked=pins, on_ending=partial(_soon, end),
             )  # fmt: skip
             end()
 

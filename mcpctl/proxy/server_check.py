@@ -15,7 +15,7 @@ from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.proxy.gateway import Gateway, why_unlisted
-from mcpctl.proxy.one_shot import CALLER, told
+from mcpctl.proxy.one_shot import CALLER, status, told
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.upstream import Upstream
@@ -81,7 +81,7 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
         problems.append(why_unlisted(error))
         status = "failed"
     connection = upstream.connection
-    tools = gateway.status(name)["tools"]
+    tools = status(gateway, name)["tools"]
     total_s = time.monotonic() - began
     if isinstance(connection, Stdio) and connection.chatter:
         line = connection.chatter.decode("utf-8", "replace")

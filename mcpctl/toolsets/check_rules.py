@@ -1,24 +1,6 @@
 """The rules of `annotate check`, each with its reason and its fix."""
 
-from dataclasses import dataclass
-
-SEVERITIES = {"E": "error", "W": "warning", "I": "info"}
-
-
-@dataclass(frozen=True)
-class Rule:
-    """One rule; the first letter of its id is its severity."""
-
-    id: str
-    what: str
-    why: str
-    fix: str
-
-    @property
-    def severity(self) -> str:
-        """`error`, `warning` or `info`."""
-        return SEVERITIES[self.id[0]]
-
+from mcpctl.rules import Rule
 
 _ALL = (
     Rule("E101", "The file is not strict JSON.", "No program can read it, so none of its tools counts.",
@@ -56,9 +38,6 @@ _ALL = (
     Rule("E116", "A tool has more notes than are shown.",
          "Models read the first 20 notes, and 4,000 characters of them.",
          "Remove some, or shorten them."),
-    Rule("E117", "A rule of the policy is wrong.",
-         "A toolset may only deny or ask; with a rule that cannot be understood, it cannot be used.",
-         "Write deny or ask with server:tool, where * stands for any text, or a class such as @destructive."),
     Rule("W201", "A tool's notes outgrow the budget.", "They are in the context of every model that finds the tool.",
          "Shorten them, or raise --max-note-chars."),
     Rule("W202", "A toolset has no tools.", "With it in force, no tool can be found or called.",
@@ -87,4 +66,3 @@ _ALL = (
          "Keep it as a safeguard, or remove it."),
 )  # fmt: skip
 RULES = {rule.id: rule for rule in _ALL}
-FIELDS = ("id", "severity", "what", "why", "fix")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mcpctl.commands import check_options as checks
 from mcpctl.commands import options as opt
 
 Places = Annotated[
@@ -20,19 +21,6 @@ Live = Annotated[bool, typer.Option("--live", help="List the tools of all server
 MaxNoteChars = Annotated[
     int, typer.Option(metavar="N", min=0, help="The most characters that one tool's notes may have.")
 ]
-FailOn = Annotated[
-    str, typer.Option(metavar="SEVERITY", help="The least severity that fails the check: error or warning.")
-]
-Select = Annotated[
-    list[str] | None,
-    typer.Option(metavar="RULE", help="Only rules whose ids begin with this; A,B for several.", show_default=False),
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option(metavar="RULE", help="No rules whose ids begin with this; A,B for several.", show_default=False),
-]
-Format = Annotated[str, typer.Option("--format", metavar="FORMAT", help="text, json, jsonl, github, sarif or junit.")]
-Rules = Annotated[bool, typer.Option("--rules", help="List the rules, each with its reason and its fix.")]
 
 
 def check(
@@ -40,13 +28,13 @@ def check(
     catalog: CatalogFile = None,
     live: Live = False,
     max_note_chars: MaxNoteChars = 2000,
-    fail_on: FailOn = "error",
-    select: Select = None,
-    ignore: Ignore = None,
+    fail_on: checks.FailOn = "error",
+    select: checks.Select = None,
+    ignore: checks.Ignore = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
-    format: Format = "text",
-    rules: Rules = False,
+    format: checks.Format = "text",
+    rules: checks.Rules = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -65,12 +53,16 @@ def check(
       mcpctl annotate check tools --catalog catalog.jsonl --fail-on warning --ignore W208 --format github
       mcpctl annotate check --rules
     """
+    from mcpctl.catalog.toolset_check import Asked
     from mcpctl.commands.annotate import findings
+    from mcpctl.rules import selection
+    from mcpctl.toolsets.check_rules import RULES
 
-    options = findings.options(max_note_chars, fail_on, select or [], ignore or [])
-    kind = findings.kind(json, jsonl, format)
+    told = selection(RULES, fail_on, select or [], ignore or [], findings.COMMAND)
+    kind = checks.chosen_format(json, jsonl, format)
     if rules:
-        findings.write_rules(kind)
+        checks.write_rules(RULES, kind)
         return
     paths = opt.paths(config, data_dir)
+    options = Asked(max_note_chars, told)
     findings.check(paths, places or [], lambda: findings.known(paths, catalog, live), options, kind)
