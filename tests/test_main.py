@@ -122,7 +122,8 @@ LISTS = {
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--deny"), ("servers add", "--project"),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
-    ("annotate check", "--ignore"),
+    ("annotate check", "--ignore"), ("tools diff", "--select"), ("tools diff", "--ignore"),
+    ("tools approve", "--server"),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""
 OPTIONS = [

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
-from mcpctl.failure import Failure
+from mcpctl.failure import Failed, Failure
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.tool_keys import is_plain
@@ -64,6 +64,11 @@ def for_person(failure: Failure) -> McpctlError:
 def in_brief(failure: Failure) -> str:
     """Why a server failed, for lists of servers and for the record, in one clause."""
     return f"{_outcome(failure)}{failure.said}"
+
+
+def why_unlisted(error: Exception) -> str:
+    """Why a server's tools could not be listed, for a person."""
+    return in_brief(error.failure) if isinstance(error, Failed) else str(error)
 
 
 def named(key: str) -> str:

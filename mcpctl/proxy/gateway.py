@@ -10,7 +10,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failed, Failure
+from mcpctl.failure import Failure
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
@@ -71,11 +71,10 @@ class Gateway:
         self.searching = Searching(paths, self._lists, split=split)
         self.policy = PolicyMemory(paths)
         self.held = HeldTools(self._lists, self.policy, locked)
-        self._is_locked = locked is not None
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
         self._in_force: InForce | None = None
-        self._view = View(config, is_locked=self._is_locked)
+        self._view = View(config, is_locked=self.held.is_locked)
         self._catalog = Catalog(self._view, None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -107,7 +106,7 @@ class Gateway:
         view, standing = self._view, self.policy.standing()
         is_same = view.toolset is toolset and view.caller is caller and view.standing is standing
         if view.config is not self.config or not is_same:
-            view = self._view = View(self.config, toolset, caller, self._generation, standing, self._is_locked)
+            view = self._view = View(self.config, toolset, caller, self._generation, standing, self.held.is_locked)
         return view
 
     def catalog(self, view: View) -> Catalog:
@@ -232,7 +231,7 @@ class Gateway:
                     try:
                         await upstream.refresh(caller)
                     except Exception as error:
-                        failures[name] = why_unlisted(error)
+                        failures[name] = words.why_unlisted(error)
                         self.failed(upstream, failures[name])
             one_done()
 
@@ -347,8 +346,3 @@ class Gateway:
         self._memory.close()
         self.policy.close()
         self._indexing.shutdown(wait=False)
-
-
-def why_unlisted(error: Exception) -> str:
-    """Why a server's tools could not be listed, for a person."""
-    return words.in_brief(error.failure) if isinstance(error, Failed) else str(error)

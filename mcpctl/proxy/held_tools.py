@@ -30,6 +30,11 @@ class HeldTools:
         lists.hold_by(Holding(locked=locked))
 
     @property
+    def is_locked(self) -> bool:
+        """Whether there is a lock file."""
+        return self._locked is not None
+
+    @property
     def has_changed(self) -> bool:
         """Whether somebody has pinned or approved anything since all were judged."""
         return self._policy.is_open and self._policy.version() not in (None, self._seen)

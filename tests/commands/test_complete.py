@@ -124,7 +124,7 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 TAKE_A_PROJECT = {
     "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "tools eval",
+    "calls ls", "tools eval", "tools diff", "tools approve", "tools lock",
 }  # fmt: skip
 
 
