@@ -49,7 +49,7 @@ class Lists:
     def __init__(self, holding: Holding = NOTHING) -> None:
         self.holding = holding
         self.judged = 0
-        """How often all of them were judged anew."""
+        """Grows whenever one of them is judged anew, and otherwise than before."""
         self._of: dict[tuple[str, str], dict[str, Listed]] = {}
         self._in_use: dict[tuple[str, str], str] = {}
         self._changing = threading.Lock()
@@ -85,10 +85,12 @@ class Lists:
         """Judge all of them, and all that come, by this."""
         with self._changing:
             self.holding = holding
-            for pair, lists in self._of.items():
-                for capabilities, listed in list(lists.items()):
-                    lists[capabilities] = self._judged(ListKey(*pair, capabilities), listed)
-            self.judged += 1
+            every = [(pair, lists, each) for pair, lists in self._of.items() for each in lists.items()]
+            for pair, lists, (capabilities, listed) in every:
+                judged = self._judged(ListKey(*pair, capabilities), listed)
+                if judged is not listed:
+                    lists[capabilities] = judged
+                    self.judged += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
         """The lists of connections."""
@@ -109,4 +111,5 @@ class Lists:
         if self.holding.is_idle and not was_judged:
             return listed
         tools, drifts = self.holding.judged(of, listed.tools)
-        return replace(listed, tools=tools, drifts=drifts)
+        is_same = (tools, drifts) == (listed.tools, listed.drifts)
+        return listed if is_same else replace(listed, tools=tools, drifts=drifts)

@@ -41,6 +41,8 @@ FILES = {
     " delete it.",
     "state.db": "In the data directory: the tools that servers last listed, the last failure of each server, the name"
     " of the equipped toolset, and the embeddings of tools.",
+    "policy.db": "In the data directory: what people have decided: pins of tools and approvals. It is no cache: if you"
+    " delete it, tools are pinned anew as they are then.",
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
     " later sessions have other hashes than equal secrets of earlier ones.",
     "toolsets/*.json": "In the data directory: the toolsets that are not in a repository.",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
+from mcpctl.models import Tool
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import pins
@@ -51,11 +52,13 @@ class HeldTools:
             self._seen = self._policy.version()
             if not self._is_on and not self._lists.holding.pins:
                 return  # as it was
-            holding = Holding(locked=self._locked)
-            if self._is_on:
-                holding = await self._read(config)
-            await asyncio.to_thread(self._lists.hold_by, holding)
+            holding = await self._read(config) if self._is_on else Holding(locked=self._locked)
+            await asyncio.to_thread(self._judge, holding)
         self._tell()
+
+    def _judge(self, holding: Holding) -> None:
+        tools = [tool for _, listed in self._lists.connected() for tool in listed.tools]
+        self._lists.hold_by(replace(holding, suspicious=self._suspicious(tools)))
 
     async def _read(self, config: Config) -> Holding:
         for key, listed in self._lists.connected():
@@ -65,18 +68,20 @@ class HeldTools:
             pinned = await self._policy.run(pins.read)
         except (StateError, Unusable) as error:
             warn(f"what is pinned cannot be read: {error}")
-        return Holding(config.policy.table.on_change, pinned, self._locked, self._suspicious(config))
+        return Holding(config.policy.table.on_change, pinned, self._locked)
 
     async def put(self, of: ListKey, listed: Listed) -> None:
         """Have known what a connection has listed, pinned where it is seen for the first time."""
         async with self._one_by_one:
-            if self._is_on and (seen := await self._see(of, listed)) is not None:
-                now = self._lists.holding
-                self._lists.holding = replace(now, pins={**now.pins, of[:2]: seen})
-            await asyncio.to_thread(self._put, of, listed)
+            seen = await self._see(of, listed) if self._is_on else None
+            await asyncio.to_thread(self._put, of, listed, seen)
         self._tell()
 
-    def _put(self, of: ListKey, listed: Listed) -> None:
+    def _put(self, of: ListKey, listed: Listed, seen: pins.ServerPins | None) -> None:
+        holding = self._lists.holding
+        if seen is not None:
+            holding = replace(holding, pins={**holding.pins, of[:2]: seen})
+        self._lists.holding = replace(holding, suspicious={*holding.suspicious, *self._suspicious(listed.tools)})
         self._lists.put(of, listed, is_in_use=True)
 
     async def _see(self, of: ListKey, listed: Listed) -> pins.ServerPins | None:
@@ -86,9 +91,10 @@ class HeldTools:
             warn(f"the tools of '{of.server}' cannot be pinned: {error}")
             return None
 
-    def _suspicious(self, config: Config) -> Collection[tuple[str, str]]:
-        """Keys and hashes of the tools whose definitions look like an attack, where the policy holds such tools."""
-        # What finds them joins in here; a tool that was approved as it is is not held for it.
+    def _suspicious(self, tools: Sequence[Tool]) -> Collection[tuple[str, str]]:
+        """The keys of those that look like an attack, with the hash of what they look like that in: where the policy
+        holds such tools. The one place where what looks for them joins in, in a thread; a tool that was approved as it
+        is is not held for it."""
         return frozenset()
 
     def _tell(self) -> None:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config
+from mcpctl import config, definitions
 from mcpctl.catalog import cache
 from mcpctl.paths import Paths
 from mcpctl.store import pins
 from mcpctl.store.policy_file import PolicyFile
-from mcpctl.store.state import ListKey
+from mcpctl.store.state import ListKey, State
+from tests import configured
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryServer, Scene, World, play, text_of, tool
 
@@ -133,8 +134,6 @@ def test_what_a_server_announces_is_held(scene: Play) -> None:
 
 def approve(paths: Paths, server: str = "files") -> None:
     """What `tools approve` does in another process."""
-    from mcpctl.store.state import State
-
     with State.opened(paths) as state, PolicyFile.connect(paths) as file:
         fingerprint = config.load(paths.config).servers[server].fingerprint
         for capabilities in state.capability_sets(server, fingerprint):
@@ -233,6 +232,95 @@ def test_an_empty_list_and_one_that_lacks_tools_are_no_change(scene: Play, home:
 
     scene(played, files=files)
     assert held(home) == []
+
+
+def test_what_another_process_has_listed_meanwhile_is_held_in_a_search(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world)
+        assert "Deletes a file." in json.dumps(await client.discover("deletes a file"))
+        configured.listed(paths, "files", [described("read", "Reads a file."), described("delete", EVIL)])
+        found = json.dumps(await client.discover("deletes a file", "secretphrase"))
+        assert "files:read" in found
+        assert "SECRETPHRASE" not in found
+        assert "files:delete" not in found
+
+    scene(played, files=files)
+
+
+def test_a_search_of_a_fresh_process_finds_nothing_that_is_held(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        await begun(world)
+        await world.end()
+        world.clients.clear()
+        configured.listed(paths, "files", [described("read", "Reads a file."), described("delete", EVIL)])
+        world.begin()
+        client = await world.client()
+        found = json.dumps(await client.discover("deletes a file", "secretphrase"))
+        assert "files:read" in found
+        assert "SECRETPHRASE" not in found
+
+    scene(played, files=files)
+
+
+def test_what_a_server_declares_is_trusted_once_it_is_approved(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        policy = {"mode": "enforce", "confirm": "never"}
+        world.configure({"files": {"trust_hints": "pinned"}}, policy=policy)
+        world.begin()
+        client = await world.client()
+        assert "needs the user's consent" in await client.call("files:read")
+        approve(paths)
+        assert await client.call("files:read") == "{}"
+        world.servers["files"].tools[0] = {**described("read", "Reads two."), "annotations": {"readOnlyHint": True}}
+        await relisted(world)
+        assert "is held" in await client.call("files:read")
+
+    declared = {**described("read"), "annotations": {"readOnlyHint": True}}
+    scene(played, files=lambda: MemoryServer(declared))
+
+
+# ---- lock files
+
+
+@pytest.mark.parametrize("policy", [None, {"mode": "record"}, {"mode": "enforce", "confirm_destructive": False}])
+def test_what_a_lock_file_does_not_have_as_it_is_is_held(
+    policy: dict[str, Any] | None, scene: Play, home: Path
+) -> None:
+    read, delete = (cache.tool("files", each["name"], json.dumps(each)) for each in files().tools)
+    locked = {("files", "read"): definitions.pin_of(read), ("files", "delete"): definitions.pin_of(delete)}
+
+    async def played(world: World) -> None:
+        world.configure(**({"policy": policy} if policy else {}))
+        world.servers["files"].tools[1] = described("delete", EVIL)
+        world.servers["files"].tools.append(described("deleter"))
+        world.begin(locked=locked)
+        client = await world.client()
+        assert await client.call("files:read") == "{}"
+        assert "the lock file does not have it as it is" in await client.call("files:delete")
+        assert "the lock file does not have it as it is" in await client.call("files:deleter")
+        found = json.dumps(await client.discover("deletes a file", "secretphrase", "deleter"))
+        assert "SECRETPHRASE" not in found
+        assert '"files:delete' not in found
+        assert len(world.servers["files"].calls) == 1
+
+    scene(played, files=files)
+    assert sorted(held(home)) == [("files:delete", "locked", True), ("files:deleter", "locked", True)]
+
+
+def test_with_a_lock_file_nothing_is_called_that_its_server_has_not_listed(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpctl.proxy.execute._LIST_WAIT_S", 0.01)
+
+    async def played(world: World) -> None:
+        world.configure()
+        world.servers["files"].may_list.clear()
+        world.begin(locked={})
+        client = await world.client()
+        assert "has not listed its tools in time" in await client.call("files:read")
+        assert world.servers["files"].calls == []
+
+    scene(played, files=files)
 
 
 # ---- what is listed depends on what the client can do
