@@ -29,6 +29,7 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a schema": ({"inputSchema": {"type": "object", "properties": {"sidenote": {}}}}, ["W802"]),
     "the output": ({"outputSchema": {"type": "object"}}, ["W802"]),
     "the title": ({"title": "Read!"}, ["I903"]),
+    "the older title": ({"annotations": {"readOnlyHint": False, "title": "Read!"}}, ["I903"]),
     "a looser hint": ({"annotations": {"readOnlyHint": True}}, ["E701"]),
     "a hint left out": ({"annotations": {}}, ["I902"]),
     "a default that is declared": ({"annotations": {"readOnlyHint": False, "openWorldHint": True}}, ["I902"]),

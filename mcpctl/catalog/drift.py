@@ -9,6 +9,7 @@ from mcpctl import definitions, hints
 from mcpctl.models import HINTS, Tool
 
 _SCHEMAS = ("inputSchema", "outputSchema")
+_TOO_DEEP = "(nested too deep to be shown)"
 Suspicion = Callable[[Tool], Iterable[str]]
 """What looks like an attack in a tool's definition, in words of ours."""
 
@@ -40,9 +41,9 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterat
     if old.description != new.description:
         yield _change(new, "W801", "the description changed", old.description, new.description)
     for schema in _SCHEMAS:
-        before, after = old.definition.get(schema), new.definition.get(schema)
-        if definitions.canonical(before) != definitions.canonical(after):
-            yield _change(new, "W802", f"{schema} changed", _json(before), _json(after))
+        before, after = _json(old.definition.get(schema)), _json(new.definition.get(schema))
+        if before != after or before == _TOO_DEEP:
+            yield _change(new, "W802", f"{schema} changed", before, after)
     if _titles(old) != _titles(new):
         yield _change(new, "I903", "the title changed", old.title, new.title)
     yield from _hints(old, new)
@@ -87,7 +88,11 @@ def _said(declared: Mapping[str, bool], name: str) -> str:
 
 
 def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False)
+    try:
+        said = json.loads(definitions.canonical(value))
+    except definitions.TooDeep:
+        return _TOO_DEEP
+    return None if said is None else json.dumps(said, indent=2, sort_keys=True, ensure_ascii=False)
 
 
 def _change(tool: Tool, rule: str, message: str, old: str | None = None, new: str | None = None) -> Change:

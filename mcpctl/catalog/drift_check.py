@@ -57,13 +57,19 @@ def _row(change: Change, asked: Selection, lock: Lock | None) -> Row:
 
 
 def since_pinned(
-    catalog: Catalog, file: PolicyFile, wanted: Wanted = ALL, suspicion: Suspicion = drift.no_suspicion
+    catalog: Catalog,
+    file: PolicyFile,
+    wanted: Wanted = ALL,
+    suspicion: Suspicion = drift.no_suspicion,
+    *,
+    with_unpinned: bool = False,
 ) -> list[Change]:
-    """What changed since tools were pinned, of the servers in use, whatever clients they were listed for."""
+    """What changed since tools were pinned, of the servers in use, whatever clients they were listed for; and what was
+    listed and never pinned, which nobody has seen, where that is asked for."""
     found: dict[Change, None] = {}
     for server, fingerprint in catalog.config.fingerprints.items():
         if wanted.has_server(server):
-            changes = _Server(catalog, file, server, fingerprint, suspicion).changes()
+            changes = _Server(catalog, file, server, fingerprint, suspicion, with_unpinned).changes()
             found.update(dict.fromkeys(change for change in changes if wanted.has(server, change.tool)))
     return sorted(found, key=_order)
 
@@ -79,6 +85,7 @@ class _Server:
     server: str
     fingerprint: str
     suspicion: Suspicion
+    with_unpinned: bool
     pinned: dict[tuple[str, str], Pin] = field(init=False)
     known: ServerPins = field(init=False)
     said: list[PinnedServer] = field(init=False)
@@ -92,7 +99,7 @@ class _Server:
         self.known = pins.read(self.file, *key).get(key, _NO_PINS)
 
     def changes(self) -> Iterator[Change]:
-        if not self.known.sets:
+        if not self.known.sets and not self.with_unpinned:
             return  # never seen while there was a policy
         yield from self._other_program()
         lists = self.catalog.every(self.server)
@@ -106,7 +113,8 @@ class _Server:
 
     def _of_tool(self, tool: Tool, capabilities: str) -> Iterator[Change]:
         why = self.known.drift(tool, capabilities)
-        if why == pins.NEW:
+        is_unpinned = self.with_unpinned and tool.name not in self.known.known
+        if why == pins.NEW or is_unpinned:
             yield from drift.of_new(tool, self.suspicion)
         elif why:
             yield from drift.of_tool(self._pinned(tool.name, capabilities), tool, self.suspicion)
@@ -129,7 +137,7 @@ class _Server:
         """Whether the name was another program's when its tools were pinned first, and nobody has approved this one."""
         here = [said for said in self.said if said.of.fingerprint == self.fingerprint]
         others = [said for said in self.said if said.of.fingerprint != self.fingerprint]
-        if not others or any(said.approved for said in here) or min(each.seen for each in here) < others[0].seen:
+        if not (here and others) or any(said.approved for said in here) or here[0].seen < others[0].seen:
             return
         before = {pin.name: pin.pin for pin in self.before}
         now = {pin.name: pin.pin for pin in self.pinned.values()}

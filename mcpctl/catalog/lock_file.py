@@ -10,7 +10,7 @@ import msgspec
 
 from mcpctl import definitions, files
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import Unusable
+from mcpctl.errors import Unusable, warn
 from mcpctl.models import Tool
 from mcpctl.policy.holding import Locked
 from mcpctl.toolsets.json_positions import Positions
@@ -43,18 +43,23 @@ class Lock:
 
 def text(catalog: Catalog) -> str:
     """The text of a lock file with the tools that servers last listed: sorted, one tool a line."""
-    tools: dict[str, list[Tool]] = {}
+    tools: dict[str, list[str]] = {}
     for tool in sorted(catalog.known(), key=lambda tool: tool.key):
-        tools.setdefault(tool.server, []).append(tool)
+        try:
+            definitions.canonical(definitions.described(tool))
+        except definitions.TooDeep:
+            warn(f"a tool of '{tool.server}' is left out: its definition is nested too deep to be read")
+            continue
+        tools.setdefault(tool.server, []).append(f"{_json(tool.name)}: {_json(_entry(tool))}")
     servers = ",\n".join(_server(catalog, name, of_server) for name, of_server in tools.items())
     inside = f"\n{servers}\n" if servers else ""
     return f'{{"version": {_VERSION}, "servers": {{{inside}}}}}\n'
 
 
-def _server(catalog: Catalog, name: str, tools: list[Tool]) -> str:
+def _server(catalog: Catalog, name: str, tools: list[str]) -> str:
     listed = catalog.listed(name)
     instructions = definitions.hashed(listed.instructions if listed else "")
-    lines = ",\n".join(f"{_json(tool.name)}: {_json(_entry(tool))}" for tool in tools)
+    lines = ",\n".join(tools)
     return f'{_json(name)}: {{"instructions": {_json(instructions)}, "tools": {{\n{lines}\n}}}}'
 
 

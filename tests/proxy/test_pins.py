@@ -399,3 +399,21 @@ def test_another_clients_list_serves_for_a_search_until_its_own_comes(scene: Pla
         assert "shows:ask" not in json.dumps(await client.discover("asks the user"))
 
     scene(played, shows=shows)
+
+
+def test_a_definition_that_is_nested_deep_harms_no_other(scene: Play) -> None:
+    def deep() -> MemoryServer:
+        schema: dict[str, Any] = {"type": "object"}
+        for _ in range(300):
+            schema = {"properties": schema}
+        return MemoryServer(described("read", "Reads a file."), described("deep", "Goes deep.", inputSchema=schema))
+
+    async def played(world: World) -> None:
+        client = await begun(world)
+        assert await client.call("files:deep") == "{}"
+        assert "files:read" in json.dumps(await client.discover("reads a file"))
+        world.servers["files"].tools[1] = described("deep", "Goes deep.")
+        await relisted(world)
+        assert "is held" in await client.call("files:deep")
+
+    scene(played, files=deep)

@@ -1,6 +1,7 @@
 """The approval of tools by a person: what is shown is what is approved, whatever is listed meanwhile."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from mcpctl import output
 from mcpctl.catalog import drift_check, rows
@@ -11,6 +12,7 @@ from mcpctl.paths import Paths
 from mcpctl.rules import Selection
 from mcpctl.store import pins
 
+TERMINAL = Path("/dev/tty")
 _WHAT = "name tools, --server NAME or --all"
 
 
@@ -24,11 +26,12 @@ def approve(
         raise WrongUsage("--all and names contradict each other", _WHAT)
     with rows.catalog(paths, project=project, quiet=True) as catalog, differences.pinned(paths, catalog) as file:
         wanted = differences.wanted(catalog, keys, servers)
-        found = drift_check.since_pinned(catalog, file, wanted)
+        found = drift_check.since_pinned(catalog, file, wanted, with_unpinned=True)
         tools, lists = drift_check.approved(catalog, file, wanted)
         if not tools:
             raise NotFound("no tools of these servers are listed", "list them with: mcpctl tools refresh", "not_listed")
-        output.write_lines(changes.lines(drift_check.rows(found, Selection("error"))))
+        for line in changes.lines(drift_check.rows(found, Selection("error"))):
+            output.say(line, always=True)
         number = f"{len(tools)} tool{'s' * (len(tools) != 1)}"
         if asks and not _is_right(number, changed=bool(found)):
             raise Refused("nothing was approved", "look again with: mcpctl tools diff", "not_approved")
@@ -40,5 +43,5 @@ def approve(
 def _is_right(number: str, *, changed: bool) -> bool:
     question = f"approve {number} as shown?" if changed else f"approve {number}, which are as they were?"
     output.say(f"{question} [y/N]", always=True)
-    with open("/dev/tty", encoding="utf-8", errors="replace") as terminal:  # noqa: PTH123 - no file of ours
+    with TERMINAL.open(encoding="utf-8", errors="replace") as terminal:
         return terminal.readline(10).strip().lower() in ("y", "yes")
