@@ -58,9 +58,9 @@ def of_new(tool: Tool, suspicion: Suspicion = no_suspicion) -> Iterator[Change]:
     yield from _suspicious(tool, suspicion)
 
 
-def gone(server: str, name: str) -> Change:
+def gone(server: str, name: str, why: str = "") -> Change:
     """A tool that is not there any more."""
-    return Change(server, name, "I901", "the tool is gone")
+    return Change(server, name, "I901", f"the tool is gone{f': {why}' if why else ''}")
 
 
 def _hints(old: Tool, new: Tool) -> Iterator[Change]:

@@ -152,25 +152,29 @@ def against(
     """What changed against a lock file, of the servers in use that have listed their tools."""
     found: dict[Change, None] = {}
     listed = [server for server in catalog.config.enabled if catalog.listed(server) and wanted.has_server(server)]
+    permitted = {(tool.server, tool.name) for tool in catalog.known()}
     for server in listed:
-        changes = _locked(catalog, lock, server, suspicion)
+        changes = _locked(catalog, lock, server, permitted, suspicion)
         found.update(dict.fromkeys(change for change in changes if wanted.has(server, change.tool)))
     of_others = {(server, name) for server, name in lock.tools if server not in listed and wanted.has(server, name)}
-    found.update(dict.fromkeys(drift.gone(server, name) for server, name in of_others))
+    found.update(
+        dict.fromkeys(drift.gone(server, name, "its server has listed nothing here") for server, name in of_others)
+    )
     return sorted(found, key=_order)
 
 
-def _locked(catalog: Catalog, lock: Lock, server: str, suspicion: Suspicion) -> Iterator[Change]:
+def _locked(
+    catalog: Catalog, lock: Lock, server: str, permitted: Collection[tuple[str, str]], suspicion: Suspicion
+) -> Iterator[Change]:
     lists = catalog.every(server)
     shown = set()
-    permitted = {tool.name for tool in catalog.known() if tool.server == server}
     for listed in lists:
         for tool in listed.tools:
             shown.add(tool.name)
             before = lock.tools.get((server, tool.name))
             if before:
                 yield from drift.of_tool(before, tool, suspicion)
-            elif tool.name in permitted:
+            elif (server, tool.name) in permitted:
                 yield from drift.of_new(tool, suspicion)
         said = lock.instructions.get(server)
         if said is not None and said != definitions.hashed(listed.instructions):

@@ -5,6 +5,7 @@ from typing import Any
 
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
 from mcpctl.failure import Failed, Failure
+from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.tool_keys import is_plain
@@ -131,7 +132,8 @@ def _of_policy(failure: Failure) -> str:
     facts = failure.facts
     key = named(facts["key"])
     if failure.code == "held":
-        return f"{key} is held until the user has looked at it: {HELD[facts['held']]}; do not retry it"
+        look = "" if facts["held"] == NOT_LOCKED else "; the user can look with: mcpctl tools diff"
+        return f"{key} is held until the user has looked at it: {HELD[facts['held']]}{look}; do not retry it"
     if failure.code == "never_asked":
         return f"{key} needs the user's consent, which the user's policy never asks for; do not retry it"
     if failure.code == "declined":
@@ -188,6 +190,8 @@ def _of_policy_for_person(failure: Failure, key: str) -> Refused:
     explain = f"see why with: mcpctl policy explain {key}"
     if code == "held":
         hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
+        if facts["held"] == NOT_LOCKED:
+            hint = "see what differs with: mcpctl tools diff --lock FILE"
         return Refused(f"tool '{key}' is held: {HELD[facts['held']]}", hint, code)
     if code == "denied":
         return Refused(f"tool '{key}' is denied by the policy ({by(failure)})", explain, code)

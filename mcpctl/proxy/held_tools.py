@@ -68,6 +68,7 @@ class HeldTools:
             pinned = await self._policy.run(pins.read)
         except (StateError, Unusable) as error:
             warn(f"what is pinned cannot be read: {error}")
+            self._seen = None  # it is tried again at the next request
         return Holding(config.policy.table.on_change, pinned, self._locked)
 
     async def put(self, of: ListKey, listed: Listed) -> None:

@@ -17,6 +17,7 @@ import psutil
 import typer
 
 from mcpctl import errors
+from mcpctl.catalog import lock_file
 from mcpctl.main import main, tree
 from mcpctl.paths import Paths
 from mcpctl.proxy import process, stdio_client
@@ -96,13 +97,22 @@ class InProcess(Client):
         return thread is self._thread
 
     def _run(
-        self, paths: Paths, *, project: str | None, toolset: str | None, split: bool, annotate: bool, verbose: bool
+        self,
+        paths: Paths,
+        *,
+        project: str | None,
+        toolset: str | None,
+        split: bool,
+        annotate: bool,
+        verbose: bool,
+        locked: Path | None,
     ) -> None:
         """What `process.run` does, but for what makes a process of it."""
         file = ConfigFile(paths, project)
         serve = partial(
             stdio_client.serve, process.checked(paths, file, toolset), paths, stdin=self._theirs, stdout=self._stdout,
             toolset=toolset, offer=Offer(split, annotate), verbose=verbose, followed=file,
+            locked=lock_file.read(locked).pins if locked else None,
         )  # fmt: skip
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)
         self._thread.start()
