@@ -41,6 +41,8 @@ LIST_BYTES = 16 << 20
 """Bytes of all definitions of one server's tools."""
 DEFINITION = 1 << 20
 """Bytes of one tool's definition."""
+INSTRUCTIONS = 1 << 16
+"""Characters of what a server says of itself as a whole."""
 NAME = 1024
 """Characters of a tool's name."""
 

@@ -1,11 +1,20 @@
-"""Who asks: the client of a request, with the revision of the protocol that it speaks, and what it claims."""
+"""Who asks: the client of a request, with the revision of the protocol that it speaks, what it can do and claims."""
 
+import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
 
 LEGACY_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions an `initialize` handshake agrees on, oldest first."""
 MODERN_REVISION = "2026-07-28"
 """The revision whose requests each carry their own envelope; there is no handshake."""
+ASKED = ("elicitation", "roots", "sampling")
+"""The capabilities of clients of which servers make use, and which are translated from one era to the other."""
+_LONGEST_SET = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +59,29 @@ class Caller:
     def modern(self) -> bool:
         """Whether the request carries its own envelope."""
         return self.revision == MODERN_REVISION
+
+
+@lru_cache(maxsize=256)
+def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
+    """What a client declares that it can do, in one short text, such as `elicitation.form,roots`; of nothing an empty
+    one. What a server lists may depend on it."""
+    members = sorted(_members(declared).items(), key=lambda member: member[0])
+    text = ",".join(
+        part for name, value in members if only is None or name in only for part in _with_parts(name, value)
+    )
+    # Beyond a bound only whether it is the same counts.
+    return text if len(text) <= _LONGEST_SET else hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _with_parts(name: str, value: Any) -> list[str]:
+    # That a client says when its roots change is nothing that tools depend on.
+    parts = sorted(part for part in value if part != "listChanged") if isinstance(value, dict) else []
+    return [f"{name}.{part}" for part in parts] or [name]
+
+
+def _members(declared: bytes) -> dict[str, Any]:
+    try:
+        members = msgspec.json.decode(declared or b"{}")
+    except (msgspec.MsgspecError, RecursionError):
+        return {}
+    return members if isinstance(members, dict) else {}

@@ -13,18 +13,33 @@ from mcpctl.models import HINTS, Tool
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
 VERSION = "sha256/v1"
 """How hashes are made, which each of them says: what they were made from, in which form, by which function."""
+_DEEPEST = 100
+
+
+class TooDeep(ValueError):
+    """A value that is nested so deep that it has no canonical text here."""
 
 
 def described(tool: Tool) -> Mapping[str, Any]:
     """What is hashed of a tool, as its server defines it: no toolset changes that."""
     definition = msgspec.json.decode(tool.text)
-    return {name: definition[name] for name in _HASHED if name in definition}
+    said = {name: definition[name] for name in _HASHED if name in definition}
+    annotations = definition.get("annotations")
+    if isinstance(annotations, dict) and "title" in annotations:
+        said["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
+    return said
 
 
 @lru_cache(maxsize=8192)
 def hash_of(tool: Tool) -> str:
-    """The hash of a tool as its server defines it: of its name, title, description and both schemas."""
-    return hashed(described(tool))
+    """The hash of a tool as its server defines it: of its name, title, description and both schemas.
+
+    A definition that is nested deeper than any that is meant to be read is hashed as it came.
+    """
+    try:
+        return hashed(described(tool))
+    except TooDeep:
+        return hashed(f"as it came: {tool.text}")
 
 
 def hashed(value: Any) -> str:
@@ -33,16 +48,19 @@ def hashed(value: Any) -> str:
 
 
 def canonical(value: Any) -> bytes:
-    """The one JSON text of a value: members sorted, no spaces, whole numbers without a fraction."""
+    """The one JSON text of a value: members sorted, no spaces, whole numbers without a fraction; raises `TooDeep`."""
     text = json.dumps(_whole(value), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return text.encode("utf-8", "surrogatepass")
 
 
-def _whole(value: Any) -> Any:
+def _whole(value: Any, deep: int = 0) -> Any:
+    # A bound of its own: how deep the interpreter goes depends on who calls.
+    if deep > _DEEPEST:
+        raise TooDeep
     if isinstance(value, dict):
-        return {name: _whole(member) for name, member in value.items()}
+        return {name: _whole(member, deep + 1) for name, member in value.items()}
     if isinstance(value, list):
-        return [_whole(item) for item in value]
+        return [_whole(item, deep + 1) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() and abs(value) < 1 << 53 else value
 
 

@@ -93,6 +93,11 @@ def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> di
     return hints
 
 
+def is_loose(name: str, value: bool) -> bool:
+    """Whether this value of a hint makes a tool look harmless."""
+    return _LOOSE[name] == value
+
+
 def permission(tool: Tool) -> str:
     """The permission that a call of the tool needs, one of `PERMISSIONS`: without a declaration `destructive`."""
     return {"read-only": "read", "changing": "write"}.get(risk(deciding(tool)), "destructive")

@@ -46,6 +46,7 @@ TOOLSET_FIELDS = (
 ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
 TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
+CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")

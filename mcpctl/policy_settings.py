@@ -10,14 +10,15 @@ from mcpctl.near_names import did_you_mean
 
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
+HOLD, WARN = "hold", "warn"
 CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
 """What rules may name in place of keys: tools with such hints."""
 _ONE_OF = {
     "mode": MODES,
     "default": (ALLOW, ASK, DENY),
     "confirm": ("session", "always", "never"),
-    "on_change": ("hold", "warn", "allow"),
-    "checks": ("hold", "warn", "off"),
+    "on_change": (HOLD, WARN, ALLOW),
+    "checks": (HOLD, WARN, "off"),
     "redact_responses": ("off", "secrets"),
 }
 TRUSTS = ("yes", "pinned", "no")
@@ -72,8 +73,8 @@ class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True)
     confirm_destructive: bool = True
     confirm_wait_s: float = 50
     require_token: bool = False
-    on_change: str = "hold"
-    checks: str = "hold"
+    on_change: str = HOLD
+    checks: str = HOLD
     redact_responses: str = "off"
 
 

@@ -12,9 +12,30 @@ from mcpctl import config
 from mcpctl.catalog import cache
 from mcpctl.demo import notes, weather
 from mcpctl.paths import Paths
-from mcpctl.store.state import State
+from mcpctl.store import pins
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import ListKey, State
 
 DEMO = {name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")}
+
+READ: dict[str, Any] = {
+    "name": "read", "description": "Reads a file.\nOne at a time.", "inputSchema": {"type": "object"},
+    "annotations": {"readOnlyHint": False},
+}  # fmt: skip
+WRITE: dict[str, Any] = {"name": "write", "description": "Writes a file.", "inputSchema": {"type": "object"}}
+CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "nothing": ({}, []),
+    "the description": ({"description": "Reads a file.\nAnd mails it."}, ["W801"]),
+    "a schema": ({"inputSchema": {"type": "object", "properties": {"sidenote": {}}}}, ["W802"]),
+    "the output": ({"outputSchema": {"type": "object"}}, ["W802"]),
+    "the title": ({"title": "Read!"}, ["I903"]),
+    "the older title": ({"annotations": {"readOnlyHint": False, "title": "Read!"}}, ["I903"]),
+    "a looser hint": ({"annotations": {"readOnlyHint": True}}, ["E701"]),
+    "a hint left out": ({"annotations": {}}, ["I902"]),
+    "a default that is declared": ({"annotations": {"readOnlyHint": False, "openWorldHint": True}}, ["I902"]),
+    "much": ({"description": "x", "annotations": {"destructiveHint": False}}, ["E701", "I902", "W801"]),
+}
+"""What may change of READ, and the rules that say so."""
 
 
 def configure(paths: Paths, servers: Mapping[str, Any] = DEMO, **sections: Any) -> None:
@@ -28,11 +49,21 @@ def stub(*args: str) -> dict[str, Any]:
     return {"command": "true", "args": list(args)}
 
 
-def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]]) -> None:
-    """Keep these as what a configured server lists."""
+def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]], capabilities: str = "") -> None:
+    """Keep these as what a configured server lists, for clients that can do this."""
     fingerprint = config.load(paths.config).servers[server].fingerprint
     with State.connect(paths) as state:
-        cache.replace(state, server, fingerprint, [json.dumps(definition).encode() for definition in definitions])
+        of = ListKey(server, fingerprint, capabilities)
+        cache.replace(state, of, [json.dumps(definition).encode() for definition in definitions])
+
+
+def pinned(paths: Paths, server: str, capabilities: str = "") -> None:
+    """What a gateway does with what a server has just listed, where there is a policy."""
+    of = ListKey(server, config.load(paths.config).servers[server].fingerprint, capabilities)
+    with State.opened(paths) as state, PolicyFile.connect(paths) as file:
+        listed = cache.load(state, of)
+        assert listed
+        pins.see(file, of, listed.tools, listed.instructions)
 
 
 def toolset(paths: Paths, name: str, *keys: str, path: Path | None = None, **members: Any) -> Path:

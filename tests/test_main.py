@@ -125,6 +125,7 @@ LISTS = {
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
     ("tokens create", "--project"), ("tokens create", "--server"),
+    ("tools diff", "--select"), ("tools diff", "--ignore"), ("tools approve", "--server"),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""
 OPTIONS = [

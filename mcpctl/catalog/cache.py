@@ -2,52 +2,25 @@
 
 import json
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from dataclasses import replace as replace_fields
-from functools import cached_property
 from typing import Any
 
 import msgspec
 
 from mcpctl import bounds
+from mcpctl.catalog.lists import HELD, Listed, Lists
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
 from mcpctl.policy.view import View
 from mcpctl.store.redact import mask
-from mcpctl.store.state import State
+from mcpctl.store.state import ListKey, State
 from mcpctl.toolsets.toolset import Toolset
 
-STALE_S = 24 * 3600
-HELD = 0
-"""The generation of a list that is in no database."""
 _MOST_TOLD = 500
 """Characters that are kept of a failure."""
-
-
-@dataclass(frozen=True)
-class Listed:
-    """What one server last listed: `generation` changes whenever its tools do."""
-
-    generation: int
-    fetched_at: float
-    tools: tuple[Tool, ...]
-
-    @cached_property
-    def by_name(self) -> dict[str, Tool]:
-        """The tools by name."""
-        return {tool.name: tool for tool in self.tools}
-
-    @property
-    def is_stale(self) -> bool:
-        """Whether it is time to ask the server again."""
-        return not 0 <= time.time() - self.fetched_at < STALE_S
-
-
-Lists = dict[tuple[str, str], Listed]
-"""What is known of servers' tools, by name and fingerprint; shared by all who look at them."""
 
 
 class Catalog:
@@ -60,7 +33,7 @@ class Catalog:
     def __init__(self, view: View, state: State | None, lists: Lists | None = None) -> None:
         self.view = view
         self._state = state
-        self._lists = {} if lists is None else lists
+        self._lists = lists or Lists()
 
     @property
     def config(self) -> Config:
@@ -80,40 +53,102 @@ class Catalog:
 
     def snapshot(self) -> "Catalog":
         """What is known at this moment, for another thread."""
-        return Catalog(self.view, None, dict(self._lists))
+        return Catalog(self.view, None, self._lists.snapshot())
 
     def listed(self, server: str) -> Listed | None:
-        """What an enabled server last listed; None when it has never been asked."""
+        """What an enabled server last listed for a client like this one, else for the last one that asked; None when
+        it has never been asked."""
         fingerprint = self.config.fingerprints.get(server)
         if fingerprint is None:
             return None
-        key = server, fingerprint
-        listed = self._lists.get(key)
-        if listed is None and self._state is not None:
-            listed = load(self._state, *key)
-            if listed is not None:
-                self._lists[key] = listed
-        return listed
+        return self._own(server, fingerprint) or self._others(server, fingerprint)
+
+    def own(self, server: str) -> Listed | None:
+        """What an enabled server last listed for a client like this one alone."""
+        fingerprint = self.config.fingerprints.get(server)
+        return None if fingerprint is None else self._own(server, fingerprint)
+
+    def _own(self, server: str, fingerprint: str) -> Listed | None:
+        sets = self._lists.sets(server, fingerprint, self.view.capability_sets)
+        return self._first(ListKey(server, fingerprint, each) for each in sets)
+
+    def _others(self, server: str, fingerprint: str) -> Listed | None:
+        if self._state is None:
+            lists = self._lists.all(server, fingerprint).values()
+            return max(lists, key=lambda listed: listed.fetched_at, default=None)
+        sets = self._state.capability_sets(server, fingerprint)
+        return self._first(ListKey(server, fingerprint, each) for each in sets)
+
+    def _first(self, keys: Iterable[ListKey]) -> Listed | None:
+        return next((listed for key in keys if (listed := self._loaded(key))), None)
+
+    def _loaded(self, of: ListKey) -> Listed | None:
+        listed = self._lists.get(of)
+        kept = load(self._state, of) if listed is None and self._state is not None else None
+        return self._lists.put(of, kept) if kept else listed
+
+    def every(self, server: str) -> list[Listed]:
+        """All that an enabled server last listed, whatever the client could do: first for a client like this one."""
+        fingerprint = self.config.fingerprints.get(server)
+        if fingerprint is None:
+            return []
+        sets = [*self._lists.sets(server, fingerprint, self.view.capability_sets)]
+        sets += self.state.capability_sets(server, fingerprint)
+        found = [self._loaded(ListKey(server, fingerprint, each)) for each in dict.fromkeys(sets)]
+        return [listed for listed in found if listed]
 
     def find(self, server: str, name: str) -> Tool | None:
-        """A tool by its server and name, permitted or not, in the toolset or not."""
+        """A tool by its server and name, permitted or not, in the toolset or not.
+
+        A person finds it though only other clients are listed it.
+        """
         listed = self.listed(server)
+        tool = listed.by_name.get(name) if listed else None
+        if tool is None and listed and self.view.caller is None and self._state is not None:
+            tools = (each.by_name.get(name) for each in self.every(server))
+            tool = next((tool for tool in tools if tool), None)
+        return self.toolset.shown(tool) if self.toolset and tool else tool
+
+    def to_call(self, server: str, name: str) -> Tool | None:
+        """A tool as it is listed for a client like this one: what another one is listed decides on no call."""
+        listed = self.own(server)
         tool = listed.by_name.get(name) if listed else None
         return self.toolset.shown(tool) if self.toolset and tool else tool
 
-    def visible(self) -> list[Tool]:
-        """Every tool that may be found, by server and then as listed."""
-        tools = self._found(self.view)
+    def visible(self, *, with_held: bool = False) -> list[Tool]:
+        """Every tool that may be found, by server and then as listed; for people with those that are held."""
+        tools = self._found(self.view, with_held=with_held)
         return [self.toolset.shown(tool) for tool in tools] if self.toolset else tools
 
     def permitted(self) -> list[Tool]:
         """Every tool that the configuration permits, as its server defines it, in the toolset or not."""
         return self._found(replace_fields(self.view, toolset=None))
 
-    def _found(self, view: View) -> list[Tool]:
+    def _found(self, view: View, *, with_held: bool = False) -> list[Tool]:
         listed = (self.listed(server) for server in view.config.enabled)
         tools = (tool for each in listed if each for tool in each.tools)
-        return [tool for tool in tools if decide(Subject(FIND, tool.server, tool.name, tool, view)).outcome == ALLOW]
+        # What else would keep a held tool back is decided of it as of any other.
+        return [tool for tool in tools if _may_be_found(_let_go(tool) if with_held else tool, view)]
+
+    @property
+    def has_held(self) -> bool:
+        """Whether a tool that is listed is held back from models."""
+        listed = (self.listed(server) for server in self.config.enabled if self.config.policy.enforces)
+        return any(tool.held for each in listed if each for tool in each.tools)
+
+    def of_others(self) -> dict[str, str]:
+        """The servers that were listed for other clients alone, and what those can do."""
+        listed = {name: self.listed(name) for name in self.config.enabled if self.own(name) is None}
+        return {name: each.capabilities for name, each in listed.items() if each}
+
+    def known(self) -> list[Tool]:
+        """Every tool that the configuration permits, as its server defines it, whatever client it is listed for."""
+        view = replace_fields(self.view, toolset=None)
+        every = {(tool.server, tool.name): tool for name in view.config.enabled for tool in self._every_tool(name)}
+        return [tool for tool in every.values() if _may_be_found(_let_go(tool), view)]
+
+    def _every_tool(self, server: str) -> list[Tool]:
+        return [tool for listed in reversed(self.every(server)) for tool in listed.tools]
 
     def keys(self) -> list[str]:
         """The keys of all tools that may be found."""
@@ -124,37 +159,48 @@ class Catalog:
         return [name for name in self.config.enabled if self.listed(name) is None]
 
     def due(self) -> list[str]:
-        """The enabled servers whose list is missing or stale."""
-        return [name for name in self.config.enabled if (listed := self.listed(name)) is None or listed.is_stale]
+        """The enabled servers whose list for a client like this one is missing or stale."""
+        return [name for name in self.config.enabled if (listed := self.own(name)) is None or listed.is_stale]
 
-    def generations(self) -> dict[str, int]:
-        """A number per listed server that grows whenever its tools change; what has grown is loaded anew."""
+    def generations(self) -> dict[str, tuple[str, int, int]]:
+        """What changes for a listed server whenever its tools do, or what is held of them; what has changed since is
+        loaded anew."""
         kept = self.state.generations()
-        generations: dict[str, int] = {}
-        for key in self.config.fingerprints.items():
-            name, _ = key
-            listed, generation = self._lists.get(key), kept.get(key)
-            if listed and listed.generation == HELD:
-                generations[name] = -round(listed.fetched_at * 1000)  # told from every other, kept or held
-                continue
-            if generation is not None:
-                generations[name] = generation
-            if listed and listed.generation != generation:
-                self._lists.pop(key, None)
+        generations: dict[str, tuple[str, int, int]] = {}
+        for name, fingerprint in self.config.fingerprints.items():
+            for capabilities, listed in self._lists.all(name, fingerprint).items():
+                key = ListKey(name, fingerprint, capabilities)
+                if listed.generation not in (HELD, kept.get(key)):
+                    self._lists.drop(key)
+            if chosen := self.listed(name):
+                # One that is held in memory is told from every other by its time.
+                number = chosen.generation or -round(chosen.fetched_at * 1000)
+                generations[name] = (chosen.capabilities, number, self._lists.judged)
         return generations
 
 
-def replace(state: State, server: str, fingerprint: str, definitions: Sequence[bytes], *, asked: bool = False) -> bool:
+def _let_go(tool: Tool) -> Tool:
+    return replace_fields(tool, held="") if tool.held else tool
+
+
+def _may_be_found(tool: Tool, view: View) -> bool:
+    return decide(Subject(FIND, tool.server, tool.name, tool, view)).outcome == ALLOW
+
+
+def replace(
+    state: State, of: ListKey, definitions: Sequence[bytes], instructions: str = "", *, asked: bool = False
+) -> bool:
     """Put what can be used of what a server lists in place of what it listed before; True when that changed anything.
 
     An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
     """
-    return state.replace(server, fingerprint, _usable(server, definitions), asked=asked)
+    return state.replace(of, _usable(of.server, definitions), instructions, asked=asked)
 
 
-def held(server: str, definitions: Sequence[bytes]) -> Listed:
+def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> Listed:
     """A server's list for as long as this process runs: where it could not be kept."""
-    return Listed(HELD, time.time(), tuple(tool(server, name, text) for name, text in _usable(server, definitions)))
+    tools = tuple(tool(of.server, name, text) for name, text in _usable(of.server, definitions))
+    return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
 def remember_failure(state: State, server: str, fingerprint: str, message: str | None) -> None:
@@ -163,12 +209,13 @@ def remember_failure(state: State, server: str, fingerprint: str, message: str |
     state.remember_failure(server, fingerprint, told)
 
 
-def load(state: State, server: str, fingerprint: str) -> Listed | None:
+def load(state: State, of: ListKey) -> Listed | None:
     """What a server last listed; None when it has never been asked."""
-    kept = state.listed(server, fingerprint)
+    kept = state.listed(of)
     if kept is None:
         return None
-    return Listed(kept.generation, kept.fetched_at, tuple(tool(server, name, text) for name, text in kept.tools))
+    tools = tuple(tool(of.server, name, text) for name, text in kept.tools)
+    return Listed(kept.generation, kept.fetched_at, tools, of.capabilities, kept.instructions)
 
 
 def tool(server: str, name: str, text: str) -> Tool:

@@ -7,15 +7,19 @@ from typing import Any
 
 from mcpctl import config, hints
 from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
 from mcpctl.catalog.signature import signature
+from mcpctl.config import Config
 from mcpctl.errors import NotFound, warn
 from mcpctl.models import Found, RawJson, Row, Tool, Usage
 from mcpctl.near_names import nearest
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, FIND, SHOW, Subject, decide
+from mcpctl.policy.holding import NOTHING, Holding
 from mcpctl.policy.view import View
-from mcpctl.store import clock
+from mcpctl.store import clock, pins
+from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import in_force
@@ -30,7 +34,7 @@ HINT_FIELDS = {
 USAGE_FIELDS = ("usage", "last_used")
 FIELDS = (
     "key", "server", "tool", "title", "description", *HINT_FIELDS, "risk", "label", "signature", *USAGE_FIELDS,
-    "listed_at",
+    "listed_at", "held",
 )  # fmt: skip
 SORTS = ("key", "tool", *USAGE_FIELDS)
 GROUPS = ("risk",)
@@ -88,18 +92,27 @@ def catalog(
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with State.opened(paths) as state:
-        found = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
+        view = View(loaded, in_force.current(paths, loaded, toolset, state))
+        found = Catalog(view, state, Lists(holding(paths, loaded)))
         unlisted = [name for name in found.unlisted() if server in (None, name)] if not quiet else []
         if unlisted:
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
         yield found
 
 
+def holding(paths: Paths, loaded: Config) -> Holding:
+    """By what tools are held, for a command: what is pinned, where there is a policy."""
+    if not (loaded.policy.is_on and paths.policy.exists()):
+        return NOTHING
+    with PolicyFile.connect(paths) as file:
+        return Holding(loaded.policy.table.on_change, pins.read(file))
+
+
 def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None) -> Found:
     """The tools that may be found; without `used` their rows lack the fields of usage."""
     if wanted.server is not None:
         found.config.server(wanted.server)
-    rows = [row(tool, found, used) for tool in found.visible() if wanted.met_by(tool)]
+    rows = [row(tool, found, used) for tool in found.visible(with_held=True) if wanted.met_by(tool)]
     return Found.of(order.of(rows), filtered=wanted != Wanted() or found.toolset is not None)
 
 
@@ -122,6 +135,7 @@ def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
         "signature": signature(tool),
         **_used(tool, used),
         "listed_at": clock.iso(from_server.fetched_at) if from_server else None,
+        "held": (tool.held or None) if found.config.policy.enforces else None,
     }
 
 
@@ -129,7 +143,7 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
     """One tool with its whole definition, as the server sent it, and whether it is in the toolset in force."""
     tool = resolve(found, key)
     toolset = found.toolset
-    subject = Subject(FIND, tool.server, tool.name, tool, replace(found.view, toolset=None))
+    subject = Subject(FIND, tool.server, tool.name, replace(tool, held=""), replace(found.view, toolset=None))
     more = {
         "permitted": decide(subject).outcome == ALLOW,
         "toolset": toolset.name if toolset else None,

@@ -116,7 +116,7 @@ def _named(paths: Paths, option: str | None, key: str, project: str | None) -> t
 
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:
     """What is said, by tool; what is said of tools that are not listed or not in the toolset too, since it is there."""
-    tools = {dotted(tool): tool for tool in catalog.permitted()}
+    tools = {dotted(tool): tool for tool in catalog.known()}
     hashes = (
         {ref_id(tool): tool for tool in tools.values()} if any(not e.reference.name for e in toolset.entries) else {}
     )

@@ -152,7 +152,7 @@ def _row(place: ToolsetPlace, equipped: str | None) -> dict[str, Any]:
 
 
 def _tool_rows(catalog: Catalog, toolset: Toolset) -> list[dict[str, Any]]:
-    by_name = {dotted(tool): tool for tool in catalog.permitted()}
+    by_name = {dotted(tool): tool for tool in catalog.known()}
     hashes = {ref_id(tool): tool for tool in by_name.values()} if any(not ref.name for ref in toolset.tools) else {}
     current: dict[str, str] = {}
     found = []

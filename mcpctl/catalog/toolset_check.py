@@ -77,7 +77,7 @@ class Known:
 def cached(paths: Paths) -> Known:
     """What the servers of the configuration last listed."""
     with rows.catalog(paths, quiet=True) as catalog:
-        known = Known(catalog.permitted(), frozenset(_listed(catalog)))
+        known = Known(catalog.known(), frozenset(_listed(catalog)))
     if not known.servers:
         warn("no server has listed its tools; entries are compared with none: give --catalog FILE or --live")
         return replace(known, compares=False)

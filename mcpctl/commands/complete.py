@@ -15,7 +15,7 @@ from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
     from mcpctl.config import Config, Server
-    from mcpctl.store.listed_tools import ListedTools
+    from mcpctl.store.listed_tools import ListedTools, Place
 
 Pair = tuple[str, str]
 
@@ -58,11 +58,10 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
         places = list(_listed(listed, config.load(paths.config), incomplete))
         if len(places) > MOST:
             # The first and the last of all: a shell inserts what everything that it is offered begins with.
-            places.sort(key=lambda place: f"{place[0]}:{place[1]}")
+            places.sort(key=lambda each: f"{each[1].server}:{each[0]}")
             places[MOST - 1 :] = places[-1:]
-        texts = [listed.definition(server, fingerprint, position) for server, _, fingerprint, position in places]
-    definitions = zip(places, texts, strict=True)
-    offered = (Tool(place[0], place[1], msgspec.json.decode(text), text) for place, text in definitions)
+        texts = [(place.server, name, listed.definition(place)) for name, place in places]
+    offered = (Tool(server, name, msgspec.json.decode(text), text) for server, name, text in texts)
     return [(tool.key, tool.title or tool.description) for tool in offered]
 
 
@@ -168,8 +167,8 @@ def _fields(ctx: typer.Context) -> Iterable[str]:
     return names
 
 
-def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterator[tuple[str, str, str, int]]:
-    """The tools whose key begins so: server, name, and where the definition is."""
+def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterator[tuple[str, "Place"]]:
+    """The tools whose key begins so: their names, and where the definitions are."""
     from mcpctl.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
     from mcpctl.policy.view import View
@@ -178,11 +177,10 @@ def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterato
     server, colon, name = incomplete.partition(":")
     for known, entry in loaded.enabled.items():
         if known == server if colon else known.startswith(server):
-            fingerprint = entry.fingerprint
-            for tool, position in listed.names(known, fingerprint, name):
+            for tool, place in listed.names(known, entry.fingerprint, name):
                 subject = Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view)
                 if tool.isprintable() and decide(subject).outcome == ALLOW:
-                    yield known, tool, fingerprint, position
+                    yield tool, place
 
 
 def _how(server: "Server") -> str:

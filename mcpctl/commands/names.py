@@ -41,7 +41,7 @@ def _names(noun: str, records: Records, paths: Paths) -> Iterator[str]:
 
     if noun == "tool":
         with rows.catalog(paths, quiet=True) as catalog:
-            keys = {tool.key for tool in catalog.permitted()}
+            keys = {tool.key for tool in catalog.known()}
         for key in keys.union(records.names("tool")):
             server, tool = split(key)
             yield from (key, f"{server}.{tool}", tool)

@@ -29,6 +29,11 @@ TokenFile = Annotated[
     ),
 ]  # fmt: skip
 Annotate = Annotated[bool, typer.Option("--allow-annotate", help="Let models add notes to the toolset in force.")]
+Locked = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Hold every tool that FILE does not have as it is; see mcpctl tools lock.",
+                 show_default=False),
+]  # fmt: skip
 
 
 def serve(
@@ -41,6 +46,7 @@ def serve(
     token_file: TokenFile = None,
     split_execute: Split = False,
     allow_annotate: Annotate = False,
+    locked: Locked = None,
 ) -> None:
     """Serve one MCP client on stdin and stdout, in front of all configured servers.
 
@@ -51,7 +57,8 @@ def serve(
     _meta.projectId, and sees only what both see. With a token, only what that is for is seen. With a toolset, only its
     tools can be found and called, with its notes and hints. --split-execute offers tool_execute_read,
     tool_execute_write and tool_execute_destructive in place of tool_execute, so that a client can always allow only
-    reads. --allow-annotate adds add-tool-annotation.
+    reads. --allow-annotate adds add-tool-annotation. --locked holds what a lock file does not have exactly as it is:
+    neither found nor called.
 
     With [policy] in config.toml it asks you before calls that may delete or change what nobody declared, and keeps to
     your rules; see mcpctl-config(5).
@@ -80,6 +87,7 @@ def serve(
             "--config": config, "--data-dir": data_dir, "--project": project,
             "--toolset": toolset_files.absolute_reference(toolset), "--token-file": token_file,
             "--verbose": verbose, "--split-execute": split_execute, "--allow-annotate": allow_annotate,
+            "--locked": locked.absolute() if locked else None,
         }  # fmt: skip
         output.write_text(client_config.text(print_config, options, load(paths.config).servers.values()))
         output.say(client_config.goes_into(print_config))
@@ -90,5 +98,5 @@ def serve(
 
     process.run(
         paths, project=project, toolset=toolset, token_file=token_file, split=split_execute, annotate=allow_annotate,
-        verbose=verbose,
+        verbose=verbose, locked=locked,
     )  # fmt: skip

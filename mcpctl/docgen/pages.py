@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from mcpctl.catalog import policy_check
+from mcpctl.catalog import drift_rules, policy_check
 from mcpctl.checks import definition_rules
 from mcpctl.docgen import roff
 from mcpctl.docgen.tree import Node, Parameter, whole
@@ -33,6 +33,7 @@ RULES: Mapping[tuple[str, ...], Rules] = {
     ("mcpctl", "annotate", "check"): check_rules.RULES,
     ("mcpctl", "tools", "check"): definition_rules.RULES,
     ("mcpctl", "policy", "check"): policy_check.RULES,
+    ("mcpctl", "tools", "diff"): drift_rules.RULES,
 }
 """The commands that check by rules."""
 FILES = {
@@ -45,6 +46,8 @@ FILES = {
     " delete it.",
     "state.db": "In the data directory: the tools that servers last listed, the last failure of each server, the name"
     " of the equipped toolset, and the embeddings of tools.",
+    "policy.db": "In the data directory: what people have decided: pins of tools and approvals. It is no cache: if you"
+    " delete it, tools are pinned anew as they are then.",
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
     " later sessions have other hashes than equal secrets of earlier ones.",
     "toolsets/*.json": "In the data directory: the toolsets that are not in a repository.",

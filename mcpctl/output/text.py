@@ -64,6 +64,9 @@ def tool(row: Row) -> Iterator[str]:
         yield line_of(row["title"])
     if not row["permitted"]:
         yield "not permitted: config.toml sets it to false, so it is neither found nor called"
+    if row["held"]:
+        look = line_of(f"look at it with: mcpctl tools diff {row['key']}")
+        yield f"held ({row['held']}), so it is neither found nor called; {look}"
     if row["in_toolset"] is False:
         yield line_of(f"not in the toolset '{row['toolset']}', which is in force, so it is neither found nor called")
     yield ""

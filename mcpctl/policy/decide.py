@@ -9,6 +9,7 @@ from mcpctl import definitions, hints
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
 from mcpctl.policy.consent import binding
+from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.policy_settings import ASK as ASK_RULE
@@ -143,13 +144,14 @@ def _of_call(subject: Subject) -> Verdict:
     if toolset and not toolset.may_hold(subject.server, subject.name):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     # Where hints decide, they are those of the connection that the call goes to.
-    if subject.listing == KEPT and (subject.execute_class or view.config.policy.is_on or view.access.only_reads):
+    hints_decide = subject.execute_class or view.config.policy.is_on or view.access.only_reads
+    if subject.listing == KEPT and (hints_decide or view.is_locked):
         return _LIST_FIRST
     if subject.tool is None and subject.listing in (KEPT, CURRENT):
         return _LIST_FIRST  # it may be new
     if subject.tool is None and subject.listing == ANEW:
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
-    must_be_listed = subject.execute_class or view.config.policy.enforces
+    must_be_listed = subject.execute_class or view.config.policy.enforces or view.is_locked
     has_refused = subject.tool is None and view.config.servers[subject.server].tools
     if subject.listing == UNAVAILABLE and (must_be_listed or has_refused):
         # Its server runs but does not say what it has: what cannot be told from a refused tool is refused.
@@ -160,10 +162,12 @@ def _of_call(subject: Subject) -> Verdict:
 
 
 def _of_policy(subject: Subject) -> Verdict:
-    """What the token and the policy say; where that is only recorded, they refuse and ask nothing."""
+    """What a lock file, the token and the policy say; a policy that is only recorded refuses and asks nothing."""
+    policy, tool = subject.view.config.policy, subject.tool
+    if tool and tool.held == NOT_LOCKED:
+        return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
     if failure := _of_token(subject):
         return Verdict(REFUSE if subject.view.access.binds else ALLOW, failure)
-    policy = subject.view.config.policy
     if not policy.is_on:
         return _ALLOWED
     verdict = _of_rules(subject)

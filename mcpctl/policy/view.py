@@ -1,9 +1,10 @@
 """What a request is seen from: made once for each, passed down, and never changed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from mcpctl.callers import Caller, Client
+from mcpctl.callers import ASKED, Caller, Client, capability_set
 from mcpctl.config import Config
 from mcpctl.policy.access import UNBOUND, Access
 from mcpctl.policy.rules import Rules, rules_of
@@ -26,6 +27,8 @@ class View:
     """What people have decided beside the configuration."""
     access: Access = UNBOUND
     """The token that the request has, or lacks."""
+    is_locked: bool = False
+    """Whether nothing may be found or called but what a lock file has."""
 
     @cached_property
     def origin(self) -> Origin:
@@ -37,6 +40,15 @@ class View:
     def project(self) -> str | None:
         """The project in force; without one, all servers are seen."""
         return self.config.project
+
+    @cached_property
+    def capability_sets(self) -> Sequence[str]:
+        """What the client can do, as servers may have been told it: the newer kind all of it, the older at least what
+        they may ask; nothing for a person at the command line."""
+        if self.caller is None:
+            return ("",)
+        declared = self.caller.capabilities
+        return tuple(dict.fromkeys((capability_set(declared), capability_set(declared, ASKED))))
 
     @property
     def token_id(self) -> str:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
-from mcpctl.failure import Failure
+from mcpctl.failure import Failed, Failure
 from mcpctl.hints import Hint
+from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.store.approvals import Approval
@@ -67,6 +68,11 @@ def for_person(failure: Failure) -> McpctlError:
 def in_brief(failure: Failure) -> str:
     """Why a server failed, for lists of servers and for the record, in one clause."""
     return f"{_outcome(failure)}{failure.said}"
+
+
+def why_unlisted(error: Exception) -> str:
+    """Why a server's tools could not be listed, for a person."""
+    return in_brief(error.failure) if isinstance(error, Failed) else str(error)
 
 
 def named(key: str) -> str:
@@ -133,7 +139,8 @@ def _of_policy(failure: Failure) -> str:
     if failure.code == "token_read_only":
         return f"{key} is not permitted: the token in use only permits tools that read; do not retry it"
     if failure.code == "held":
-        return f"{key} is held until the user has looked at it: {HELD[facts['held']]}; do not retry it"
+        look = "" if facts["held"] == NOT_LOCKED else "; the user can look with: mcpctl tools diff"
+        return f"{key} is held until the user has looked at it: {HELD[facts['held']]}{look}; do not retry it"
     if failure.code == "never_asked":
         return f"{key} needs the user's consent, which the user's policy never asks for; do not retry it"
     if failure.code == "declined":
@@ -219,6 +226,8 @@ def _of_policy_for_person(failure: Failure, key: str) -> Refused:
         )
     if code == "held":
         hint = f"look at it with: mcpctl tools diff {key}; then: mcpctl tools approve {key}"
+        if facts["held"] == NOT_LOCKED:
+            hint = "see what differs with: mcpctl tools diff --lock FILE"
         return Refused(f"tool '{key}' is held: {HELD[facts['held']]}", hint, code)
     if code == "denied":
         return Refused(f"tool '{key}' is denied by the policy ({by(failure)})", explain, code)

@@ -6,7 +6,8 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.catalog.cache import Catalog, Lists
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config, Search
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
@@ -89,7 +90,7 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
 class _Index:
     """A provider over the tools that some requests may find."""
 
-    built_for: tuple[dict[str, int], Toolset | None, int]
+    built_for: tuple[dict[str, tuple[str, int, int]], Toolset | None, int]
     provider: Provider
     tools: Mapping[str, Tool]
 

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from mcpctl import tool_keys
 from mcpctl.callers import Caller
-from mcpctl.catalog.cache import Listed
+from mcpctl.catalog.lists import Listed
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
@@ -153,7 +153,7 @@ class Execute:
 
     def _decided(self, call: Call) -> Verdict:
         call.view = self._gateway.view(call.request.caller)
-        call.tool = self._gateway.catalog(call.view).find(call.server, call.name)
+        call.tool = self._gateway.catalog(call.view).to_call(call.server, call.name)
         if call.listing in (KEPT, CURRENT):
             call.listing = CURRENT if self._gateway.has_listed(call.server) else KEPT
         call.verdict = decide(call.subject)
@@ -210,7 +210,7 @@ class Execute:
 
     async def _list_first(self, call: Call) -> None:
         """A tool that is not known may be kept, or new; and where hints decide, its server's list of now counts."""
-        await self._gateway.load(call.server)
+        await self._gateway.load(call.server, call.view)
         upstream = self._gateway.upstreams.get(call.server)
         if not self._is_at_work_on(call):
             return

@@ -5,20 +5,24 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from mcpctl.callers import Caller
-from mcpctl.catalog.cache import Catalog, Lists
+from mcpctl.callers import Caller, capability_set
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failed, Failure
+from mcpctl.failure import Failure
 from mcpctl.paths import Paths
 from mcpctl.policy import words
+from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
 from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
+from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
+from mcpctl.store.state import ListKey
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 from mcpctl.upstreams.connection import Connection
@@ -45,9 +49,11 @@ class Gateway:
         verbose: bool = False,
         followed: ConfigFile | None = None,
         transports: Transports | None = None,
+        locked: Locked | None = None,
     ) -> None:
         """`followed` is the file whose changes count while this runs; without it `config` stays as it is. `token` is
-        that of the process, for requests that have none of their own."""
+        that of the process, for requests that have none of their own. What is not `locked` is held, where a lock file
+        is named."""
         self.config = config
         self.paths = paths
         self.turn = Turn()
@@ -58,14 +64,15 @@ class Gateway:
         self._followed = followed
         self._verbose = verbose
         self._transports = transports or RealTransports(config.path, self.turn)
-        self._lists: Lists = {}
+        self._lists = Lists()
         self._memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
-        self._viewing = Viewing(paths, config, toolset=toolset, token=token)
+        self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
+        self.held = HeldTools(self._lists, self.policy, locked)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
-        self._catalog = Catalog(View(config), None, self._lists)
+        self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
         self.upstreams = {name: self._made(name) for name in config.enabled}
@@ -118,6 +125,8 @@ class Gateway:
     def _look(self) -> "asyncio.Task[None] | None":
         if self._settling is None and self._followed and self._followed.has_changed():
             self._settle(self._follow_file(self._followed))
+        if self._settling is None and self.held.has_changed:
+            self._settle(self.held.follow(self.config))
         return self._settling
 
     def _settle(self, work: Coroutine[Any, Any, None]) -> None:
@@ -130,6 +139,7 @@ class Gateway:
 
     async def _open_state(self) -> None:
         await self._viewing.open(await self._memory.opened())
+        await self.held.follow(self.config)
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
@@ -142,6 +152,7 @@ class Gateway:
         for problem in config.problems.values():
             warn(f"{problem}; this server is skipped")
         self._follow(config)
+        await self.held.follow(config)
 
     def _follow(self, config: Config) -> None:
         before, self.config = self.config, config
@@ -185,10 +196,10 @@ class Gateway:
         connection = self.upstreams[name].connection if name in self.upstreams else None
         return connection is not None and not connection.modern
 
-    async def load(self, name: str) -> None:
+    async def load(self, name: str, view: View) -> None:
         """Have the catalog know what is kept of a server's tools."""
         if name in self.upstreams:
-            await self._memory.load(name, self.upstreams[name].server)
+            await self._memory.load(name, self.upstreams[name].server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
@@ -202,7 +213,7 @@ class Gateway:
                     try:
                         await upstream.refresh(caller)
                     except Exception as error:
-                        failures[name] = why_unlisted(error)
+                        failures[name] = words.why_unlisted(error)
                         self.failed(upstream, failures[name])
             one_done()
 
@@ -228,16 +239,6 @@ class Gateway:
             self.background(self.refresh(due, caller))
         await ready
 
-    def status(self, name: str) -> dict[str, Any]:
-        """A listed server: how many tools it has, which revision it speaks, how long it took to start."""
-        listed, upstream = self.catalog(self.view(None)).listed(name), self.upstreams[name]
-        return {
-            "server": name,
-            "tools": len(listed.tools) if listed else 0,
-            "revision": upstream.connection.revision if upstream.connection else None,
-            "duration_ms": round(upstream.start_s * 1000),
-        }
-
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
         """Pass a notification of an older client's on to every older server that is connected."""
         for upstream in self.upstreams.values():
@@ -257,12 +258,15 @@ class Gateway:
         """What servers are to log, in JSON; empty while no client has said."""
         return next((session.log_level for session in self.sessions if session.log_level), b"")
 
-    async def listed(self, upstream: Upstream, definitions: list[bytes]) -> None:
-        """Keep what a server lists."""
+    async def listed(self, upstream: Upstream, connection: Connection, definitions: list[bytes]) -> None:
+        """Keep what a server lists for a client like that of this connection, and hold of it what is to be held."""
         name, asked = upstream.name, upstream.name in self.asked_for
         if asked:
             self.asked_for[name] = definitions
-        await self._memory.keep(name, upstream.server, definitions, asked=asked)
+        of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
+        kept = await self._memory.keep(of, definitions, connection.instructions, asked=asked)
+        await self.current()  # what is pinned may still be read
+        await self.held.put(of, kept)
 
     def tools_known(self, name: str) -> None:
         """Send the calls that waited for a server's list."""
@@ -327,8 +331,3 @@ class Gateway:
         self._memory.close()
         self.policy.close()
         self._indexing.shutdown(wait=False)
-
-
-def why_unlisted(error: Exception) -> str:
-    """Why a server's tools could not be listed, for a person."""
-    return words.in_brief(error.failure) if isinstance(error, Failed) else str(error)

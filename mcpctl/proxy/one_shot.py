@@ -155,9 +155,20 @@ async def _refreshed(
     try:
         async with told(on_progress, len(names)) as one_done:
             failures = await gateway.refresh(names, CALLER, one_done)
-        return [gateway.status(name) for name in names if name not in failures], failures
+        return [listed_row(gateway, name) for name in names if name not in failures], failures
     finally:
         await gateway.stop()
+
+
+def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
+    """A listed server: how many tools it has, which revision it speaks, how long it took to start."""
+    listed, upstream = gateway.catalog(gateway.view(None)).listed(name), gateway.upstreams[name]
+    return {
+        "server": name,
+        "tools": len(listed.tools) if listed else 0,
+        "revision": upstream.connection.revision if upstream.connection else None,
+        "duration_ms": round(upstream.start_s * 1000),
+    }
 
 
 @contextlib.asynccontextmanager

@@ -43,17 +43,19 @@ class PolicyMemory:
             self._mine = await asyncio.to_thread(PolicyFile.connect, self._paths)
             self._mine.wait_for_nobody()
 
-    def standing(self) -> Standing:
-        """What people have decided by now; where that cannot be read at this moment, what they had.
-
-        One look is enough for all that is decided in one turn of the event loop.
-        """
-        if self._mine is None or self._was_looked_at:
-            return self._standing
-        self._was_looked_at = True
-        asyncio.get_running_loop().call_soon(self._turn_over)
+    def version(self) -> object:
+        """What changes whenever anybody has changed it; None where that cannot be told at this moment."""
         try:
-            version = self._mine.version
+            return self._mine.version if self._mine else None
+        except StateError:
+            return None
+
+    def standing(self) -> Standing:
+        """What people have decided by now; where that cannot be read at this moment, what they had."""
+        version = self.version()
+        if self._mine is None or version is None:
+            return self._standing
+        try:
             if version != self._version:
                 self._standing = Standing(grants.held(self._mine), tokens.every(self._mine))
                 self._version = version

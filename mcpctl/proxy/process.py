@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import exposure
+from mcpctl.catalog import lock_file
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
@@ -37,16 +38,18 @@ def run(
     split: bool,
     annotate: bool,
     verbose: bool = False,
+    locked: Path | None = None,
 ) -> None:
     """Serve the client on stdin and stdout, then end the process with status 0.
 
-    Raises `McpctlError` before it begins where the configuration, or the project, toolset or token file that was named,
+    Raises `McpctlError` before it begins where the configuration, or the project, toolset, token or lock file that was
     cannot be used.
     """
     with not_waited_for() as stderr:
         file = ConfigFile(paths, project)
         token = own_token(token_file)
         config = checked(paths, file, toolset, token)
+        pins = lock_file.read(locked).pins if locked else None
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
         from mcpctl.proxy.stdio_client import serve
@@ -68,7 +71,8 @@ def run(
                 loop.add_signal_handler(number, ending.set)
             await serve(
                 config, paths, ending=ending, stdin=0, stdout=stdout, toolset=toolset, token=token,
-                offer=Offer(split, annotate), verbose=verbose, followed=file, on_ending=partial(_soon, end),
+                offer=Offer(split, annotate), verbose=verbose, followed=file, locked=pins,
+                on_ending=partial(_soon, end),
             )  # fmt: skip
             end()
 

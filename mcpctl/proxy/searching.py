@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from mcpctl.catalog.cache import Catalog, Lists
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View

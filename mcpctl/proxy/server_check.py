@@ -14,8 +14,9 @@ from mcpctl.catalog.definition_lint import oddities
 from mcpctl.config import Config, Server
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
-from mcpctl.proxy.gateway import Gateway, why_unlisted
-from mcpctl.proxy.one_shot import CALLER, told
+from mcpctl.policy import words
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.one_shot import CALLER, listed_row, told
 from mcpctl.server_environment import described
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.stdio import Stdio
@@ -79,10 +80,10 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
     try:
         await upstream.refresh(CALLER)
     except Exception as error:
-        problems.append(why_unlisted(error))
+        problems.append(words.why_unlisted(error))
         status = "failed"
     connection = upstream.connection
-    tools = gateway.status(name)["tools"]
+    tools = listed_row(gateway, name)["tools"]
     total_s = time.monotonic() - began
     if isinstance(connection, Stdio) and connection.chatter:
         line = connection.chatter.decode("utf-8", "replace")

@@ -2,17 +2,17 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from mcpctl.catalog import cache
-from mcpctl.catalog.cache import Listed, Lists
+from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.config import Server
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
-from mcpctl.store.state import State, StateError, trouble
+from mcpctl.store.state import ListKey, State, StateError, trouble
 
 T = TypeVar("T")
 _THREADS = 4
@@ -27,7 +27,7 @@ class ServerMemory:
         self._lists = lists
         self._on_loaded = on_loaded
         self._threads = ThreadPoolExecutor(_THREADS, "keep")
-        self._loads: dict[tuple[str, str], asyncio.Task[None]] = {}
+        self._loads: dict[ListKey, asyncio.Task[None]] = {}
         self._outcomes: dict[str, str | None] = {}
         self._remembering = threading.Lock()
         self._state: State | None = None
@@ -54,23 +54,31 @@ class ServerMemory:
             self._state = state
         return state
 
-    async def keep(self, name: str, server: Server, definitions: list[bytes], *, asked: bool) -> None:
-        """Keep what a server has listed just now."""
-        self._lists[name, server.fingerprint] = await self._aside(self._keep, name, server, definitions, asked)
+    async def keep(self, of: ListKey, definitions: list[bytes], instructions: str, *, asked: bool) -> Listed:
+        """Keep what a server has listed just now; what is known of it from now on."""
+        return await self._aside(self._keep, of, definitions, instructions, asked)
 
-    async def load(self, name: str, server: Server) -> None:
-        """Have what is kept of a server's tools, once; without it where the database cannot be read."""
-        key = name, server.fingerprint
-        if key not in self._lists and key not in self._loads:
-            self._loads[key] = asyncio.create_task(self._load(name, server.fingerprint))
-        if key in self._loads:
-            await asyncio.shield(self._loads[key])
+    async def load(self, name: str, server: Server, capability_sets: Iterable[str]) -> None:
+        """Have what is kept of a server's tools for clients that can do this, each once; without it where the database
+        cannot be read."""
+        for capabilities in capability_sets:
+            key = ListKey(name, server.fingerprint, capabilities)
+            if self._lists.get(key) is None and key not in self._loads:
+                self._loads[key] = asyncio.create_task(self._load(key))
+            if key in self._loads:
+                await asyncio.shield(self._loads[key])
 
-    async def _load(self, name: str, fingerprint: str) -> None:
-        listed = await self._aside(self._read, lambda state: cache.load(state, name, fingerprint), True)
-        if listed:
-            self._lists.setdefault((name, fingerprint), listed)
-            self._on_loaded(name)
+    async def _load(self, of: ListKey) -> None:
+        if await self._aside(self._loaded, of):
+            self._on_loaded(of.server)
+
+    def _loaded(self, of: ListKey) -> bool:
+        """Whether a list is known just now that was not."""
+        listed = self._read(lambda state: cache.load(state, of), True)
+        if listed is None or self._lists.get(of):
+            return False
+        self._lists.put(of, listed)
+        return True
 
     async def era(self, name: str, server: Server) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
@@ -90,16 +98,15 @@ class ServerMemory:
         with self._remembering:
             self._write(lambda state: cache.remember_failure(state, name, fingerprint, self._outcomes[name]))
 
-    def _keep(self, name: str, server: Server, definitions: Sequence[bytes], asked: bool) -> Listed:
-        fingerprint = server.fingerprint
+    def _keep(self, of: ListKey, definitions: Sequence[bytes], instructions: str, asked: bool) -> Listed:
         try:
             with State.opened(self._paths, create=True) as state:
-                cache.replace(state, name, fingerprint, definitions, asked=asked)
-                if listed := cache.load(state, name, fingerprint):
+                cache.replace(state, of, definitions, instructions, asked=asked)
+                if listed := cache.load(state, of):
                     return listed
         except (StateError, Unusable) as error:
-            warn(f"the tools of '{name}' cannot be kept: {trouble(self._paths, error)}")
-        return cache.held(name, definitions)
+            warn(f"the tools of '{of.server}' cannot be kept: {trouble(self._paths, error)}")
+        return cache.held(of, definitions, instructions)
 
     def _read(self, read: Callable[[State], T], create: bool) -> T | None:
         try:

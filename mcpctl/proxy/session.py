@@ -15,12 +15,14 @@ from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
 from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
 from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.held_tools import ruled
 from mcpctl.proxy.questions import Questions
 from mcpctl.store.recorder import Json, Recorder
 from mcpctl.upstreams.connection import Connection
@@ -66,6 +68,7 @@ class Session:
         """What servers are to log for this client, in JSON; empty while it has not said."""
         self._transport = transport
         self._answering: set[asyncio.Task[Any]] = set()
+        self._drifts_told: set[Drift] = set()
         gateway.turn.begin_record(self.recorder.flush)
         gateway.sessions.append(self)
 
@@ -112,6 +115,7 @@ class Session:
             results=[{"key": hit.key, "relevance": hit.relevance} for hit in answer.hits],
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
+        self._tell_drifts()
         self._result(id_, refusals.own(answer.result, caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
@@ -204,7 +208,21 @@ class Session:
 
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """Tell the model why its call did not happen, or did not end."""
+        self._tell_drifts()
         self.answer(request, refusals.result(words.for_model(failure, call=call_id[:8]), request.caller))
+
+    def _tell_drifts(self) -> None:
+        """Put on record, once, which tools are held or are not as they were; a session that is on record alone."""
+        if not self.is_recording:
+            return
+        view = self.gateway.first_view(self.caller)
+        for drift in self.gateway.held.drifts:
+            if drift not in self._drifts_told:
+                self._drifts_told.add(drift)
+                rule, place, is_done = ruled(drift, view.config)
+                self.recorder.decision_made(
+                    drift.key, "held", rule, place=place, pin=drift.pin, enforced=is_done, origin=view.origin
+                )
 
     def progress(self, params: dict[str, bytes]) -> None:
         """How far a call is."""
@@ -251,6 +269,7 @@ class Session:
 
     def tools_known(self, name: str) -> None:
         """What a server has listed is known: who waited for it goes on."""
+        self._tell_drifts()
         self.execute.listed(name)
 
     def gone(self, connection: Connection) -> None:

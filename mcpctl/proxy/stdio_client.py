@@ -7,6 +7,7 @@ from collections.abc import Callable
 from mcpctl import bounds
 from mcpctl.config import Config
 from mcpctl.paths import Paths
+from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
@@ -35,6 +36,7 @@ async def serve(
     offer: Offer = _PLAIN,
     verbose: bool = False,
     followed: ConfigFile | None = None,
+    locked: Locked | None = None,
     on_ending: Callable[[], None] = lambda: None,
 ) -> None:
     """Serve one client on two descriptors until it goes or `ending` is set; then nothing that was started is left.
@@ -42,7 +44,14 @@ async def serve(
     `stdout` is closed at the end; `stdin` stays the caller's. `on_ending` is called when the end begins.
     """
     gateway = Gateway(
-        config, paths, toolset=toolset, token=token, split=offer.split, verbose=verbose, followed=followed
+        config,
+        paths,
+        toolset=toolset,
+        token=token,
+        split=offer.split,
+        verbose=verbose,
+        followed=followed,
+        locked=locked,
     )
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=True)
     session = Session(gateway, writer)

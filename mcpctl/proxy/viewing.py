@@ -19,7 +19,9 @@ from mcpctl.toolsets.toolset_files import ToolsetPlace
 class Viewing:
     """Makes the view of each request, which is that of the request before where nothing has changed since."""
 
-    def __init__(self, paths: Paths, config: Config, *, toolset: str | None, token: str | None) -> None:
+    def __init__(
+        self, paths: Paths, config: Config, *, toolset: str | None, token: str | None, is_locked: bool = False
+    ) -> None:
         """`token` is that of the process, for requests without one of their own."""
         self.config = config
         self.policy = PolicyMemory(paths)
@@ -27,7 +29,8 @@ class Viewing:
         self._toolset = toolset
         self._token = token
         self._in_force: InForce | None = None
-        self._view = View(config)
+        self._is_locked = is_locked
+        self._view = View(config, is_locked=is_locked)
         self._generation = 0
         if config.policy.is_on and (token or config.policy.table.require_token):
             self.policy.look()  # the first answers name servers, or must not
@@ -62,7 +65,9 @@ class Viewing:
         view = self._view
         is_same = view.caller is caller and view.standing is standing and view.config is seen[0]
         if not is_same or view.access != seen[1]:
-            view = self._view = View(seen[0], view.toolset, caller, self._generation, standing, seen[1])
+            view = self._view = View(
+                seen[0], view.toolset, caller, self._generation, standing, seen[1], self._is_locked
+            )
         return view
 
     def _with(self, view: View, toolset: Toolset | None) -> View:

@@ -1,12 +1,21 @@
 """The tools that servers last listed, for a glance: read as they lie there, nothing made, migrated or repaired."""
 
 from contextlib import ExitStack, closing
-from typing import Self
+from typing import NamedTuple, Self
 
 from mcpctl.paths import Paths
 from mcpctl.store import query, sqlite
 
 _PATIENCE_S = 0.5
+
+
+class Place(NamedTuple):
+    """Where a tool's definition is."""
+
+    server: str
+    fingerprint: str
+    capabilities: str
+    position: int
 
 
 class ListedTools:
@@ -26,18 +35,20 @@ class ListedTools:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, int]]:
-        """The tools of a server whose name begins so, by name: name and position."""
-        return self._db.execute(
-            "SELECT name, position FROM tools WHERE server = ? AND fingerprint = ? AND name >= ? AND name < ?"
-            " ORDER BY name",
+    def names(self, server: str, fingerprint: str, prefix: str) -> list[tuple[str, Place]]:
+        """The tools of a server whose name begins so, by name, whatever the client can do that they were listed for."""
+        rows = self._db.execute(
+            # Of the row that has the least, SQLite takes the others too.
+            "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND name >= ?"
+            " AND name < ? GROUP BY name ORDER BY name",
             (server, fingerprint, prefix, prefix + query.LAST),
-        ).fetchall()
+        )
+        return [(name, Place(server, fingerprint, *where)) for name, *where in rows]
 
-    def definition(self, server: str, fingerprint: str, position: int) -> str:
+    def definition(self, place: Place) -> str:
         """One tool's definition."""
-        key = (server, fingerprint, position)
         row = self._db.execute(
-            "SELECT definition FROM tools WHERE server = ? AND fingerprint = ? AND position = ?", key
+            "SELECT definition FROM listed WHERE server = ? AND fingerprint = ? AND capabilities = ? AND position = ?",
+            place,
         )
         return str(row.fetchone()[0])

@@ -27,13 +27,19 @@ STEPS = (
     (
         "pins",
         "CREATE TABLE pins (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
-        " name TEXT NOT NULL, hash TEXT NOT NULL, hints TEXT NOT NULL, definition TEXT NOT NULL, seen REAL NOT NULL,"
-        " approved REAL, PRIMARY KEY (server, fingerprint, capabilities, name)) WITHOUT ROWID",
+        " name TEXT NOT NULL, pin TEXT NOT NULL, definition TEXT NOT NULL, seen REAL NOT NULL, approved REAL,"
+        " PRIMARY KEY (server, fingerprint, capabilities, name)) WITHOUT ROWID",
     ),
     (
         "instructions",
-        "CREATE TABLE instructions (server TEXT NOT NULL, fingerprint TEXT NOT NULL, hash TEXT NOT NULL,"
-        " text TEXT NOT NULL, seen REAL NOT NULL, approved REAL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
+        "CREATE TABLE instructions (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " hash TEXT NOT NULL, text TEXT NOT NULL, seen REAL NOT NULL, approved REAL,"
+        " PRIMARY KEY (server, fingerprint, capabilities)) WITHOUT ROWID",
+    ),
+    (
+        "waiting",
+        "CREATE TABLE waiting (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " name TEXT NOT NULL, PRIMARY KEY (server, fingerprint, capabilities, name)) WITHOUT ROWID",
     ),
     (
         "tokens",

@@ -19,6 +19,15 @@ class StateError(Exception):
         self.cause = cause
 
 
+class ListKey(NamedTuple):
+    """Which list of tools: whose, and listed for clients that can do what."""
+
+    server: str
+    fingerprint: str
+    capabilities: str = ""
+    """What the client declared, as `callers.capability_set` has it."""
+
+
 class KeptList(NamedTuple):
     """What one server last listed, as it is kept."""
 
@@ -26,6 +35,11 @@ class KeptList(NamedTuple):
     fetched_at: float
     tools: list[tuple[str, str]]
     """Names and definitions, as listed."""
+    instructions: str = ""
+    """What the server said of itself."""
+
+
+_OF_LIST = "server = ? AND fingerprint = ? AND capabilities = ?"
 
 
 class State:
@@ -87,46 +101,55 @@ class State:
 
     # ---- what servers list
 
-    def replace(self, server: str, fingerprint: str, tools: list[tuple[str, str]], *, asked: bool = False) -> bool:
+    def replace(
+        self, of: ListKey, tools: list[tuple[str, str]], instructions: str = "", *, asked: bool = False
+    ) -> bool:
         """Put what a server lists in place of what it listed before, at once; True when that changed anything.
 
         An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
         """
-        key = (server, fingerprint)
         with told(), sqlite.transaction(self._db):
-            before = self._tools(server, fingerprint)
+            before = self._tools(of)
             keep = before == tools or (before and not tools and not asked)
             if not keep:
-                self._db.execute("DELETE FROM tools WHERE server = ? AND fingerprint = ?", key)
+                self._db.execute(f"DELETE FROM listed WHERE {_OF_LIST}", of)
                 self._db.executemany(
-                    "INSERT INTO tools VALUES (?, ?, ?, ?, ?)", [(*key, i, *tool) for i, tool in enumerate(tools)]
+                    "INSERT INTO listed VALUES (?, ?, ?, ?, ?, ?)", [(*of, i, *tool) for i, tool in enumerate(tools)]
                 )
             self._db.execute(
-                "INSERT INTO catalogs VALUES (?, ?, 1, ?)"
-                " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, generation = generation + ?",
-                (*key, time.time(), 0 if keep else 1),
+                "INSERT INTO lists VALUES (?, ?, ?, 1, ?, ?)"
+                " ON CONFLICT DO UPDATE SET fetched_at = excluded.fetched_at, instructions = excluded.instructions,"
+                " generation = generation + ?",
+                (*of, time.time(), instructions, 0 if keep else 1),
             )
         return not keep
 
-    def listed(self, server: str, fingerprint: str) -> KeptList | None:
+    def listed(self, of: ListKey) -> KeptList | None:
         """What a server last listed; None when it has never been asked."""
         with told():
             row = self._db.execute(
-                "SELECT generation, fetched_at FROM catalogs WHERE server = ? AND fingerprint = ?",
-                (server, fingerprint),
+                f"SELECT generation, fetched_at, instructions FROM lists WHERE {_OF_LIST}", of
             ).fetchone()
-            return KeptList(row[0], row[1], self._tools(server, fingerprint)) if row else None
+            return KeptList(row[0], row[1], self._tools(of), row[2]) if row else None
 
-    def generations(self) -> dict[tuple[str, str], int]:
-        """A number per list, by server and fingerprint, that grows whenever its tools change."""
+    def capability_sets(self, server: str, fingerprint: str) -> list[str]:
+        """The sets of capabilities for which it has listed its tools, the latest list first."""
         with told():
-            rows = self._db.execute("SELECT server, fingerprint, generation FROM catalogs")
-            return {(server, fingerprint): generation for server, fingerprint, generation in rows}
+            rows = self._db.execute(
+                "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? ORDER BY fetched_at DESC",
+                (server, fingerprint),
+            )
+            return [capabilities for (capabilities,) in rows]
 
-    def _tools(self, server: str, fingerprint: str) -> list[tuple[str, str]]:
+    def generations(self) -> dict[ListKey, int]:
+        """A number per list that grows whenever its tools change."""
+        with told():
+            rows = self._db.execute("SELECT server, fingerprint, capabilities, generation FROM lists")
+            return {ListKey(*key): generation for *key, generation in rows}
+
+    def _tools(self, of: ListKey) -> list[tuple[str, str]]:
         return self._db.execute(
-            "SELECT name, definition FROM tools WHERE server = ? AND fingerprint = ? ORDER BY position",
-            (server, fingerprint),
+            f"SELECT name, definition FROM listed WHERE {_OF_LIST} ORDER BY position", of
         ).fetchall()
 
     # ---- how servers are

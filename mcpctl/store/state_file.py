@@ -33,6 +33,21 @@ STEPS = (
         "CREATE TABLE failures (server TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL,"
         " message TEXT NOT NULL, PRIMARY KEY (server, fingerprint)) WITHOUT ROWID",
     ),
+    # What a server lists depends on what its client can do: lists are kept per set of capabilities.
+    ("catalogs without capabilities", "DROP TABLE catalogs"),
+    ("tools without capabilities", "DROP TABLE tools"),
+    (
+        "lists",
+        "CREATE TABLE lists (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " generation INTEGER NOT NULL, fetched_at REAL NOT NULL, instructions TEXT NOT NULL,"
+        " PRIMARY KEY (server, fingerprint, capabilities)) WITHOUT ROWID",
+    ),
+    (
+        "listed",
+        "CREATE TABLE listed (server TEXT NOT NULL, fingerprint TEXT NOT NULL, capabilities TEXT NOT NULL,"
+        " position INTEGER NOT NULL, name TEXT NOT NULL, definition TEXT NOT NULL,"
+        " PRIMARY KEY (server, fingerprint, capabilities, position)) WITHOUT ROWID",
+    ),
 )
 KIND = Kind("state", STEPS, "remove it; it is a cache and fills again")
 

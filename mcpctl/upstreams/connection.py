@@ -122,6 +122,12 @@ class Connection(ABC):
         self.modern = False
         self.revision = ""
         self.server_info = b""
+        self.instructions = ""
+        """What the server says of itself to models; it is not shown to any."""
+        self.caller: Caller | None = None
+        """The client for whom it was connected, in whose name its tools are listed."""
+        self.declared = b"{}"
+        """What its server was told that the client can do, in JSON."""
         self.announces = False
         """Whether a server of 2026-07-28 tells those who listen that its tools have changed."""
         self.logs = False

@@ -6,6 +6,7 @@ import re
 import msgspec
 from msgspec import Raw
 
+from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
 from mcpctl.failure import Failed
 from mcpctl.upstreams.connection import Connection, askable
@@ -23,11 +24,14 @@ class _Discovered(msgspec.Struct):
 
     supportedVersions: list[str] = []
     capabilities: Raw = jsonrpc.ABSENT
+    instructions: Raw = jsonrpc.ABSENT
 
 
 async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bool) -> bool | None:
     """Whether the server speaks 2026-07-28; None when that could not be found out."""
     connection.modern = True
+    connection.caller = caller
+    connection.declared = connection.usable(caller.capabilities if caller.modern else askable(caller))
     try:
         async with asyncio.timeout(_PROBE_S):
             result = await connection.ask("server/discover", {}, caller)
@@ -39,6 +43,7 @@ async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bo
     except (TimeoutError, jsonrpc.Malformed):
         return None if is_remote else False
     connection.revision = MODERN_REVISION
+    connection.instructions = _text(bytes(answer.instructions))
     connection.announces = _ANNOUNCES.search(bytes(answer.capabilities)) is not None
     return MODERN_REVISION in answer.supportedVersions
 
@@ -46,10 +51,12 @@ async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bo
 async def initialize(connection: Connection, caller: Caller) -> None:
     """Shake hands with an older server, in the client's own revision; raises `Failed`."""
     connection.modern = False
+    connection.caller = caller
+    connection.declared = connection.usable(askable(caller) if caller.modern else caller.capabilities)
     revision = LEGACY_REVISIONS[-1] if caller.modern else caller.revision
     params = {
         "protocolVersion": msgspec.json.encode(revision),
-        "capabilities": connection.usable(askable(caller) if caller.modern else caller.capabilities),
+        "capabilities": connection.declared,
         "clientInfo": caller.info or b'{"name":"mcpctl","version":"0"}',
     }
     try:
@@ -65,5 +72,14 @@ async def initialize(connection: Connection, caller: Caller) -> None:
     connection.server_info = answer.get("serverInfo", b"")
     version = answer.get("protocolVersion", b'""')
     connection.revision = version.strip(b'"').decode("utf-8", "replace")
+    connection.instructions = _text(answer.get("instructions", b""))
     connection.logs = b'"logging"' in answer.get("capabilities", b"")
     connection.notify("notifications/initialized", {})
+
+
+def _text(value: bytes) -> str:
+    """A JSON text of a server's, cut; whatever is none counts as an empty one."""
+    try:
+        return jsonrpc.value(value or b'""', str)[: bounds.INSTRUCTIONS]
+    except jsonrpc.Malformed:
+        return ""

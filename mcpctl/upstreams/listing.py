@@ -35,8 +35,8 @@ class _Ended(Reply):
 class Listing:
     """Lists a server's tools, one list at a time, for as long as `is_current` says that its connection is used.
 
-    What it lists goes to `listed`, each definition as JSON. A list that takes longer than `timeout_s` has failed; 0:
-    none does.
+    What it lists goes to `listed`, with the connection, each definition as JSON. A list that takes longer than
+    `timeout_s` has failed; 0: none does.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Listing:
         name: str,
         timeout_s: float,
         is_current: Callable[[Connection], bool],
-        listed: Callable[[list[bytes]], Awaitable[None]],
+        listed: Callable[[Connection, list[bytes]], Awaitable[None]],
     ) -> None:
         self._name = name
         self._timeout_s = timeout_s or None
@@ -104,7 +104,8 @@ class Listing:
                 connection, caller = self._of
                 self._again = False
                 self._hurry.clear()
-                await self._once(connection, caller or Caller(connection.revision))
+                # In one name always: what is listed depends on what the client can do.
+                await self._once(connection, connection.caller or caller or Caller(connection.revision))
                 if self._again:
                     # A server may say so with every list: then less and less often, unless somebody waits.
                     with contextlib.suppress(TimeoutError):
@@ -137,7 +138,7 @@ class Listing:
         except TimeoutError:
             late = f"did not list its tools within {self._timeout_s:g} s"
             raise Failed(Failure("timed_out", {"server": self._name, "did": late})) from None
-        await self._listed(definitions)
+        await self._listed(connection, definitions)
 
     async def _pages(self, connection: Connection, caller: Caller) -> list[bytes]:
         definitions: list[bytes] = []

@@ -33,8 +33,10 @@ _LOOK_S = 0.05
 class Events(Protocol):
     """What an upstream tells, and asks."""
 
-    def listed(self, upstream: "Upstream", definitions: list[bytes]) -> Coroutine[Any, Any, None]:
-        """It has listed its tools, each definition as JSON; returns when they are known."""
+    def listed(
+        self, upstream: "Upstream", connection: Connection, definitions: list[bytes]
+    ) -> Coroutine[Any, Any, None]:
+        """It has listed its tools on this connection, each definition as JSON; returns when they are known."""
 
     def tools_known(self, name: str) -> None:
         """What it has listed is known, and of the connection of now."""
@@ -108,9 +110,8 @@ class Upstream:
     def _is_current(self, connection: Connection) -> bool:
         return connection is self._connection
 
-    async def _listed(self, definitions: list[bytes]) -> None:
-        connection = self._connection
-        await self._events.listed(self, definitions)
+    async def _listed(self, connection: Connection, definitions: list[bytes]) -> None:
+        await self._events.listed(self, connection, definitions)
         self._listed_by = connection
         self._events.tools_known(self.name)
 

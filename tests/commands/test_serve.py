@@ -64,3 +64,12 @@ def test_nothing_heavy_is_imported_before_the_first_answer(tmp_path: Path) -> No
     assert not imported.exists() or imported.read_text(encoding="utf-8") == ""
     process.communicate(timeout=30)
     assert process.returncode == 0
+
+
+def test_a_lock_file_that_cannot_be_read_is_an_error_at_the_start(mcpctl: Mcpctl, tmp_path: Path) -> None:
+    lock = tmp_path / "mcpctl.lock.json"
+    assert mcpctl("serve", "--locked", str(lock)).code == 3
+    lock.write_text("{}")
+    ran = mcpctl("serve", "--locked", str(lock))
+    assert ran.code == 5
+    assert "is not a lock file" in ran.err

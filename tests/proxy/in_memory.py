@@ -10,6 +10,7 @@ from mcpctl.callers import MODERN_REVISION
 from mcpctl.config import Server
 from mcpctl.failure import Failure
 from mcpctl.paths import Paths
+from mcpctl.policy.holding import Locked
 from mcpctl.proxy.client_protocol import ClientProtocol
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
@@ -259,14 +260,14 @@ class World:
 
     def begin(
         self, *, split: bool = False, annotate: bool = False, toolset: str | None = None, project: str | None = None,
-        token: str | None = None,
+        token: str | None = None, locked: Locked | None = None,
     ) -> None:  # fmt: skip
         """Start the gateway on what is configured."""
         file = ConfigFile(self.paths, project)
         self.offer = Offer(split, annotate)
         self.gateway = Gateway(
             file.read(), self.paths, toolset=toolset, token=token, split=split, followed=file,
-            transports=MemoryTransports(self.servers),
+            transports=MemoryTransports(self.servers), locked=locked,
         )  # fmt: skip
 
     async def client(self, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None) -> MemoryClient:

@@ -17,6 +17,7 @@ import psutil
 import typer
 
 from mcpctl import errors
+from mcpctl.catalog import lock_file
 from mcpctl.main import main, tree
 from mcpctl.paths import Paths
 from mcpctl.proxy import process, stdio_client
@@ -106,13 +107,14 @@ class InProcess(Client):
         split: bool,
         annotate: bool,
         verbose: bool,
+        locked: Path | None,
     ) -> None:
         """What `process.run` does, but for what makes a process of it."""
         file, token = ConfigFile(paths, project), own_token(token_file)
         serve = partial(
             stdio_client.serve, process.checked(paths, file, toolset, token), paths, stdin=self._theirs,
             stdout=self._stdout, toolset=toolset, token=token, offer=Offer(split, annotate), verbose=verbose,
-            followed=file,
+            followed=file, locked=lock_file.read(locked).pins if locked else None,
         )  # fmt: skip
         self._thread = threading.Thread(target=self._serve, args=(serve,), name="mcpctl serve", daemon=True)
         self._thread.start()

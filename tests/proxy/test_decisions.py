@@ -11,7 +11,7 @@ import pytest
 
 from mcpctl.catalog import cache
 from mcpctl.paths import Paths
-from mcpctl.store.state import State
+from mcpctl.store.state import ListKey, State
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
@@ -304,9 +304,10 @@ def test_calls_that_wait_for_what_is_kept_are_sent_before_those_that_come_later(
         early = [client.start_call("files:read", {"n": number}) for number in range(3)]
         # What a search in its own thread does: then all is known at once, and the early calls wait nevertheless.
         with State.opened(paths) as state:
-            listed = cache.load(state, "files", world.gateway.config.fingerprints["files"])
+            of = ListKey("files", world.gateway.config.fingerprints["files"])
+            listed = cache.load(state, of)
         assert listed
-        world.gateway._lists["files", world.gateway.config.fingerprints["files"]] = listed
+        world.gateway._lists.put(of, listed)
         late = client.start_call("files:read", {"n": 3})
         await asyncio.gather(*early, late)
         assert [call["arguments"]["n"] for call in world.servers["files"].calls[1:]] == [0, 1, 2, 3]

@@ -9,7 +9,7 @@ import pytest
 from mcpctl.catalog import cache
 from mcpctl.paths import Paths
 from mcpctl.store import index, sqlite, state_file
-from mcpctl.store.state import State, StateError, trouble
+from mcpctl.store.state import ListKey, State, StateError, trouble
 from tests.recorded import call, raw, session
 
 
@@ -47,13 +47,13 @@ def test_a_list_that_has_no_room_is_told_so(paths: Paths) -> None:
         fill(db)
         definitions = [b'{"name":"t%d","description":"%s"}' % (n, b"x" * 5000) for n in range(2000)]
         with pytest.raises(StateError, match="disk is full") as raised:
-            cache.replace(State(db), "s", "f", definitions)
+            cache.replace(State(db), ListKey("s", "f"), definitions)
         assert trouble(paths, raised.value) == (
             f"cannot write {paths.state}: the disk is full"
             " (make room there, or name another place with --data-dir or MCPCTL_DATA_DIR)"
         )
         assert not db.in_transaction
-        assert db.execute("SELECT count(*) FROM tools").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM listed").fetchone() == (0,)
 
 
 def test_an_index_that_has_no_room_is_told_so(paths: Paths) -> None:

@@ -12,6 +12,7 @@ class Connection:
     """One that answers a list when it is told to."""
 
     revision = LEGACY_REVISIONS[-1]
+    caller = None
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
@@ -30,7 +31,7 @@ async def listed_in_turn() -> list[list[bytes]]:
     listed: list[list[bytes]] = []
     heard = asyncio.Event()
 
-    async def keep(definitions: list[bytes]) -> None:
+    async def keep(_: Any, definitions: list[bytes]) -> None:
         listed.append(definitions)
         heard.set()
 

@@ -49,9 +49,10 @@ def write_found(results: Found, options: ListOptions, *, explained: bool) -> Non
         output.say(FOUND.empty)
 
 
-def ordered(order: rows.Order, options: ListOptions) -> Columns:
+def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False) -> Columns:
     """The columns of `tools ls`, with those by which it is sorted and grouped; a table has headings for groups."""
-    added = [order.sort] if order.sort in rows.USAGE_FIELDS else []
+    added = ["held"] if with_held else []
+    added += [order.sort] if order.sort in rows.USAGE_FIELDS else []
     added += [order.by] if order.by and options.effective != "table" else []
     return dataclasses.replace(COLUMNS, shown=("key", *added, *COLUMNS.shown[1:]), group=order.by or "")
 
@@ -59,6 +60,8 @@ def ordered(order: rows.Order, options: ListOptions) -> Columns:
 def footnote(catalog: Catalog) -> None:
     """Name the project and the toolset of the rows on a terminal, and the mark of overrides."""
     opt.say_project(catalog.config.project)
+    for server, can in catalog.of_others().items():
+        output.say(f"'{server}': as it is listed for clients that can do: {can or 'nothing that servers ask'}")
     if (toolset := catalog.toolset) is not None:
         legend = f"; {hints.MARK} is its override" if any(entry.hints for entry in toolset.entries) else ""
         output.say(f"only the tools of toolset '{toolset.name}'{legend}; --toolset none shows all")

@@ -27,7 +27,7 @@ def ls(
 
     A hint is yes or no if the server declares it, yes* or no* if the toolset in force overrides it, and - if it is not
     declared. Filters use the hint in effect: a tool without declared hints counts as destructive, as MCP says. With a
-    toolset in force, only its tools are listed.
+    toolset in force, only its tools are listed. Where tools are held until you approve them, a column says why.
 
     --by risk groups the tools by the worst that they may do: read-only; changing, but declared not destructive;
     destructive, also if a tool is only declared not read-only; not-declared, without either hint. In a group or without
@@ -49,8 +49,8 @@ def ls(
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
     filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
-    layout = columns.ordered(order, options)
-    usage = columns.usage(paths, layout, options, sort)
     with rows.catalog(paths, toolset, project, server=server) as catalog:
+        layout = columns.ordered(order, options, with_held=catalog.has_held)
+        usage = columns.usage(paths, layout, options, sort)
         output.write_list(rows.listed(catalog, filters, order, usage), layout, options)
         columns.footnote(catalog)

@@ -1,0 +1,25 @@
+"""The rules of `tools diff`, each with its reason and its fix."""
+
+from mcpctl.rules import Rule
+
+_LOOK = "Read what changed; if it is right: mcpctl tools approve KEY"
+_ALL = (
+    Rule("E701", "A hint became looser.", "Clients and rules let more happen without asking on account of it.",
+         "Find out whether the tool really does less than before; if so: mcpctl tools approve KEY"),
+    Rule("E702", "A new text looks like an attack on the model.", "What was harmless when it was approved is not now.",
+         "Do not approve it before you know why it is there; ask the server's author."),
+    Rule("W801", "A description changed.", "Models follow what descriptions say.", _LOOK),
+    Rule("W802", "A schema changed.", "A parameter can ask for what the tool has no use for.", _LOOK),
+    Rule("W803", "A tool is new on a known server.", "Nobody has looked at it.",
+         "Read its definition; if it is right: mcpctl tools approve KEY"),
+    Rule("W804", "A server's instructions changed.", "mcpctl shows them to no model, but they say what a server wants.",
+         "Read them; if they are right: mcpctl tools approve --server NAME"),
+    Rule("W805", "A server of that name was another program when its tools were pinned.",
+         "Trust in a name is not trust in what runs: its tools were pinned anew.",
+         "Compare the tools; if they are right: mcpctl tools approve --server NAME"),
+    Rule("I901", "A tool is gone.", "What relied on it does not find it.", "Nothing, or name another in toolsets."),
+    Rule("I902", "A hint was added or left out without a change of meaning, or became stricter.",
+         "It loosens nothing.", _LOOK),
+    Rule("I903", "A title changed.", "People tell tools apart by it.", _LOOK),
+)  # fmt: skip
+RULES = {rule.id: rule for rule in _ALL}

@@ -1,0 +1,115 @@
+"""What servers have listed, as far as it is in memory: for all who look at it, and each tool judged as it comes in."""
+
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from mcpctl.models import Tool
+from mcpctl.policy.holding import NOTHING, Drift, Holding
+from mcpctl.store.state import ListKey
+
+STALE_S = 24 * 3600
+HELD = 0
+"""The generation of a list that is in no database."""
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What one server last listed: `generation` changes whenever its tools do."""
+
+    generation: int
+    fetched_at: float
+    tools: tuple[Tool, ...]
+    capabilities: str = ""
+    """What the client can do that it was listed for, as `callers.capability_set` has it."""
+    instructions: str = ""
+    """What the server said of itself."""
+    drifts: tuple[Drift, ...] = ()
+    """Those of its tools that are not as they were, or that are held."""
+
+    @cached_property
+    def by_name(self) -> dict[str, Tool]:
+        """The tools by name."""
+        return {tool.name: tool for tool in self.tools}
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether it is time to ask the server again."""
+        return not 0 <= time.time() - self.fetched_at < STALE_S
+
+
+class Lists:
+    """The lists in memory, by server, fingerprint and what the client can do that they were listed for.
+
+    Any thread may look and put. Looking never waits; what is put in or judged anew takes its time.
+    """
+
+    def __init__(self, holding: Holding = NOTHING) -> None:
+        self.holding = holding
+        self.judged = 0
+        """Grows whenever one of them is judged anew, and otherwise than before."""
+        self._of: dict[tuple[str, str], dict[str, Listed]] = {}
+        self._in_use: dict[tuple[str, str], str] = {}
+        self._changing = threading.Lock()
+
+    def get(self, of: ListKey) -> Listed | None:
+        """That list, where it is known."""
+        return self._of.get(of[:2], {}).get(of.capabilities)
+
+    def all(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
+        """Every list of a server, by what the client can do."""
+        return dict(self._of.get((server, fingerprint), {}))
+
+    def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
+        """The sets of capabilities whose list counts, the first that there is: that of its connection alone, where it
+        has listed on one."""
+        in_use = self._in_use.get((server, fingerprint))
+        return preferred if in_use is None else (in_use,)
+
+    def put(self, of: ListKey, listed: Listed, *, is_in_use: bool = False) -> Listed:
+        """Have it known, judged; where it `is_in_use`, it is what the server's connection has listed."""
+        with self._changing:
+            judged = self._judged(of, listed)
+            self._of.setdefault(of[:2], {})[of.capabilities] = judged
+            if is_in_use:
+                self._in_use[of[:2]] = of.capabilities
+        return judged
+
+    def drop(self, of: ListKey) -> None:
+        """Have it loaded anew when it is looked at."""
+        self._of.get(of[:2], {}).pop(of.capabilities, None)
+
+    def hold_by(self, holding: Holding) -> None:
+        """Judge all of them, and all that come, by this."""
+        with self._changing:
+            self.holding = holding
+            every = [(pair, lists, each) for pair, lists in self._of.items() for each in lists.items()]
+            for pair, lists, (capabilities, listed) in every:
+                judged = self._judged(ListKey(*pair, capabilities), listed)
+                if judged is not listed:
+                    lists[capabilities] = judged
+                    self.judged += 1
+
+    def connected(self) -> Iterable[tuple[ListKey, Listed]]:
+        """The lists of connections."""
+        with self._changing:
+            keys = [ListKey(*pair, capabilities) for pair, capabilities in self._in_use.items()]
+        return [(key, listed) for key in keys if (listed := self.get(key))]
+
+    def snapshot(self) -> "Lists":
+        """What is known at this moment."""
+        lists = Lists(self.holding)
+        with self._changing:
+            lists._of = {pair: dict(of) for pair, of in self._of.items()}
+            lists._in_use = dict(self._in_use)
+        return lists
+
+    def _judged(self, of: ListKey, listed: Listed) -> Listed:
+        was_judged = listed.drifts or any(tool.held or tool.is_approved for tool in listed.tools)
+        if self.holding.is_idle and not was_judged:
+            return listed
+        tools, drifts = self.holding.judged(of, listed.tools)
+        is_same = (tools, drifts) == (listed.tools, listed.drifts)
+        return listed if is_same else replace(listed, tools=tools, drifts=drifts)

@@ -1,0 +1,123 @@
+"""`mcpctl.lock.json`: the definitions of tools that a repository has agreed to; it has no secrets and no commands."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from mcpctl import definitions, files
+from mcpctl.catalog.cache import Catalog
+from mcpctl.errors import Unusable, warn
+from mcpctl.models import Tool
+from mcpctl.policy.holding import Locked
+from mcpctl.toolsets.json_positions import Positions
+
+DEFAULT = Path("mcpctl.lock.json")
+_VERSION = 1
+_HINT = "write it anew with: mcpctl tools lock"
+
+
+@dataclass(frozen=True)
+class Lock:
+    """What a lock file has."""
+
+    path: Path
+    tools: Mapping[tuple[str, str], Tool]
+    """By server and name, the tool as it was locked."""
+    instructions: Mapping[str, str]
+    """By server, the hash of what it said of itself."""
+    lines: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    @property
+    def pins(self) -> Locked:
+        """What tools are compared with."""
+        return {key: definitions.pin_of(tool) for key, tool in self.tools.items()}
+
+    def line(self, server: str, name: str = "") -> int:
+        """The line that has a tool, or its server; the first where there is neither."""
+        return self.lines.get((server, name)) or self.lines.get((server, "")) or 1
+
+
+def text(catalog: Catalog) -> str:
+    """The text of a lock file with the tools that servers last listed: sorted, one tool a line."""
+    tools: dict[str, list[str]] = {}
+    for tool in sorted(catalog.known(), key=lambda tool: tool.key):
+        try:
+            definitions.canonical(definitions.described(tool))
+        except definitions.TooDeep:
+            warn(f"a tool of '{tool.server}' is left out: its definition is nested too deep to be read")
+            continue
+        tools.setdefault(tool.server, []).append(f"{_json(tool.name)}: {_json(_entry(tool))}")
+    servers = ",\n".join(_server(catalog, name, of_server) for name, of_server in tools.items())
+    inside = f"\n{servers}\n" if servers else ""
+    return f'{{"version": {_VERSION}, "servers": {{{inside}}}}}\n'
+
+
+def _server(catalog: Catalog, name: str, tools: list[str]) -> str:
+    listed = catalog.listed(name)
+    instructions = definitions.hashed(listed.instructions if listed else "")
+    lines = ",\n".join(tools)
+    return f'{_json(name)}: {{"instructions": {_json(instructions)}, "tools": {{\n{lines}\n}}}}'
+
+
+def _entry(tool: Tool) -> Mapping[str, Any]:
+    said = {name: value for name, value in definitions.described(tool).items() if name != "name"}
+    return {"hash": definitions.hash_of(tool), **said, "hints": dict(definitions.declared_hints(tool))}
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=True)
+
+
+def write(path: Path, catalog: Catalog) -> bool:
+    """Write the file, unless it is as it would be; whether it was written."""
+    content = text(catalog).encode()
+    before: list[bytes | None] = []
+
+    def change(old: bytes | None) -> bytes:
+        before.append(old)
+        return content
+
+    files.edit(path, change, "name another file", private=False)
+    return before[-1] != content
+
+
+def read(path: Path) -> Lock:
+    """What a lock file has; raises `NotFound` and `Unusable`. Whatever in it is wrong may come from a stranger."""
+    content = files.read_text(path, files.MAX_LARGE_BYTES, "lock_unreadable").removeprefix(files.BOM)
+    try:
+        document = msgspec.json.decode(content)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise Unusable(f"{path} is not JSON: {error}", _HINT, "lock_unreadable") from error
+    if not isinstance(document, dict) or document.get("version") != _VERSION:
+        raise Unusable(f"{path} is not a lock file of version {_VERSION}", _HINT, "lock_unreadable")
+    positions = Positions(content)
+    tools: dict[tuple[str, str], Tool] = {}
+    instructions: dict[str, str] = {}
+    lines: dict[tuple[str, str], int] = {}
+    for server, said in _members(document.get("servers")).items():
+        instructions[server] = str(_members(said).get("instructions", ""))
+        lines[server, ""] = positions.of(("servers", server))[0]
+        for name, entry in _members(_members(said).get("tools")).items():
+            lines[server, name] = positions.of(("servers", server, "tools", name))[0]
+            tools[server, name] = _tool(server, name, entry, f"{path}:{lines[server, name]}")
+    return Lock(path, tools, instructions, lines)
+
+
+def _tool(server: str, name: str, entry: Any, where: str) -> Tool:
+    members = _members(entry)
+    annotations = {**_members(members.get("annotations")), **_members(members.get("hints"))}
+    said = {member: members[member] for member in members if member not in ("hash", "hints", "annotations", "name")}
+    definition = {"name": name, **said, "annotations": annotations}
+    tool = Tool(server, name, definition, json.dumps(definition, ensure_ascii=False))
+    if definitions.hash_of(tool) != members.get("hash"):
+        # Who reads the file must be able to rely on what it says.
+        raise Unusable(f"{where}: the hash of this tool is not that of its definition", _HINT, "lock_unreadable")
+    return tool
+
+
+def _members(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

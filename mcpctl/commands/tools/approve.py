@@ -1,0 +1,50 @@
+"""`mcpctl tools approve`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+Keys = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY...]", help="These tools.", show_default=False, autocompletion=complete.tools),
+]
+Servers = Annotated[
+    list[str] | None,
+    typer.Option("--server", metavar="NAME", help="All tools of this server, and its instructions; may be repeated.",
+                 show_default=False, autocompletion=complete.servers),
+]  # fmt: skip
+All = Annotated[bool, typer.Option("--all", help="All tools of all servers.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask whether what is shown is right.")]
+
+
+def approve(
+    keys: Keys = None,
+    servers: Servers = None,
+    all: All = False,
+    yes: Yes = False,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Approve tools as they are defined now, so that they are no longer held. Only a person at a terminal can.
+
+    It shows what changed, asks whether that is right, and approves exactly what it has shown. A tool that changes later
+    is held again. Where a server has trust_hints = "pinned", only approved tools are trusted in what they declare. A
+    running mcpctl serve takes notice at once.
+
+    \b
+    Examples:
+      mcpctl tools approve github:create_issue
+      mcpctl tools approve --server github
+      mcpctl tools approve --all
+    """
+    from mcpctl import output
+    from mcpctl.commands.people import only_for_people
+    from mcpctl.commands.tools import approving
+
+    only_for_people("approve tools")
+    paths = opt.paths(config, data_dir)
+    output.say(approving.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project))

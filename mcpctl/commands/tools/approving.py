@@ -1,0 +1,47 @@
+"""The approval of tools by a person: what is shown is what is approved, whatever is listed meanwhile."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from mcpctl import output
+from mcpctl.catalog import drift_check, rows
+from mcpctl.commands.tools import differences
+from mcpctl.errors import NotFound, Refused, WrongUsage
+from mcpctl.output import changes
+from mcpctl.paths import Paths
+from mcpctl.rules import Selection
+from mcpctl.store import pins
+
+TERMINAL = Path("/dev/tty")
+_WHAT = "name tools, --server NAME or --all"
+
+
+def approve(
+    paths: Paths, keys: Sequence[str], servers: Sequence[str], *, every: bool, asks: bool, project: str | None
+) -> str:
+    """Show what changed in these tools, ask whether it is right, and approve them; what was done, in a sentence."""
+    if not (keys or servers or every):
+        raise WrongUsage("nothing to approve was named", _WHAT)
+    if every and (keys or servers):
+        raise WrongUsage("--all and names contradict each other", _WHAT)
+    with rows.catalog(paths, project=project, quiet=True) as catalog, differences.pinned(paths, catalog) as file:
+        wanted = differences.wanted(catalog, keys, servers)
+        found = drift_check.since_pinned(catalog, file, wanted, with_unpinned=True)
+        tools, lists = drift_check.approved(catalog, file, wanted)
+        if not tools:
+            raise NotFound("no tools of these servers are listed", "list them with: mcpctl tools refresh", "not_listed")
+        for line in changes.lines(drift_check.rows(found, Selection("error"))):
+            output.say(line, always=True)
+        number = f"{len(tools)} tool{'s' * (len(tools) != 1)}"
+        if asks and not _is_right(number, changed=bool(found)):
+            raise Refused("nothing was approved", "look again with: mcpctl tools diff", "not_approved")
+        for of, chosen, instructions in lists:
+            pins.approve(file, of, chosen, instructions)
+    return f"approved {number}"
+
+
+def _is_right(number: str, *, changed: bool) -> bool:
+    question = f"approve {number} as shown?" if changed else f"approve {number}, which are as they were?"
+    output.say(f"{question} [y/N]", always=True)
+    with TERMINAL.open(encoding="utf-8", errors="replace") as terminal:
+        return terminal.readline(10).strip().lower() in ("y", "yes")

@@ -1,0 +1,63 @@
+"""`mcpctl tools diff`"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import check_options as checks
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+Keys = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY...]", help="Only these tools.", show_default=False, autocompletion=complete.tools),
+]
+LockFile = Annotated[
+    Path | None,
+    typer.Option("--lock", metavar="FILE", help="Compare with the definitions in FILE: mcpctl tools lock FILE.",
+                 show_default=False),
+]  # fmt: skip
+
+
+def diff(
+    keys: Keys = None,
+    lock: LockFile = None,
+    server: opt.ServerFilter = None,
+    fail_on: checks.FailOn = "warning",
+    select: checks.Select = None,
+    ignore: checks.Ignore = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: checks.Format = "text",
+    rules: checks.Rules = False,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show what changed in the tools of servers since they were pinned, or against a lock file. For CI.
+
+    With [policy] in config.toml, mcpctl pins every tool as it first sees it: its name, title, description, schemas and
+    declared hints, by the command line of its server. on_change says what becomes of a tool that differs. What is
+    compared is what the servers last listed; mcpctl tools refresh lists it anew.
+
+    Text shows the old and the new lines. Exit status 7 means that a finding fails the check.
+
+    \b
+    Examples:
+      mcpctl tools diff
+      mcpctl tools diff github:create_issue
+      mcpctl tools diff --lock mcpctl.lock.json --format github
+      mcpctl tools diff --rules
+    """
+    from mcpctl.catalog.drift_rules import RULES
+    from mcpctl.commands.tools import differences
+    from mcpctl.rules import selection
+
+    asked = selection(RULES, fail_on, select or [], ignore or [], differences.COMMAND)
+    kind = checks.chosen_format(json, jsonl, format)
+    if rules:
+        checks.write_rules(RULES, kind)
+        return
+    found = differences.of(opt.paths(config, data_dir), keys or [], server, lock, project, asked)
+    differences.write(found, kind)

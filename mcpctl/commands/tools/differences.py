@@ -1,0 +1,81 @@
+"""The differences between tools as they are pinned, or locked, and as they are: found, and printed."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from mcpctl import output
+from mcpctl.catalog import drift_check, lock_file, rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.drift_check import Wanted
+from mcpctl.catalog.drift_rules import RULES
+from mcpctl.commands import check_options
+from mcpctl.errors import WrongUsage
+from mcpctl.models import CHANGE_FIELDS, Row
+from mcpctl.output import changes
+from mcpctl.paths import Paths
+from mcpctl.rules import Selection
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.tool_keys import join, split_typed
+
+COMMAND = "mcpctl tools diff"
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What was found in what."""
+
+    rows: Sequence[Row]
+    suites: Sequence[str]
+    """The lock file, or the servers."""
+
+
+def of(
+    paths: Paths, keys: Sequence[str], server: str | None, lock: Path | None, project: str | None, asked: Selection
+) -> Differences:
+    """What changed since tools were pinned, or against a lock file."""
+    locked = lock_file.read(lock) if lock else None
+    with rows.catalog(paths, project=project, server=server) as catalog:
+        chosen = wanted(catalog, keys, [server] if server else [])
+        if locked:
+            found = drift_check.against(catalog, locked, chosen)
+            return Differences(drift_check.rows(found, asked, locked), [str(lock)])
+        with pinned(paths, catalog) as file:
+            found = drift_check.since_pinned(catalog, file, chosen)
+        servers = [name for name in catalog.config.enabled if chosen.has_server(name)]
+        return Differences(drift_check.rows(found, asked), servers)
+
+
+def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> Wanted:
+    """The tools that are named; raises `NotFound` for those that there are not."""
+    for server in servers:
+        catalog.config.server(server)
+    return Wanted([_key(catalog, key) for key in keys], servers)
+
+
+def _key(catalog: Catalog, typed: str) -> str:
+    server, name = split_typed(typed)
+    if catalog.find(server, name) is None:
+        raise rows.unknown(catalog, typed)
+    return join(server, name)
+
+
+@contextmanager
+def pinned(paths: Paths, catalog: Catalog) -> Iterator[PolicyFile]:
+    """What is pinned; raises `WrongUsage` where nothing ever is."""
+    if not catalog.config.policy.is_on:
+        hint = f"add [policy] to {catalog.config.path}; or compare with a lock file: --lock FILE"
+        raise WrongUsage("nothing is pinned: there is no policy", hint, "no_policy")
+    with PolicyFile.connect(paths) as file:
+        yield file
+
+
+def write(found: Differences, kind: str) -> None:
+    """Print what was found, and raise `Problems` if any of it fails the check."""
+    if kind == "text":
+        output.write_lines(changes.lines(found.rows))
+    else:
+        check_options.write_findings(COMMAND, RULES, kind, found.rows, CHANGE_FIELDS, found.suites)
+    number = len(found.suites)
+    check_options.summarize(COMMAND, found.rows, f"{number} server{'s' * (number != 1)}")

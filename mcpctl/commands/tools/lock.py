@@ -1,0 +1,41 @@
+"""`mcpctl tools lock`"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+File = Annotated[
+    Path | None,
+    typer.Argument(metavar="[FILE]", help="The lock file; mcpctl.lock.json in this folder.", show_default=False),
+]
+
+
+def lock(
+    file: File = None,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Write a lock file for a repository: the tools of the servers in use as they were last listed, one tool a line.
+
+    It has their definitions with a hash, no secrets and no commands. mcpctl tools diff --lock FILE tells in CI what
+    changed since, and mcpctl serve --locked FILE holds whatever is not in it. Written again, it stays as it is where
+    nothing changed.
+
+    \b
+    Examples:
+      mcpctl tools lock
+      mcpctl tools lock --project acme tools/mcpctl.lock.json
+    """
+    from mcpctl import output
+    from mcpctl.catalog import lock_file, rows
+
+    path = file or lock_file.DEFAULT
+    with rows.catalog(opt.paths(config, data_dir), project=project) as catalog:
+        was_written = lock_file.write(path, catalog)
+        number = len(catalog.known())
+    what = f"{number} tool{'s' * (number != 1)}"
+    output.say(f"wrote {path}: {what}" if was_written else f"{path} has {what}, as before")

@@ -1,0 +1,42 @@
+"""What changed in definitions, line by line, for a person at a terminal."""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from itertools import islice
+
+from mcpctl.errors import inert
+from mcpctl.models import Row
+from mcpctl.output.text import line_of
+
+_MOST_LINES = 200
+"""Lines of one change that are shown; what is compared line by line is no longer either."""
+
+
+def lines(findings: Sequence[Row]) -> Iterator[str]:
+    """Each finding, and below it the lines that are gone and those that have come, made safe for a terminal."""
+    for row in findings:
+        place = f"{row['path']}:{row['line']}: " if row["path"] else ""
+        yield _safe(f"{place}{row['rule']} {row['key']}: {row['message']}")
+        yield from _between(row["old"], row["new"])
+
+
+def _between(old: str | None, new: str | None) -> Iterator[str]:
+    before, after = _cut(old), _cut(new)
+    compared = difflib.ndiff(before, after) if before and after else (*_each("- ", before), *_each("+ ", after))
+    changed = (line for line in compared if not line.startswith("?"))
+    for line in islice(changed, 2 * _MOST_LINES):
+        yield _safe(f"    {line}")
+
+
+def _each(mark: str, texts: Sequence[str]) -> Iterator[str]:
+    return (f"{mark}{text}" for text in texts)
+
+
+def _cut(text: str | None) -> list[str]:
+    found = (text or "").splitlines()
+    more = len(found) - _MOST_LINES
+    return [*found[:_MOST_LINES], *([f"… and {more} more lines"] if more > 0 else [])]
+
+
+def _safe(line: str) -> str:
+    return inert(line_of(line)).rstrip()

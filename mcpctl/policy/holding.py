@@ -1,0 +1,75 @@
+"""Which tools are held until a person has looked at them, and why: by pins, by a lock file, for what they look like.
+
+Pure: what is pinned and locked has been read before.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from mcpctl import definitions
+from mcpctl.models import Tool
+from mcpctl.policy_settings import ALLOW, HOLD
+from mcpctl.store.pins import Pins, ServerPins
+from mcpctl.store.state import ListKey
+
+NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
+Locked = Mapping[tuple[str, str], str]
+"""What a lock file has: by server and name of a tool its pin."""
+_NO_PINS = ServerPins()
+
+
+class Drift(NamedTuple):
+    """A tool that is not as it was, or that is held for another reason."""
+
+    server: str
+    key: str
+    pin: str
+    """What `definitions.pin_of` gives for it now."""
+    why: str
+    """One of `models.HOLDS`."""
+    is_held: bool
+
+
+@dataclass(frozen=True)
+class Holding:
+    """What tools are compared with, and what becomes of those that differ."""
+
+    on_change: str = ALLOW
+    pins: Pins = field(default_factory=dict)
+    locked: Locked | None = None
+    suspicious: Collection[tuple[str, str]] = frozenset()
+    """Keys of tools whose definitions look like an attack, with the hash of those definitions, where the policy holds
+    such tools."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to compare with."""
+        return not self.pins and self.locked is None and not self.suspicious
+
+    def judged(self, of: ListKey, tools: Sequence[Tool]) -> tuple[tuple[Tool, ...], tuple[Drift, ...]]:
+        """The tools, each with why it is held and whether it was approved; and those that differ, held or not."""
+        pins = self.pins.get((of.server, of.fingerprint), _NO_PINS)
+        judged, drifts = [], []
+        for tool in tools:
+            is_approved = pins.is_approved(tool)
+            drift = "" if self.on_change == ALLOW else pins.drift(tool, of.capabilities)
+            held = self._why(tool, drift, is_approved=is_approved)
+            if held != tool.held or is_approved != tool.is_approved:
+                tool = replace(tool, held=held, is_approved=is_approved)
+            judged.append(tool)
+            if why := held or drift:
+                drifts.append(Drift(tool.server, tool.key, definitions.pin_of(tool), why, bool(held)))
+        return tuple(judged), tuple(drifts)
+
+    def _why(self, tool: Tool, drift: str, *, is_approved: bool) -> str:
+        if self.locked is not None and self.locked.get((tool.server, tool.name)) != definitions.pin_of(tool):
+            return NOT_LOCKED
+        if is_approved:
+            return ""
+        if self.suspicious and (tool.key, definitions.hash_of(tool)) in self.suspicious:
+            return SUSPICIOUS
+        return drift if self.on_change == HOLD else ""
+
+
+NOTHING = Holding()

@@ -1,0 +1,128 @@
+"""Which tools are held while a process runs: found out aside, as servers list, people approve and the file changes."""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from mcpctl.catalog.lists import Listed, Lists
+from mcpctl.config import Config
+from mcpctl.errors import Unusable, warn
+from mcpctl.models import Tool
+from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
+from mcpctl.proxy.policy_memory import PolicyMemory
+from mcpctl.store import pins
+from mcpctl.store.state import ListKey, StateError
+from mcpctl.tool_keys import is_plain
+
+_NAMED = 5
+
+
+class HeldTools:
+    """Judges what comes into the `lists`, by the pins in `policy.db` and by a lock file."""
+
+    def __init__(self, lists: Lists, policy: PolicyMemory, locked: Locked | None = None) -> None:
+        self._lists = lists
+        self._policy = policy
+        self._locked = locked
+        self._is_on = False
+        self._enforces = False
+        self._seen: object = None
+        self._one_by_one = asyncio.Lock()
+        lists.hold_by(Holding(locked=locked))
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether there is a lock file."""
+        return self._locked is not None
+
+    @property
+    def has_changed(self) -> bool:
+        """Whether somebody has pinned or approved anything since all were judged."""
+        return self._policy.is_open and self._policy.version() not in (None, self._seen)
+
+    @property
+    def drifts(self) -> Sequence[Drift]:
+        """The tools that are not as they were, or that are held, of the servers that are connected."""
+        return [drift for _, listed in self._lists.connected() for drift in listed.drifts]
+
+    async def follow(self, config: Config) -> None:
+        """Judge all that is known by what is pinned now, as the configuration says."""
+        self._is_on, self._enforces = config.policy.is_on, config.policy.enforces
+        async with self._one_by_one:
+            self._seen = self._policy.version()
+            if not self._is_on and not self._lists.holding.pins:
+                return  # as it was
+            holding = await self._read(config) if self._is_on else Holding(locked=self._locked)
+            await asyncio.to_thread(self._judge, holding)
+        self._tell()
+
+    def _judge(self, holding: Holding) -> None:
+        tools = [tool for _, listed in self._lists.connected() for tool in listed.tools]
+        self._lists.hold_by(replace(holding, suspicious=self._suspicious(tools)))
+
+    async def _read(self, config: Config) -> Holding:
+        for key, listed in self._lists.connected():
+            await self._see(key, listed)  # what was listed while it was off is not pinned
+        pinned = self._lists.holding.pins
+        try:
+            pinned = await self._policy.run(pins.read)
+        except (StateError, Unusable) as error:
+            warn(f"what is pinned cannot be read: {error}")
+            self._seen = None  # it is tried again at the next request
+        return Holding(config.policy.table.on_change, pinned, self._locked)
+
+    async def put(self, of: ListKey, listed: Listed) -> None:
+        """Have known what a connection has listed, pinned where it is seen for the first time."""
+        async with self._one_by_one:
+            seen = await self._see(of, listed) if self._is_on else None
+            await asyncio.to_thread(self._put, of, listed, seen)
+        self._tell()
+
+    def _put(self, of: ListKey, listed: Listed, seen: pins.ServerPins | None) -> None:
+        holding = self._lists.holding
+        if seen is not None:
+            holding = replace(holding, pins={**holding.pins, of[:2]: seen})
+        self._lists.holding = replace(holding, suspicious={*holding.suspicious, *self._suspicious(listed.tools)})
+        self._lists.put(of, listed, is_in_use=True)
+
+    async def _see(self, of: ListKey, listed: Listed) -> pins.ServerPins | None:
+        try:
+            return await self._policy.run(lambda file: pins.see(file, of, listed.tools, listed.instructions))
+        except (StateError, Unusable) as error:
+            warn(f"the tools of '{of.server}' cannot be pinned: {error}")
+            return None
+
+    def _suspicious(self, tools: Sequence[Tool]) -> Collection[tuple[str, str]]:
+        """The keys of those that look like an attack, with the hash of what they look like that in: where the policy
+        holds such tools. The one place where what looks for them joins in, in a thread; a tool that was approved as it
+        is is not held for it."""
+        return frozenset()
+
+    def _tell(self) -> None:
+        """Say on stderr, once, which tools are not as they were: no more of them than their keys."""
+        found: dict[str, dict[str, list[str]]] = {}
+        for drift in self.drifts:
+            what = f"{drift.why.replace('_', ' ')}{', held' if drift.is_held and self._holds(drift) else ''}"
+            found.setdefault(drift.server, {}).setdefault(what, []).append(drift.key)
+        for server, of_server in found.items():
+            told = "; ".join(f"{len(keys)} {what}{_named(keys)}" for what, keys in of_server.items())
+            warn(f"tools of server '{server}' are not as they were: {told}; see: mcpctl tools diff --server {server}")
+
+    def _holds(self, drift: Drift) -> bool:
+        return self._enforces or drift.why == NOT_LOCKED
+
+
+def _named(keys: list[str]) -> str:
+    plain = [key for key in keys if is_plain(key)][:_NAMED]
+    more = ", …" if plain and len(plain) < len(keys) else ""
+    return f" ({', '.join(plain)}{more})" if plain else ""
+
+
+def ruled(drift: Drift, config: Config) -> tuple[str, str, bool]:
+    """For the record: the setting by which a tool is held or told of, where it stands, and whether it is done."""
+    if drift.why == NOT_LOCKED:
+        return "locked", "", True
+    name = "checks" if drift.why == SUSPICIOUS else "on_change"
+    line = config.line_of(("policy",), name)
+    place = f"{config.path.name}:{line}" if line else ""
+    return f"{name} {getattr(config.policy.table, name)}", place, drift.is_held and config.policy.enforces
