@@ -100,6 +100,7 @@ class Consent:
         binding = call.subject.binding
         if call.consent == binding:
             return None
+        call.consent = None  # one that it had was for another definition
         call.record.start()
         if self._may_hold(call) and binding in self._repeatable:
             self._note(call, failure, "allowed", channel="grant", scope=SESSION)
@@ -128,7 +129,7 @@ class Consent:
         """What has become of an approval: None while it is open. The call has its `consent` where it was a yes."""
         if approval.state == ALLOWED:  # and used up by that look at it
             self._note(call, failure, "allowed", channel=approval.channel or "", scope=ONCE)
-            self._go_on(call)
+            self._go_on(call, approval)
         elif approval.state == DENIED:
             self._note(call, failure, "declined", channel=approval.channel or "client")
             return Failure("declined", failure.facts)
@@ -201,7 +202,7 @@ class Consent:
         if await self._settle(asked, call, failure):
             return None
         if asked.approval.binding != call.subject.binding:  # its definition has changed meanwhile
-            return await self._obtain(call, failure, is_wanted)
+            return await self._obtain(call, call.verdict.failure or failure, is_wanted)
         approval = await self._approval(call, failure)
         outcome = self._outcome(approval, call, failure) or _pending(failure, approval)
         return None if call.consent else outcome
@@ -237,7 +238,7 @@ class Consent:
         self._has_granted |= grant is not None
         self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=asked.waited_ms)
         if is_this_call and asked.is_waited_for:
-            self._go_on(call)
+            self._go_on(call, approval)
             return True
         return False
 
@@ -256,10 +257,12 @@ class Consent:
         """Whether a yes may be for more than one call."""
         return call.view.config.policy.table.confirm == "session"
 
-    def _go_on(self, call: Call) -> None:
-        call.consent = call.subject.binding
-        hints = call.view.rules.hints(call.server, call.tool) if call.tool else {}
-        if hints and hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:
+    def _go_on(self, call: Call, approval: Approval) -> None:
+        call.consent = approval.binding
+        if call.tool is None or call.consent != call.subject.binding:  # its definition has changed in this moment
+            return
+        hints = call.view.rules.hints(call.server, call.tool)
+        if hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:
             self._repeatable[call.consent] = None
 
     def _note(

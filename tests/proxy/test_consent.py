@@ -435,6 +435,85 @@ def test_a_definition_that_changes_meanwhile_is_asked_about_anew(revision: str, 
 
 
 @ERAS
+def test_a_definition_that_changes_while_the_yes_is_kept_is_asked_about_anew(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["files"], await person(world, revision)
+        run = world.gateway.policy.run
+
+        async def changing(work: Any) -> Any:
+            done = await run(work)
+            if work.func is approvals.answer:
+                server.tools[1] = {**server.tools[1], "description": "Deletes all."}
+                await world.gateway.refresh(["files"], asked.client.session.caller)
+            return done
+
+        world.gateway.policy.run = changing  # type: ignore[method-assign]
+        answering = asked.client.start_call(DELETE)
+        if revision == MODERN:
+            again = await asked.again((await answering)["result"], YES, DELETE, None)
+            assert again["result"]["resultType"] == "input_required"
+        else:
+            asked.client.send(id=(await asked.client.questions.get())["id"], **YES)
+            assert (await asked.client.questions.get())["method"] == "elicitation/create"
+        assert server.calls == []
+
+    scene(played)
+
+
+async def in_rounds_of_results(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+    """Ask for input by the result, once."""
+    if "inputResponses" in params:
+        return {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+    asked = {"message": "How many?", "requestedSchema": {"type": "object", "properties": {}}}
+    requests = {"q": {"method": "elicitation/create", "params": asked}}
+    return {"resultType": "input_required", "requestState": "s", "inputRequests": requests}
+
+
+@ERAS
+def test_a_definition_that_changes_between_rounds_is_asked_about_anew(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["asks"], await person(world, revision)
+        answer = {"action": "accept", "content": {}}
+        answering = asked.client.start_call("asks:ask")
+        if revision == MODERN:
+            parked = await asked.again((await answering)["result"], YES, "asks:ask", None)
+        else:
+            asked.client.send(id=(await asked.client.questions.get())["id"], **YES)
+            question = await asked.client.questions.get()
+        server.tools[0] = {**server.tools[0], "description": "Asks for more."}
+        await world.gateway.refresh(["asks"], asked.client.session.caller)
+        if revision == MODERN:
+            asked_anew = (await asked.again(parked["result"], answer, "asks:ask", None))["result"]["inputRequests"]
+            assert "May asks:ask be called?" in json.dumps(asked_anew)
+        else:
+            asked.client.send(id=question["id"], result=answer)
+            assert "May asks:ask be called?" in (await asked.client.questions.get())["params"]["message"]
+        assert len(server.calls) == 1
+
+    scene(played, asks=lambda: MemoryServer(tool("ask"), answer=in_rounds_of_results, modern=True))
+
+
+def test_the_form_says_what_a_definition_that_has_changed_may_do_now(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"ask": ["harmless:*"], "on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["harmless"], await person(world)
+        asked.client.start_call("harmless:x")
+        question = await asked.client.questions.get()
+        assert "It changes things." in question["params"]["message"]
+        server.tools[0] = tool("x", readOnlyHint=False, destructiveHint=True)
+        await world.gateway.refresh(["harmless"], asked.client.session.caller)
+        asked.client.send(id=question["id"], **YES)
+        assert "It may delete data." in (await asked.client.questions.get())["params"]["message"]
+
+    scene(played, harmless=lambda: MemoryServer(tool("x", readOnlyHint=False, destructiveHint=False)))
+
+
+@ERAS
 def test_what_the_file_denies_meanwhile_is_not_sent(revision: str, scene: Play) -> None:
     async def played(world: World) -> None:
         server, asked = began(world), await person(world, revision)
