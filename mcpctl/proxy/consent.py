@@ -227,7 +227,8 @@ class Consent:
             return False
         is_this_call = approval.binding == call.subject.binding
         is_yes = scope != _NO
-        grant = approval.grant if scope == SESSION else None
+        # Another session may have asked first; the yes is for the one whose client has given it.
+        grant = approval.grant._replace(session=self._recorder.session_id) if scope == SESSION else None
         settled = partial(
             approvals.answer, id_=approval.id, scope=scope if is_yes else None, channel="client", grant=grant,
             used=is_this_call and asked.is_waited_for,

@@ -113,9 +113,9 @@ def answer(
     state = DENIED if scope is None else USED if used else ALLOWED
     with told(), sqlite.transaction(file.db):
         was_open = file.db.execute(
-            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?)"
-            " WHERE id = ? AND state = 'pending' AND expires >= ?",
-            (state, scope, channel, now, now + OPEN_S, id_, now),
+            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?),"
+            " session = coalesce(?, session) WHERE id = ? AND state = 'pending' AND expires >= ?",
+            (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now),
         ).rowcount
         if was_open and grant:
             grants.give(file, grant)

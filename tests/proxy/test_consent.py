@@ -264,6 +264,24 @@ def test_a_yes_for_the_session_holds_until_it_ends(revision: str, scene: Play, p
 
 
 @ERAS
+def test_a_yes_for_the_session_is_for_the_session_that_gave_it(revision: str, scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        first, second = await person(world, revision), await person(world, revision)
+        await first.call(DECLINED, arguments={"n": 1})
+        assert await second.call(SESSION, arguments={"n": 1}) == '{"n": 1}'
+        assert await second.call(None, arguments={"n": 2}) == '{"n": 2}'
+        assert "not run yet" in await first.call(DECLINED, arguments={"n": 2})
+        with PolicyFile.connect(paths) as file:
+            (approval,) = [each for each in approvals.listed(file) if each.scope == "session"]
+            approvals.withdraw(file, approval)
+        assert "not run yet" in await second.call(DECLINED, arguments={"n": 3})
+        assert len(server.calls) == 2
+
+    scene(played)
+
+
+@ERAS
 @pytest.mark.parametrize("capabilities", [{}, {"sampling": {}}, {"elicitation": {"url": {}}}, {"elicitation": None}])
 def test_a_client_without_forms_is_told_what_the_user_can_do(
     revision: str, capabilities: dict[str, Any], scene: Play, paths: Paths
