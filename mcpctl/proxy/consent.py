@@ -87,8 +87,8 @@ class Consent:
         self._questions = questions
         self._was_asked: dict[str, None] = {}
         """The approvals that the client was asked for: it is not asked again."""
-        self._repeatable: dict[str, None] = {}
-        """What had its yes and may be repeated with nothing more done."""
+        self._repeatable: dict[str, str] = {}
+        """What had its yes and may be repeated with nothing more done, with the id of that approval."""
         self._has_granted = False
 
     async def obtain(self, call: Call, failure: Failure, is_wanted: Callable[[], bool]) -> Failure | None:
@@ -102,11 +102,11 @@ class Consent:
             return None
         call.consent = None  # one that it had was for another definition
         call.record.start()
-        if self._may_hold(call) and binding in self._repeatable:
-            self._note(call, failure, "allowed", channel="grant", scope=SESSION)
-            call.consent = binding
-            return None
         try:
+            if self._may_hold(call) and await self._is_repeat(binding):
+                self._note(call, failure, "allowed", channel="grant", scope=SESSION)
+                call.consent = binding
+                return None
             return await self._obtain(call, failure, is_wanted)
         except (StateError, Unusable) as error:
             warn(f"nobody can be asked for consent: {error}")
@@ -258,13 +258,18 @@ class Consent:
         """Whether a yes may be for more than one call."""
         return call.view.config.policy.table.confirm == "session"
 
+    async def _is_repeat(self, binding: str) -> bool:
+        """Whether it had a yes that nobody has taken back."""
+        id_ = self._repeatable.get(binding)
+        return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
+
     def _go_on(self, call: Call, approval: Approval) -> None:
         call.consent = approval.binding
         if call.tool is None or call.consent != call.subject.binding:  # its definition has changed in this moment
             return
         hints = call.view.rules.hints(call.server, call.tool)
         if hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:
-            self._repeatable[call.consent] = None
+            self._repeatable[call.consent] = approval.id
 
     def _note(
         self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",

@@ -122,6 +122,13 @@ def answer(
     return was_open > 0
 
 
+def has_yes(file: PolicyFile, id_: str) -> bool:
+    """Whether it was said yes to, and nobody has taken that back."""
+    with told():
+        found = file.db.execute("SELECT 1 FROM approvals WHERE id = ? AND state IN (?, ?)", (id_, ALLOWED, USED))
+        return found.fetchone() is not None
+
+
 def withdraw(file: PolicyFile, approval: Approval) -> None:
     """Take a yes back that was to hold for more than one call."""
     grant = approval.grant

@@ -608,6 +608,19 @@ def test_a_repeat_that_does_nothing_more_is_not_asked_about(revision: str, scene
 
 
 @ERAS
+def test_a_yes_that_is_taken_back_holds_for_no_repeat(revision: str, scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, revision)
+        await asked.call(SESSION, "files:put", {"n": 1})
+        with PolicyFile.connect(paths) as file:
+            approvals.withdraw(file, approvals.listed(file)[0])
+        assert "the user said no" in await asked.call(None, "files:put", {"n": 1})
+        assert len(server.calls) == 1
+
+    scene(played)
+
+
+@ERAS
 def test_a_policy_that_only_records_stops_nothing(revision: str, scene: Play, home: Path, paths: Paths) -> None:
     async def played(world: World) -> None:
         server, asked = began(world, mode="record", deny=["files:put"]), await person(world, revision)
