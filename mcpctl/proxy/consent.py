@@ -234,6 +234,8 @@ class Consent:
             used=is_this_call and asked.is_waited_for,
         )  # fmt: skip
         was_open = await self._gateway.policy.run(settled)
+        if was_open and not is_yes and not asked.is_waited_for:
+            self._note(call, failure, "declined", channel="client", waited_ms=asked.waited_ms)
         if not was_open or not is_yes:
             return False
         self._has_granted |= grant is not None

@@ -327,6 +327,20 @@ def test_who_does_not_answer_in_time_may_answer_later(scene: Play, paths: Paths,
     assert decisions(home) == ["asked client", "expired client", "approved client once", "allowed client once"]
 
 
+def test_a_no_that_comes_late_is_on_record(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world, confirm_wait_s=0.05)
+        asked = await person(world)
+        assert "not run yet" in await asked.call(None)
+        asked.client.send(id=(await asked.client.questions.get())["id"], **NO)
+        while "the user said no" not in await asked.call(None):
+            pass
+
+    scene(played)
+    made = [decision for decision in decisions(home) if decision != "unanswerable rule"]
+    assert made == ["asked client", "expired client", "declined client", "declined client"]
+
+
 def test_the_time_of_people_is_not_that_of_the_server(scene: Play) -> None:
     async def played(world: World) -> None:
         world.configure({"files": {"call_timeout_s": 0.2}}, policy={})
@@ -726,6 +740,8 @@ def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
         await ask({"name": DELETE, "arguments": {}})
         await client.call("files:put")
         await client.call("files:nothing")
+        client.start_call("files:read", id=99)
+        await client.start_call("files:put", id=99)
 
     scene(played)
     made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
@@ -736,4 +752,5 @@ def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
         (DELETE, "denied", "unknown_meta_tool", True),
         ("files:put", "denied", "deny files:put", False),
         ("files:nothing", "denied", "unknown_tool", False),
+        ("files:put", "denied", "id_in_use", True),
     ]
