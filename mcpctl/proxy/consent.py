@@ -34,6 +34,7 @@ _LOOK_S = 0.25
 _PROGRESS_S = 5.0
 _BY_ITSELF_MS = 300
 """An answer that comes sooner was given by the client, and not by a person."""
+_END_S = 0.5
 _MOST_REMEMBERED = 1000
 _NO = "no"
 
@@ -283,8 +284,10 @@ class Consent:
         """The yeses of this session end with it."""
         if self._has_granted:
             self._has_granted = False
-            with suppress(StateError, Unusable):  # nobody else has this session's id
-                await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
+            # Nobody else has this session's id: where they cannot be taken away in time, they are of no use either.
+            with suppress(StateError, Unusable, TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
 
 
 def _pending(failure: Failure, approval: Approval) -> Failure:

@@ -1,11 +1,12 @@
 """The file of `policy.db`: what people have decided. It is no cache: what is lost with it has to be decided again."""
 
 import sqlite3
+from pathlib import Path
 from typing import Self
 
 from mcpctl.paths import Paths
 from mcpctl.policy_settings import Policy
-from mcpctl.store import steps
+from mcpctl.store import sqlite, steps
 from mcpctl.store.state import StateError, told
 from mcpctl.store.steps import Kind
 
@@ -50,8 +51,10 @@ class PolicyFile:
     """An open `policy.db`; closed with its `with` block. Its tables are read and written by `mcpctl.store`'s own
     modules, one for each."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.db = connection
+        self._path = path
+        self._inode = sqlite.inode(path)
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
@@ -60,7 +63,7 @@ class PolicyFile:
         Threads may hand it on, but not share it. Where another process writes, it waits for that one.
         """
         with told():
-            return cls(steps.connect(paths.policy, KIND))
+            return cls(steps.connect(paths.policy, KIND), paths.policy)
 
     @classmethod
     def check(cls, paths: Paths, policy: Policy) -> None:
@@ -72,6 +75,14 @@ class PolicyFile:
         """From now on fail where another process holds it."""
         with told():
             self.db.execute("PRAGMA busy_timeout = 0")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it still is the file of its name: it was not removed, nor was another put there."""
+        try:
+            return sqlite.inode(self._path) == self._inode
+        except OSError:
+            return False
 
     @property
     def version(self) -> tuple[int, int]:

@@ -18,6 +18,11 @@ class StateError(Exception):
         super().__init__(str(cause))
         self.cause = cause
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether it was only that another process has it at this moment."""
+        return sqlite.is_held(self.cause)
+
 
 class KeptList(NamedTuple):
     """What one server last listed, as it is kept."""

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.proxy import consent
+from mcpctl.proxy import consent, policy_memory
+from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import approvals
 from mcpctl.store.approvals import Approval
 from mcpctl.store.policy_file import PolicyFile
@@ -754,3 +757,96 @@ def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
         ("files:nothing", "denied", "unknown_tool", False),
         ("files:put", "denied", "id_in_use", True),
     ]
+
+
+# ---- what is kept
+
+
+@contextmanager
+def held(paths: Paths) -> Iterator[None]:
+    """Somebody else writes into policy.db and does not end."""
+    with closing(sqlite3.connect(paths.policy, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def remove(paths: Paths) -> None:
+    for file in paths.data.glob("policy.db*"):
+        file.unlink()
+
+
+def damage(paths: Paths) -> None:
+    for file in paths.data.glob("policy.db*"):
+        file.write_bytes(b"x" * 100_000)
+
+
+@pytest.mark.parametrize("lose", [remove, damage])
+def test_a_yes_that_is_lost_holds_no_more(lose: Callable[[Paths], None], scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        assert await asked.call(SESSION) == "{}"
+        assert await asked.call(None) == "{}"
+        lose(paths)
+        if lose is damage:
+            assert "not run yet" in await asked.call(None)
+            remove(paths)
+        assert await asked.call(YES) == "{}", "it is asked about anew, in a file of its own"
+        assert len(kept(paths)) == 1
+        assert len(server.calls) == 3
+
+    scene(played)
+
+
+@pytest.mark.parametrize("how", ["damaged", "newer"])
+def test_what_the_file_denies_is_denied_whatever_is_kept(
+    how: str, scene: Play, paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        assert await client.call(DELETE) == "{}"
+        with PolicyFile.connect(paths) as file:
+            file.db.execute("INSERT INTO steps VALUES ('of tomorrow')")
+        if how == "damaged":
+            damage(paths)
+        world.configure(policy={"deny": [DELETE], "ask": ["files:read"]})
+        assert "denied by the user's policy" in await client.call(DELETE)
+        assert "not run yet" in await client.call("files:read")
+
+    scene(played)
+    assert how in capsys.readouterr().err
+
+
+def test_nobody_waits_long_for_who_holds_what_is_kept(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_memory, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(consent, "_END_S", 0.05)
+
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        assert await asked.call(SESSION) == "{}"
+        with held(paths):
+            calls = [asked.client.start_call("files:put", {"n": n}) for n in range(9)]
+            for call in calls:
+                assert "not run yet" in text_of(await call)
+            assert await asked.call(None) == "{}", "what holds already needs nobody"
+            await asked.client.session.close(0)
+            world.clients.clear()
+        assert len(server.calls) == 2
+
+    scene(played)
+
+
+def test_a_session_may_end_after_what_is_kept_is_closed(scene: Play) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world)
+        assert await asked.call(SESSION) == "{}"
+        world.gateway.policy.close()
+        await asked.client.session.close(0)
+        world.clients.clear()
+        world.gateway.policy = PolicyMemory(world.paths)
+
+    scene(played)
