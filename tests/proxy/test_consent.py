@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.proxy import consent, policy_memory
+from mcpctl.proxy import consent, policy_memory, questions
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import approvals
 from mcpctl.store.approvals import Approval
@@ -409,6 +409,27 @@ def test_a_call_that_is_taken_back_is_asked_about_no_more(scene: Play) -> None:
         assert len(server.calls) == 1
 
     scene(played)
+
+
+def test_no_server_takes_the_question_away(scene: Play) -> None:
+    async def asks_without_end(connection: MemoryConnection, _: dict[str, Any]) -> dict[str, Any]:
+        asked = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+        for number in range(questions.MOST_OPEN + 9):
+            connection.answers[f"x{number}"] = asyncio.get_running_loop().create_future()
+            connection.say(id=f"x{number}", method="elicitation/create", params=asked)
+        return {"content": []}
+
+    async def played(world: World) -> None:
+        world.configure(policy={"allow": ["asks:*"], "confirm_destructive": False, "ask": [DELETE]})
+        world.begin()
+        asked = await person(world)
+        answering = asked.client.start_call(DELETE)
+        question = await asked.client.questions.get()
+        await asked.client.call("asks:ask")
+        asked.client.send(id=question["id"], **YES)
+        assert text_of(await answering) == "{}"
+
+    scene(played, asks=lambda: MemoryServer(tool("ask"), answer=asks_without_end))
 
 
 # ---- what the yes is bound to
