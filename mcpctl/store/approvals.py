@@ -105,7 +105,8 @@ def open_for(file: PolicyFile, wanted: Wanted) -> Approval:
 def answer(
     file: PolicyFile, id_: str, *, scope: str | None, channel: str, grant: Grant | None = None, used: bool = False
 ) -> bool:
-    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once.
+    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once. A no may also follow
+    a yes to one call that was not made yet.
 
     `grant` is what then holds, for a scope that is longer than one call; `used`: the call itself goes on at once.
     """
@@ -114,8 +115,9 @@ def answer(
     with told(), sqlite.transaction(file.db):
         was_open = file.db.execute(
             "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?),"
-            " session = coalesce(?, session) WHERE id = ? AND state = 'pending' AND expires >= ?",
-            (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now),
+            " session = coalesce(?, session) WHERE id = ? AND expires >= ?"
+            " AND (state = 'pending' OR (? AND state = 'allowed' AND scope = 'once'))",
+            (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now, scope is None),
         ).rowcount
         if was_open and grant:
             grants.give(file, grant)

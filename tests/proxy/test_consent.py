@@ -378,6 +378,23 @@ def test_a_terminal_answers_while_the_client_is_asked(scene: Play, paths: Paths,
     scene(played)
 
 
+def test_a_no_counts_as_long_as_the_call_has_not_been_made(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        answering = asked.client.start_call(DELETE)
+        question = await asked.client.questions.get()
+        answered(paths, "once")
+        asked.client.send(id=question["id"], **NO)
+        assert "the user said no" in text_of(await answering)
+        assert "not run yet" in await asked.call(DECLINED, arguments={"n": 1})
+        answered(paths, "once")
+        answered(paths, None)
+        assert "the user said no" in await asked.call(None, arguments={"n": 1})
+        assert server.calls == []
+
+    scene(played)
+
+
 def test_progress_is_told_while_the_user_is_asked(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consent, "_LOOK_S", 0.01)
     monkeypatch.setattr(consent, "_PROGRESS_S", 0.0)
