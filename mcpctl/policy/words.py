@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
 from mcpctl.failure import Failed, Failure
 from mcpctl.hints import Hint
-from mcpctl.policy.holding import NOT_LOCKED
+from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.store.approvals import Approval
@@ -244,6 +245,15 @@ def by(failure: Failure) -> str:
     """The rule by which a call was kept back, and where it is written."""
     ruling, view = failure.facts.get("ruling"), failure.facts["view"]
     return ", ".join(part for part in rule_of(ruling, view) if part) if ruling else failure.code
+
+
+def hold_rule(why: str, config: Config) -> tuple[str, str]:
+    """The setting by which a tool is held for this reason, one of `models.HOLDS`, and the place where it is written."""
+    if why == NOT_LOCKED:
+        return "locked", ""
+    name = "checks" if why == SUSPICIOUS else "on_change"
+    line = config.line_of(("policy",), name)
+    return f"{name} {getattr(config.policy.table, name)}", f"{config.path.name}:{line}" if line else ""
 
 
 def rule_of(ruling: Ruling, view: View) -> tuple[str, str]:

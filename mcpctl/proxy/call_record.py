@@ -84,6 +84,8 @@ class CallRecord:
         """Put a decision on record."""
         call, ruling = self._call, failure.facts.get("ruling")
         rule, place = words.rule_of(ruling, call.view) if ruling else (failure.code, "")
+        if held := failure.facts.get("held"):
+            rule, place = words.hold_rule(held, call.view.config)
         subject = call.subject
         self._recorder.decision_made(
             subject.key, decision, rule, place=place, call_id=self.id, channel=channel, scope=scope,

@@ -34,6 +34,7 @@ _LOOK_S = 0.25
 _PROGRESS_S = 5.0
 _BY_ITSELF_MS = 300
 """An answer that comes sooner was given by the client, and not by a person."""
+_END_S = 0.5
 _MOST_REMEMBERED = 1000
 _NO = "no"
 
@@ -87,8 +88,8 @@ class Consent:
         self._questions = questions
         self._was_asked: dict[str, None] = {}
         """The approvals that the client was asked for: it is not asked again."""
-        self._repeatable: dict[str, None] = {}
-        """What had its yes and may be repeated with nothing more done."""
+        self._repeatable: dict[str, str] = {}
+        """What had its yes and may be repeated with nothing more done, with the id of that approval."""
         self._has_granted = False
 
     async def obtain(self, call: Call, failure: Failure, is_wanted: Callable[[], bool]) -> Failure | None:
@@ -100,12 +101,13 @@ class Consent:
         binding = call.subject.binding
         if call.consent == binding:
             return None
+        call.consent = None  # one that it had was for another definition
         call.record.start()
-        if self._may_hold(call) and binding in self._repeatable:
-            self._note(call, failure, "allowed", channel="grant", scope=SESSION)
-            call.consent = binding
-            return None
         try:
+            if self._may_hold(call) and await self._is_repeat(binding):
+                self._note(call, failure, "allowed", channel="grant", scope=SESSION)
+                call.consent = binding
+                return None
             return await self._obtain(call, failure, is_wanted)
         except (StateError, Unusable) as error:
             warn(f"nobody can be asked for consent: {error}")
@@ -128,7 +130,7 @@ class Consent:
         """What has become of an approval: None while it is open. The call has its `consent` where it was a yes."""
         if approval.state == ALLOWED:  # and used up by that look at it
             self._note(call, failure, "allowed", channel=approval.channel or "", scope=ONCE)
-            self._go_on(call)
+            self._go_on(call, approval)
         elif approval.state == DENIED:
             self._note(call, failure, "declined", channel=approval.channel or "client")
             return Failure("declined", failure.facts)
@@ -202,7 +204,7 @@ class Consent:
         if await self._settle(asked, call, failure):
             return None
         if asked.approval.binding != call.subject.binding:  # its definition has changed meanwhile
-            return await self._obtain(call, failure, is_wanted)
+            return await self._obtain(call, call.verdict.failure or failure, is_wanted)
         approval = await self._approval(call, failure)
         outcome = self._outcome(approval, call, failure) or _pending(failure, approval)
         return None if call.consent else outcome
@@ -227,18 +229,21 @@ class Consent:
             return False
         is_this_call = approval.binding == call.subject.binding
         is_yes = scope != _NO
-        grant = approval.grant if scope == SESSION else None
+        # Another session may have asked first; the yes is for the one whose client has given it.
+        grant = approval.grant._replace(session=self._recorder.session_id) if scope == SESSION else None
         settled = partial(
             approvals.answer, id_=approval.id, scope=scope if is_yes else None, channel="client", grant=grant,
             used=is_this_call and asked.is_waited_for,
         )  # fmt: skip
         was_open = await self._gateway.policy.run(settled)
+        if was_open and not is_yes and not asked.is_waited_for:
+            self._note(call, failure, "declined", channel="client", waited_ms=asked.waited_ms)
         if not was_open or not is_yes:
             return False
         self._has_granted |= grant is not None
         self._note(call, failure, "approved", channel="client", scope=scope, waited_ms=asked.waited_ms)
         if is_this_call and asked.is_waited_for:
-            self._go_on(call)
+            self._go_on(call, approval)
             return True
         return False
 
@@ -257,11 +262,18 @@ class Consent:
         """Whether a yes may be for more than one call."""
         return call.view.config.policy.table.confirm == "session"
 
-    def _go_on(self, call: Call) -> None:
-        call.consent = call.subject.binding
-        hints = call.view.rules.hints(call.server, call.tool) if call.tool else {}
-        if hints and hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:
-            self._repeatable[call.consent] = None
+    async def _is_repeat(self, binding: str) -> bool:
+        """Whether it had a yes that nobody has taken back."""
+        id_ = self._repeatable.get(binding)
+        return id_ is not None and await self._gateway.policy.run(partial(approvals.has_yes, id_=id_))
+
+    def _go_on(self, call: Call, approval: Approval) -> None:
+        call.consent = approval.binding
+        if call.tool is None or call.consent != call.subject.binding:  # its definition has changed in this moment
+            return
+        hints = call.view.rules.hints(call.server, call.tool)
+        if hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:
+            self._repeatable[call.consent] = approval.id
 
     def _note(
         self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
@@ -273,8 +285,10 @@ class Consent:
         """The yeses of this session end with it."""
         if self._has_granted:
             self._has_granted = False
-            with suppress(StateError, Unusable):  # nobody else has this session's id
-                await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
+            # Nobody else has this session's id: where they cannot be taken away in time, they are of no use either.
+            with suppress(StateError, Unusable, TimeoutError):
+                async with asyncio.timeout(_END_S):
+                    await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
 
 
 def _pending(failure: Failure, approval: Approval) -> Failure:

@@ -63,6 +63,7 @@ class Execute:
             self.client.answer(request, refusals.result(str(error), request.caller))
             return
         if request.id in self.in_flight:
+            self.attempted(key, "id_in_use", request.caller)
             self.client.error(
                 request, jsonrpc.error_object(jsonrpc.INVALID_REQUEST, "this id is in use by another call")
             )

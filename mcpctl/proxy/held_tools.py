@@ -8,7 +8,8 @@ from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
 from mcpctl.models import Tool
-from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
+from mcpctl.policy import words
+from mcpctl.policy.holding import NOT_LOCKED, Drift, Holding, Locked
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import pins
 from mcpctl.store.state import ListKey, StateError
@@ -26,7 +27,7 @@ class HeldTools:
         self._locked = locked
         self._is_on = False
         self._enforces = False
-        self._seen: object = None
+        self._seen: int | None = None
         self._one_by_one = asyncio.Lock()
         lists.hold_by(Holding(locked=locked))
 
@@ -38,7 +39,7 @@ class HeldTools:
     @property
     def has_changed(self) -> bool:
         """Whether somebody has pinned or approved anything since all were judged."""
-        return self._policy.is_open and self._policy.version() not in (None, self._seen)
+        return self._policy.pinned not in (None, self._seen)
 
     @property
     def drifts(self) -> Sequence[Drift]:
@@ -49,7 +50,7 @@ class HeldTools:
         """Judge all that is known by what is pinned now, as the configuration says."""
         self._is_on, self._enforces = config.policy.is_on, config.policy.enforces
         async with self._one_by_one:
-            self._seen = self._policy.version()
+            self._seen = self._policy.pinned
             if not self._is_on and not self._lists.holding.pins:
                 return  # as it was
             holding = await self._read(config) if self._is_on else Holding(locked=self._locked)
@@ -120,9 +121,5 @@ def _named(keys: list[str]) -> str:
 
 def ruled(drift: Drift, config: Config) -> tuple[str, str, bool]:
     """For the record: the setting by which a tool is held or told of, where it stands, and whether it is done."""
-    if drift.why == NOT_LOCKED:
-        return "locked", "", True
-    name = "checks" if drift.why == SUSPICIOUS else "on_change"
-    line = config.line_of(("policy",), name)
-    place = f"{config.path.name}:{line}" if line else ""
-    return f"{name} {getattr(config.policy.table, name)}", place, drift.is_held and config.policy.enforces
+    is_done = drift.why == NOT_LOCKED or (drift.is_held and config.policy.enforces)
+    return *words.hold_rule(drift.why, config), is_done

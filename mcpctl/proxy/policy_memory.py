@@ -1,17 +1,21 @@
 """What people have decided, for a process that runs while they do: read as it changes, written aside."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.policy.standing import NOTHING, Standing
-from mcpctl.store import grants, tokens
+from mcpctl.store import grants, pins, tokens
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import StateError
 
 _T = TypeVar("_T")
+_PATIENCE_S = 10.0
+"""How long a piece of work may take with all that was there before it, where another process holds the file."""
 
 
 class PolicyMemory:
@@ -22,7 +26,9 @@ class PolicyMemory:
         self._writing = ThreadPoolExecutor(1, "policy")
         self._mine: PolicyFile | None = None
         self._theirs: PolicyFile | None = None
+        self._is_closed = False
         self._version: object = None
+        self._pinned: int | None = None
         self._was_looked_at = False
         self._standing = NOTHING
 
@@ -37,48 +43,101 @@ class PolicyMemory:
         self._mine.wait_for_nobody()
 
     async def open(self) -> None:
-        """Open it, where that has not been done; raises `Unusable`."""
+        """Open it, where that has not been done. Where it cannot be had nothing of it holds, but what the policy says
+        does: what it denies needs nothing that is kept here."""
         if self._mine is None:
-            self._theirs = await self.run(lambda file: file)
-            self._mine = await asyncio.to_thread(PolicyFile.connect, self._paths)
-            self._mine.wait_for_nobody()
-
-    def version(self) -> object:
-        """What changes whenever anybody has changed it; None where that cannot be told at this moment."""
-        try:
-            return self._mine.version if self._mine else None
-        except StateError:
-            return None
+            try:
+                await self.run(lambda _: None)
+            except (StateError, Unusable) as error:
+                hint = f" ({error.hint})" if isinstance(error, Unusable) else ""
+                warn(f"{error}; until it can be read, nothing holds that was decided there{hint}")
 
     def standing(self) -> Standing:
-        """What people have decided by now; where that cannot be read at this moment, what they had."""
-        version = self.version()
-        if self._mine is None or version is None:
-            return self._standing
+        """What people have decided by now; where another process holds it at this moment, what they had.
+
+        Where it is gone or damaged, nothing that they have decided holds.
+        """
+        self._look_once()
+        return self._standing
+
+    @property
+    def pinned(self) -> int | None:
+        """What grows whenever tools are pinned or approved; None where that was never known."""
+        self._look_once()
+        return self._pinned
+
+    def _look_once(self) -> None:
+        """One look is enough for all that is decided in one turn of the event loop."""
+        if self._mine is None or self._was_looked_at:
+            return
+        self._was_looked_at = True
+        asyncio.get_running_loop().call_soon(self._turn_over)
         try:
+            if not self._mine.is_there:
+                warn(f"{self._paths.policy} was removed or replaced: what was decided in it holds no more")
+                self._let_go()
+                return
+            version = self._mine.version
             if version != self._version:
                 self._standing = Standing(grants.held(self._mine), tokens.every(self._mine))
+                self._pinned = pins.version(self._mine)
                 self._version = version
-        except StateError:
-            pass  # somebody holds it: it is looked at again at the next request
-        return self._standing
+        except StateError as error:
+            if not error.is_passing:
+                warn(f"what was decided before holds no more: {error}")
+                self._let_go()
+
+    def _let_go(self) -> None:
+        """Take nothing for decided until the file that is there now has been opened."""
+        mine, self._mine, self._standing, self._version = self._mine, None, NOTHING, None
+        if mine:
+            with contextlib.suppress(StateError):
+                mine.close()
 
     def _turn_over(self) -> None:
         self._was_looked_at = False
 
     async def run(self, work: Callable[[PolicyFile], _T]) -> _T:
-        """Do something with it in a thread of its own, one after the other; raises what `work` does, and `Unusable`."""
-        return await asyncio.get_running_loop().run_in_executor(self._writing, self._do, work)
+        """Do something with it in a thread of its own, one after the other; raises what `work` does, `StateError` and
+        `Unusable`."""
+        if self._is_closed:
+            raise self._unusable("is closed")
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                outcome = await asyncio.get_running_loop().run_in_executor(self._writing, self._do, work)
+                if self._mine is None:
+                    await self._look_at_it()
+        except TimeoutError:
+            raise self._unusable("is in use by another process") from None
+        return outcome
+
+    def _unusable(self, why: str) -> Unusable:
+        return Unusable(f"{self._paths.policy} {why}", "try again", "policy_held")
 
     def _do(self, work: Callable[[PolicyFile], _T]) -> _T:
-        if self._theirs is None:
+        if self._theirs is None or not self._theirs.is_there:
+            theirs, self._theirs = self._theirs, None
+            if theirs:
+                with contextlib.suppress(StateError):
+                    theirs.close()
             self._theirs = PolicyFile.connect(self._paths)
         return work(self._theirs)
 
+    async def _look_at_it(self) -> None:
+        try:
+            mine = await asyncio.to_thread(PolicyFile.connect, self._paths)
+            mine.wait_for_nobody()
+        except (StateError, Unusable):
+            return  # the work was done; it is looked at again with the next
+        if self._mine or self._is_closed:
+            mine.close()
+        else:
+            self._mine = mine
+
     def close(self) -> None:
         """Let go of it."""
-        if self._mine:
-            self._mine.close()
+        self._is_closed = True
+        self._let_go()
         self._writing.submit(self._close)
         self._writing.shutdown(wait=False)
 

@@ -48,7 +48,9 @@ class Questions:
     def ask(self, question: Question, call: object = None) -> bytes:
         """Ask the client; the id that the question has there. The oldest of very many is given up."""
         if len(self._open) >= MOST_OPEN:
-            self._give_up(next(iter(self._open)))
+            # Those of servers first: none may take away what the user is asked before a call.
+            of_servers = (id_ for id_, (each, _) in self._open.items() if each.server)
+            self._give_up(next(of_servers, next(iter(self._open))))
         self._last += 1
         id_ = b'"mcpctl-%d"' % self._last
         self._open[id_] = question, call

@@ -118,7 +118,8 @@ def open_for(file: PolicyFile, wanted: Wanted, *, of_client: bool = True) -> App
 def answer(
     file: PolicyFile, id_: str, *, scope: str | None, channel: str, grant: Grant | None = None, used: bool = False
 ) -> bool:
-    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once.
+    """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once. A no may also follow
+    a yes to one call that was not made yet.
 
     `grant` is what then holds, for a scope that is longer than one call; `used`: the call itself goes on at once.
     """
@@ -126,13 +127,21 @@ def answer(
     state = DENIED if scope is None else USED if used else ALLOWED
     with told(), sqlite.transaction(file.db):
         was_open = file.db.execute(
-            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?)"
-            " WHERE id = ? AND state = 'pending' AND expires >= ?",
-            (state, scope, channel, now, now + OPEN_S, id_, now),
+            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?),"
+            " session = coalesce(?, session) WHERE id = ? AND expires >= ?"
+            " AND (state = 'pending' OR (? AND state = 'allowed' AND scope = 'once'))",
+            (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now, scope is None),
         ).rowcount
         if was_open and grant:
             grants.give(file, grant)
     return was_open > 0
+
+
+def has_yes(file: PolicyFile, id_: str) -> bool:
+    """Whether it was said yes to, and nobody has taken that back."""
+    with told():
+        found = file.db.execute("SELECT 1 FROM approvals WHERE id = ? AND state IN (?, ?)", (id_, ALLOWED, USED))
+        return found.fetchone() is not None
 
 
 def withdraw(file: PolicyFile, approval: Approval) -> None:

@@ -66,6 +66,7 @@ class ServerPins:
 Pins = Mapping[tuple[str, str], ServerPins]
 """What is pinned, by server and fingerprint."""
 _UNKNOWN = ServerPins()
+_MOST_VERSIONS = 1 << 31
 _ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"
 
 
@@ -115,7 +116,19 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
         file.db.executemany(
             "INSERT INTO waiting VALUES (?, ?, ?, ?)", [(*of, name) for name, drift in drifts.items() if drift == NEW]
         )
+        _changed(file)
     return read(file, of.server, of.fingerprint)[of[:2]]
+
+
+def version(file: PolicyFile) -> int:
+    """What grows whenever anything is pinned or approved; nothing else in the file changes it."""
+    with told():
+        (number,) = file.db.execute("PRAGMA user_version").fetchone()
+    return int(number)
+
+
+def _changed(file: PolicyFile) -> None:
+    file.db.execute(f"PRAGMA user_version = {(version(file) + 1) % _MOST_VERSIONS}")
 
 
 def _is_settled(file: PolicyFile, of: ListKey, tools: Sequence[Tool], before: ServerPins) -> bool:
@@ -136,6 +149,7 @@ def approve(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: 
     longer known as that. `instructions` are those that were approved with all of the server's tools."""
     now = time.time()
     with told(), sqlite.transaction(file.db):
+        _changed(file)
         for tool in tools:
             _approve(file, of, tool, now)
         if instructions is not None:

@@ -1,6 +1,7 @@
 """The file of `policy.db`: what people have decided. It is no cache: what is lost with it has to be decided again."""
 
 import sqlite3
+from pathlib import Path
 from typing import Self
 
 from mcpctl.paths import Paths
@@ -56,8 +57,10 @@ class PolicyFile:
     """An open `policy.db`; closed with its `with` block. Its tables are read and written by `mcpctl.store`'s own
     modules, one for each."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self.db = connection
+        self._path = path
+        self._inode = sqlite.inode(path)
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
@@ -66,7 +69,7 @@ class PolicyFile:
         Threads may hand it on, but not share it. Where another process writes, it waits for that one.
         """
         with told():
-            return cls(steps.connect(paths.policy, KIND))
+            return cls(steps.connect(paths.policy, KIND), paths.policy)
 
     @classmethod
     def check(cls, paths: Paths, policy: Policy) -> None:
@@ -78,12 +81,20 @@ class PolicyFile:
     def as_it_lies(cls, paths: Paths) -> Self:
         """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
         with told():
-            return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1))
+            return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1), paths.policy)
 
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""
         with told():
             self.db.execute("PRAGMA busy_timeout = 0")
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it still is the file of its name: it was not removed, nor was another put there."""
+        try:
+            return sqlite.inode(self._path) == self._inode
+        except OSError:
+            return False
 
     @property
     def version(self) -> tuple[int, int]:

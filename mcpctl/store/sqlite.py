@@ -43,6 +43,11 @@ def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
     return cannot_write(path, OSError(0, str(error)))
 
 
+def is_held(error: sqlite3.Error) -> bool:
+    """Whether it was only that another connection has the database at this moment."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
 def create(path: Path) -> None:
     """An empty file, its owner's alone, for a database to be made in; one that is there stays as it is."""
     os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))

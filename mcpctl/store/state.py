@@ -18,6 +18,11 @@ class StateError(Exception):
         super().__init__(str(cause))
         self.cause = cause
 
+    @property
+    def is_passing(self) -> bool:
+        """Whether it was only that another process has it at this moment."""
+        return sqlite.is_held(self.cause)
+
 
 class ListKey(NamedTuple):
     """Which list of tools: whose, and listed for clients that can do what."""

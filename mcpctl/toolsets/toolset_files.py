@@ -27,6 +27,8 @@ _LINE_BREAK = re.compile("\r\n?|[\u2028\u2029]")
 _MEMBERS = ("name", "tools", "toolNotes", "toolOverrides")
 _EFFECTS = (DENY, ASK)
 _MOST_RULES, _LONGEST_RULE = 1000, 1100
+_ALL_RULES = 1 << 15
+"""Characters of all rules of one list: what makes patterns of them takes time for each."""
 
 
 class ToolsetPlace(msgspec.Struct, frozen=True):
@@ -188,6 +190,8 @@ def policy_problems(content: Mapping[str, Any]) -> Iterator[tuple[Place, str]]:
             yield (effect,), f"a toolset may only tighten: it has {' and '.join(_EFFECTS)}"
         elif not isinstance(patterns, list) or len(patterns) > _MOST_RULES:
             yield (effect,), f"must be a list of at most {_MOST_RULES} texts"
+        elif sum(len(each) for each in patterns if isinstance(each, str)) > _ALL_RULES:
+            yield (effect,), f"must have at most {_ALL_RULES:,} characters in all"
         else:
             problems = (((effect, number), _problem_of(each)) for number, each in enumerate(patterns))
             yield from (each for each in problems if each[1])

@@ -2,7 +2,9 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,8 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.proxy import consent
+from mcpctl.proxy import consent, policy_memory, questions
+from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import approvals
 from mcpctl.store.approvals import Approval
 from mcpctl.store.policy_file import PolicyFile
@@ -264,6 +267,24 @@ def test_a_yes_for_the_session_holds_until_it_ends(revision: str, scene: Play, p
 
 
 @ERAS
+def test_a_yes_for_the_session_is_for_the_session_that_gave_it(revision: str, scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server = began(world)
+        first, second = await person(world, revision), await person(world, revision)
+        await first.call(DECLINED, arguments={"n": 1})
+        assert await second.call(SESSION, arguments={"n": 1}) == '{"n": 1}'
+        assert await second.call(None, arguments={"n": 2}) == '{"n": 2}'
+        assert "not run yet" in await first.call(DECLINED, arguments={"n": 2})
+        with PolicyFile.connect(paths) as file:
+            (approval,) = [each for each in approvals.listed(file) if each.scope == "session"]
+            approvals.withdraw(file, approval)
+        assert "not run yet" in await second.call(DECLINED, arguments={"n": 3})
+        assert len(server.calls) == 2
+
+    scene(played)
+
+
+@ERAS
 @pytest.mark.parametrize("capabilities", [{}, {"sampling": {}}, {"elicitation": {"url": {}}}, {"elicitation": None}])
 def test_a_client_without_forms_is_told_what_the_user_can_do(
     revision: str, capabilities: dict[str, Any], scene: Play, paths: Paths
@@ -309,6 +330,20 @@ def test_who_does_not_answer_in_time_may_answer_later(scene: Play, paths: Paths,
     assert decisions(home) == ["asked client", "expired client", "approved client once", "allowed client once"]
 
 
+def test_a_no_that_comes_late_is_on_record(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world, confirm_wait_s=0.05)
+        asked = await person(world)
+        assert "not run yet" in await asked.call(None)
+        asked.client.send(id=(await asked.client.questions.get())["id"], **NO)
+        while "the user said no" not in await asked.call(None):
+            pass
+
+    scene(played)
+    made = [decision for decision in decisions(home) if decision != "unanswerable rule"]
+    assert made == ["asked client", "expired client", "declined client", "declined client"]
+
+
 def test_the_time_of_people_is_not_that_of_the_server(scene: Play) -> None:
     async def played(world: World) -> None:
         world.configure({"files": {"call_timeout_s": 0.2}}, policy={})
@@ -339,6 +374,23 @@ def test_a_terminal_answers_while_the_client_is_asked(scene: Play, paths: Paths,
             asked.client.send(id=question["id"], **YES)  # too late: nobody is asked any more
             with PolicyFile.connect(paths) as file:
                 file.db.execute("DELETE FROM approvals")
+
+    scene(played)
+
+
+def test_a_no_counts_as_long_as_the_call_has_not_been_made(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        answering = asked.client.start_call(DELETE)
+        question = await asked.client.questions.get()
+        answered(paths, "once")
+        asked.client.send(id=question["id"], **NO)
+        assert "the user said no" in text_of(await answering)
+        assert "not run yet" in await asked.call(DECLINED, arguments={"n": 1})
+        answered(paths, "once")
+        answered(paths, None)
+        assert "the user said no" in await asked.call(None, arguments={"n": 1})
+        assert server.calls == []
 
     scene(played)
 
@@ -374,6 +426,27 @@ def test_a_call_that_is_taken_back_is_asked_about_no_more(scene: Play) -> None:
         assert len(server.calls) == 1
 
     scene(played)
+
+
+def test_no_server_takes_the_question_away(scene: Play) -> None:
+    async def asks_without_end(connection: MemoryConnection, _: dict[str, Any]) -> dict[str, Any]:
+        asked = {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}
+        for number in range(questions.MOST_OPEN + 9):
+            connection.answers[f"x{number}"] = asyncio.get_running_loop().create_future()
+            connection.say(id=f"x{number}", method="elicitation/create", params=asked)
+        return {"content": []}
+
+    async def played(world: World) -> None:
+        world.configure(policy={"allow": ["asks:*"], "confirm_destructive": False, "ask": [DELETE]})
+        world.begin()
+        asked = await person(world)
+        answering = asked.client.start_call(DELETE)
+        question = await asked.client.questions.get()
+        await asked.client.call("asks:ask")
+        asked.client.send(id=question["id"], **YES)
+        assert text_of(await answering) == "{}"
+
+    scene(played, asks=lambda: MemoryServer(tool("ask"), answer=asks_without_end))
 
 
 # ---- what the yes is bound to
@@ -432,6 +505,85 @@ def test_a_definition_that_changes_meanwhile_is_asked_about_anew(revision: str, 
         assert server.calls == []
 
     scene(played)
+
+
+@ERAS
+def test_a_definition_that_changes_while_the_yes_is_kept_is_asked_about_anew(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["files"], await person(world, revision)
+        run = world.gateway.policy.run
+
+        async def changing(work: Any) -> Any:
+            done = await run(work)
+            if getattr(work, "func", None) is approvals.answer:
+                server.tools[1] = {**server.tools[1], "description": "Deletes all."}
+                await world.gateway.refresh(["files"], asked.client.session.caller)
+            return done
+
+        world.gateway.policy.run = changing  # type: ignore[method-assign]
+        answering = asked.client.start_call(DELETE)
+        if revision == MODERN:
+            again = await asked.again((await answering)["result"], YES, DELETE, None)
+            assert again["result"]["resultType"] == "input_required"
+        else:
+            asked.client.send(id=(await asked.client.questions.get())["id"], **YES)
+            assert (await asked.client.questions.get())["method"] == "elicitation/create"
+        assert server.calls == []
+
+    scene(played)
+
+
+async def in_rounds_of_results(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+    """Ask for input by the result, once."""
+    if "inputResponses" in params:
+        return {"resultType": "complete", "content": [{"type": "text", "text": "done"}]}
+    asked = {"message": "How many?", "requestedSchema": {"type": "object", "properties": {}}}
+    requests = {"q": {"method": "elicitation/create", "params": asked}}
+    return {"resultType": "input_required", "requestState": "s", "inputRequests": requests}
+
+
+@ERAS
+def test_a_definition_that_changes_between_rounds_is_asked_about_anew(revision: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["asks"], await person(world, revision)
+        answer = {"action": "accept", "content": {}}
+        answering = asked.client.start_call("asks:ask")
+        if revision == MODERN:
+            parked = await asked.again((await answering)["result"], YES, "asks:ask", None)
+        else:
+            asked.client.send(id=(await asked.client.questions.get())["id"], **YES)
+            question = await asked.client.questions.get()
+        server.tools[0] = {**server.tools[0], "description": "Asks for more."}
+        await world.gateway.refresh(["asks"], asked.client.session.caller)
+        if revision == MODERN:
+            asked_anew = (await asked.again(parked["result"], answer, "asks:ask", None))["result"]["inputRequests"]
+            assert "May asks:ask be called?" in json.dumps(asked_anew)
+        else:
+            asked.client.send(id=question["id"], result=answer)
+            assert "May asks:ask be called?" in (await asked.client.questions.get())["params"]["message"]
+        assert len(server.calls) == 1
+
+    scene(played, asks=lambda: MemoryServer(tool("ask"), answer=in_rounds_of_results, modern=True))
+
+
+def test_the_form_says_what_a_definition_that_has_changed_may_do_now(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"ask": ["harmless:*"], "on_change": "allow"})
+        world.begin()
+        server, asked = world.servers["harmless"], await person(world)
+        asked.client.start_call("harmless:x")
+        question = await asked.client.questions.get()
+        assert "It changes things." in question["params"]["message"]
+        server.tools[0] = tool("x", readOnlyHint=False, destructiveHint=True)
+        await world.gateway.refresh(["harmless"], asked.client.session.caller)
+        asked.client.send(id=question["id"], **YES)
+        assert "It may delete data." in (await asked.client.questions.get())["params"]["message"]
+
+    scene(played, harmless=lambda: MemoryServer(tool("x", readOnlyHint=False, destructiveHint=False)))
 
 
 @ERAS
@@ -530,6 +682,19 @@ def test_a_repeat_that_does_nothing_more_is_not_asked_about(revision: str, scene
 
     scene(played)
     assert decisions(home)[2] == "allowed grant session"
+
+
+@ERAS
+def test_a_yes_that_is_taken_back_holds_for_no_repeat(revision: str, scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world, revision)
+        await asked.call(SESSION, "files:put", {"n": 1})
+        with PolicyFile.connect(paths) as file:
+            approvals.withdraw(file, approvals.listed(file)[0])
+        assert "the user said no" in await asked.call(None, "files:put", {"n": 1})
+        assert len(server.calls) == 1
+
+    scene(played)
 
 
 @ERAS
@@ -638,6 +803,8 @@ def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
         await ask({"name": DELETE, "arguments": {}})
         await client.call("files:put")
         await client.call("files:nothing")
+        client.start_call("files:read", id=99)
+        await client.start_call("files:put", id=99)
 
     scene(played)
     made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
@@ -648,4 +815,98 @@ def test_every_attempt_is_on_record(scene: Play, home: Path) -> None:
         (DELETE, "denied", "unknown_meta_tool", True),
         ("files:put", "denied", "deny files:put", False),
         ("files:nothing", "denied", "unknown_tool", False),
+        ("files:put", "denied", "id_in_use", True),
     ]
+
+
+# ---- what is kept
+
+
+@contextmanager
+def held(paths: Paths) -> Iterator[None]:
+    """Somebody else writes into policy.db and does not end."""
+    with closing(sqlite3.connect(paths.policy, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        yield
+
+
+def remove(paths: Paths) -> None:
+    for file in paths.data.glob("policy.db*"):
+        file.unlink()
+
+
+def damage(paths: Paths) -> None:
+    for file in paths.data.glob("policy.db*"):
+        file.write_bytes(b"x" * 100_000)
+
+
+@pytest.mark.parametrize("lose", [remove, damage])
+def test_a_yes_that_is_lost_holds_no_more(lose: Callable[[Paths], None], scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        assert await asked.call(SESSION) == "{}"
+        assert await asked.call(None) == "{}"
+        lose(paths)
+        if lose is damage:
+            assert "not run yet" in await asked.call(None)
+            remove(paths)
+        assert await asked.call(YES) == "{}", "it is asked about anew, in a file of its own"
+        assert len(kept(paths)) == 1
+        assert len(server.calls) == 3
+
+    scene(played)
+
+
+@pytest.mark.parametrize("how", ["damaged", "newer"])
+def test_what_the_file_denies_is_denied_whatever_is_kept(
+    how: str, scene: Play, paths: Paths, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        assert await client.call(DELETE) == "{}"
+        with PolicyFile.connect(paths) as file:
+            file.db.execute("INSERT INTO steps VALUES ('of tomorrow')")
+        if how == "damaged":
+            damage(paths)
+        world.configure(policy={"deny": [DELETE], "ask": ["files:read"]})
+        assert "denied by the user's policy" in await client.call(DELETE)
+        assert "not run yet" in await client.call("files:read")
+
+    scene(played)
+    assert how in capsys.readouterr().err
+
+
+def test_nobody_waits_long_for_who_holds_what_is_kept(
+    scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(policy_memory, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(consent, "_END_S", 0.05)
+
+    async def played(world: World) -> None:
+        server, asked = began(world), await person(world)
+        assert await asked.call(SESSION) == "{}"
+        with held(paths):
+            calls = [asked.client.start_call("files:put", {"n": n}) for n in range(9)]
+            for call in calls:
+                assert "not run yet" in text_of(await call)
+            assert await asked.call(None) == "{}", "what holds already needs nobody"
+            await asked.client.session.close(0)
+            world.clients.clear()
+        assert len(server.calls) == 2
+
+    scene(played)
+
+
+def test_a_session_may_end_after_what_is_kept_is_closed(scene: Play) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world)
+        assert await asked.call(SESSION) == "{}"
+        world.gateway.policy.close()
+        await asked.client.session.close(0)
+        world.clients.clear()
+        world.gateway.policy = PolicyMemory(world.paths)
+
+    scene(played)

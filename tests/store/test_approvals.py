@@ -19,8 +19,8 @@ def test_a_yes_is_used_once_and_a_no_stays(paths: Paths) -> None:
         assert ask() == first
         assert say(id_=first.id, scope=ONCE)
         assert not say(id_=first.id, scope=ONCE), "it was answered"
-        assert not say(id_=first.id, scope=None)
         assert (ask().state, ask().id == first.id) == ("allowed", False)
+        assert not say(id_=first.id, scope=None), "it was used"
         second = ask()
         assert say(id_=second.id, scope=None)
         assert [ask().state, ask().id] == ["denied", second.id]

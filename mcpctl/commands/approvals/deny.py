@@ -6,7 +6,7 @@ from mcpctl.commands import options as opt
 def deny(approval: opt.ApprovalId, config: opt.ConfigFile = None, data_dir: opt.DataDir = None) -> None:
     """Say no to a call that waits for your consent. For ten minutes the same call is refused without asking again.
 
-    Of a call that was allowed with --session or --always, it takes that back.
+    Of a call that was allowed with --session or --always, or that has not been made yet, it takes that back.
 
     \b
     Examples:

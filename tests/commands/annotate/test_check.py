@@ -167,6 +167,14 @@ def test_a_rule_finds_nothing_in_what_is_right(mcpctl: Mcpctl, rule: str) -> Non
     assert not [row for row in found if row["severity"] == "error"]
 
 
+def test_rules_that_take_long_to_read_are_found(mcpctl: Mcpctl) -> None:
+    found = check(mcpctl, GOOD | {"policy": {"deny": [f"*:{'?*' * 500}{number}" for number in range(40)]}})
+    assert [(row["rule"], row["message"]) for row in found] == [
+        ("E117", "policy.deny: must have at most 32,768 characters in all")
+    ]
+    assert not check(mcpctl, GOOD | {"policy": {"deny": [f"*:*delete_{number}*" for number in range(1000)]}})
+
+
 TEXT = """{
   "name": "triage",
   "tools": [
