@@ -87,6 +87,12 @@ class Catalog:
         kept = load(self._state, of) if listed is None and self._state is not None else None
         return self._lists.put(of, kept) if kept else listed
 
+    def check_together(self) -> None:
+        """Have all that is known checked side by side, where the policy says so."""
+        for server in self.config.enabled:
+            self.listed(server)
+        self._lists.check_together()
+
     def every(self, server: str) -> list[Listed]:
         """All that an enabled server last listed, whatever the client could do: first for a client like this one."""
         fingerprint = self.config.fingerprints.get(server)

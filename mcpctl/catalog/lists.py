@@ -2,12 +2,12 @@
 
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from mcpctl.models import Tool
-from mcpctl.policy.holding import NOTHING, Drift, Holding
+from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
 
 STALE_S = 24 * 3600
@@ -52,6 +52,8 @@ class Lists:
         """Grows whenever one of them is judged anew, and otherwise than before."""
         self._of: dict[tuple[str, str], dict[str, Listed]] = {}
         self._in_use: dict[tuple[str, str], str] = {}
+        self._suspicious: dict[ListKey, Collection[str]] = {}
+        """The names of tools that look like an attack, of the lists that were checked."""
         self._changing = threading.Lock()
 
     def get(self, of: ListKey) -> Listed | None:
@@ -70,6 +72,7 @@ class Lists:
 
     def put(self, of: ListKey, listed: Listed, *, is_in_use: bool = False) -> Listed:
         """Have it known, judged; where it `is_in_use`, it is what the server's connection has listed."""
+        self._check(of, listed, self._peers())
         with self._changing:
             judged = self._judged(of, listed)
             self._of.setdefault(of[:2], {})[of.capabilities] = judged
@@ -83,8 +86,34 @@ class Lists:
 
     def hold_by(self, holding: Holding) -> None:
         """Judge all of them, and all that come, by this."""
+        was_checked, self.holding = self.holding.checks != UNCHECKED, holding
+        if not was_checked:
+            self._check_all()
+        self._judge_all()
+
+    def check_together(self) -> None:
+        """Check all of them anew, each beside the others: what one says may be about another that came after it."""
+        if self.holding.checks != UNCHECKED:
+            self._check_all()
+            self._judge_all()
+
+    def _check_all(self) -> None:
+        peers = self._peers()
+        for pair, lists in list(self._of.items()):
+            for capabilities, listed in list(lists.items()):
+                self._check(ListKey(*pair, capabilities), listed, peers)
+
+    def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
+        if self.holding.checks != UNCHECKED:
+            self._suspicious[of] = suspicious(listed.tools, {**peers, of.server: listed.tools})
+
+    def _peers(self) -> Mapping[str, Sequence[Tool]]:
+        """The tools of every server, as one of its lists has them."""
+        every = [(server, next(iter(list(lists.values())), None)) for (server, _), lists in list(self._of.items())]
+        return {server: listed.tools for server, listed in every if listed}
+
+    def _judge_all(self) -> None:
         with self._changing:
-            self.holding = holding
             every = [(pair, lists, each) for pair, lists in self._of.items() for each in lists.items()]
             for pair, lists, (capabilities, listed) in every:
                 judged = self._judged(ListKey(*pair, capabilities), listed)
@@ -94,22 +123,30 @@ class Lists:
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
         """The lists of connections."""
-        with self._changing:
-            keys = [ListKey(*pair, capabilities) for pair, capabilities in self._in_use.items()]
+        keys = [ListKey(*pair, capabilities) for pair, capabilities in list(self._in_use.items())]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":
         """What is known at this moment."""
         lists = Lists(self.holding)
-        with self._changing:
-            lists._of = {pair: dict(of) for pair, of in self._of.items()}
-            lists._in_use = dict(self._in_use)
+        lists._of = {pair: dict(of) for pair, of in list(self._of.items())}
+        lists._in_use = dict(self._in_use)
+        lists._suspicious = dict(self._suspicious)
         return lists
 
     def _judged(self, of: ListKey, listed: Listed) -> Listed:
         was_judged = listed.drifts or any(tool.held or tool.is_approved for tool in listed.tools)
         if self.holding.is_idle and not was_judged:
             return listed
-        tools, drifts = self.holding.judged(of, listed.tools)
+        suspicious_names = self._suspicious.get(of, ()) if self.holding.checks != UNCHECKED else ()
+        tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)
         is_same = (tools, drifts) == (listed.tools, listed.drifts)
         return listed if is_same else replace(listed, tools=tools, drifts=drifts)
+
+
+def suspicious(tools: Iterable[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:
+    """The names of those tools that look like an attack on the model, beside what all servers list."""
+    from mcpctl.checks.checker import Checker, is_held  # hundreds of expressions, which most commands do not need
+
+    checker = Checker(tool for listed in servers.values() for tool in listed)
+    return frozenset(tool.name for tool in tools if is_held(checker.check(tool)))

@@ -102,16 +102,20 @@ def catalog(
 
 def holding(paths: Paths, loaded: Config) -> Holding:
     """By what tools are held, for a command: what is pinned, where there is a policy."""
-    if not (loaded.policy.is_on and paths.policy.exists()):
+    table = loaded.policy.table
+    if not loaded.policy.is_on:
         return NOTHING
+    if not paths.policy.exists():
+        return Holding(checks=table.checks)
     with PolicyFile.connect(paths) as file:
-        return Holding(loaded.policy.table.on_change, pins.read(file))
+        return Holding(table.on_change, pins.read(file), checks=table.checks)
 
 
 def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None) -> Found:
     """The tools that may be found; without `used` their rows lack the fields of usage."""
     if wanted.server is not None:
         found.config.server(wanted.server)
+    found.check_together()
     rows = [row(tool, found, used) for tool in found.visible(with_held=True) if wanted.met_by(tool)]
     return Found.of(order.of(rows), filtered=wanted != Wanted() or found.toolset is not None)
 
@@ -141,6 +145,7 @@ def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
 
 def show(found: Catalog, key: str, used: Usage) -> Row:
     """One tool with its whole definition, as the server sent it, and whether it is in the toolset in force."""
+    found.check_together()
     tool = resolve(found, key)
     toolset = found.toolset
     subject = Subject(FIND, tool.server, tool.name, replace(tool, held=""), replace(found.view, toolset=None))

@@ -13,6 +13,7 @@ from mcpctl.policy_settings import ALLOW, HOLD
 from mcpctl.store.pins import Pins, ServerPins
 from mcpctl.store.state import ListKey
 
+UNCHECKED = "off"
 NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
 Locked = Mapping[tuple[str, str], str]
 """What a lock file has: by server and name of a tool its pin."""
@@ -38,36 +39,41 @@ class Holding:
     on_change: str = ALLOW
     pins: Pins = field(default_factory=dict)
     locked: Locked | None = None
-    suspicious: Collection[tuple[str, str]] = frozenset()
-    """Keys of tools whose definitions look like an attack, with the hash of those definitions, where the policy holds
-    such tools."""
+    checks: str = UNCHECKED
+    """What becomes of a tool whose definition looks like an attack: `hold`, `warn` or `off`."""
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to compare with."""
-        return not self.pins and self.locked is None and not self.suspicious
+        return not self.pins and self.locked is None and self.checks == UNCHECKED
 
-    def judged(self, of: ListKey, tools: Sequence[Tool]) -> tuple[tuple[Tool, ...], tuple[Drift, ...]]:
-        """The tools, each with why it is held and whether it was approved; and those that differ, held or not."""
+    def judged(
+        self, of: ListKey, tools: Sequence[Tool], suspicious: Collection[str] = ()
+    ) -> tuple[tuple[Tool, ...], tuple[Drift, ...]]:
+        """The tools, each with why it is held and whether it was approved; and those that differ, held or not.
+
+        `suspicious` are the names of those that look like an attack.
+        """
         pins = self.pins.get((of.server, of.fingerprint), _NO_PINS)
         judged, drifts = [], []
         for tool in tools:
             is_approved = pins.is_approved(tool)
             drift = "" if self.on_change == ALLOW else pins.drift(tool, of.capabilities)
-            held = self._why(tool, drift, is_approved=is_approved)
+            looks_bad = tool.name in suspicious and not is_approved
+            held = self._why(tool, drift, is_approved=is_approved, looks_bad=looks_bad)
             if held != tool.held or is_approved != tool.is_approved:
                 tool = replace(tool, held=held, is_approved=is_approved)
             judged.append(tool)
-            if why := held or drift:
+            if why := held or drift or (SUSPICIOUS if looks_bad else ""):
                 drifts.append(Drift(tool.server, tool.key, definitions.pin_of(tool), why, bool(held)))
         return tuple(judged), tuple(drifts)
 
-    def _why(self, tool: Tool, drift: str, *, is_approved: bool) -> str:
+    def _why(self, tool: Tool, drift: str, *, is_approved: bool, looks_bad: bool) -> str:
         if self.locked is not None and self.locked.get((tool.server, tool.name)) != definitions.pin_of(tool):
             return NOT_LOCKED
         if is_approved:
             return ""
-        if self.suspicious and (tool.key, definitions.hash_of(tool)) in self.suspicious:
+        if looks_bad and self.checks == HOLD:
             return SUSPICIOUS
         return drift if self.on_change == HOLD else ""
 

@@ -69,7 +69,7 @@ class Gateway:
         self.searching = Searching(paths, self._lists, split=split)
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
-        self.held = HeldTools(self._lists, self.policy, locked)
+        self.held = HeldTools(self._lists, self.policy, self.background, locked)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
         self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)

@@ -1,13 +1,13 @@
 """Which tools are held while a process runs: found out aside, as servers list, people approve and the file changes."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
-from mcpctl.models import Tool
 from mcpctl.policy import words
 from mcpctl.policy.holding import NOT_LOCKED, Drift, Holding, Locked
 from mcpctl.proxy.policy_memory import PolicyMemory
@@ -16,15 +16,21 @@ from mcpctl.store.state import ListKey, StateError
 from mcpctl.tool_keys import is_plain
 
 _NAMED = 5
+_TOGETHER_S = 1.0
 
 
 class HeldTools:
     """Judges what comes into the `lists`, by the pins in `policy.db` and by a lock file."""
 
-    def __init__(self, lists: Lists, policy: PolicyMemory, locked: Locked | None = None) -> None:
+    def __init__(
+        self, lists: Lists, policy: PolicyMemory, background: Callable[[Coroutine[Any, Any, None]], object],
+        locked: Locked | None = None,
+    ) -> None:  # fmt: skip
         self._lists = lists
         self._policy = policy
         self._locked = locked
+        self._background = background
+        self._is_to_check = False
         self._is_on = False
         self._enforces = False
         self._seen: int | None = None
@@ -54,12 +60,8 @@ class HeldTools:
             if not self._is_on and not self._lists.holding.pins:
                 return  # as it was
             holding = await self._read(config) if self._is_on else Holding(locked=self._locked)
-            await asyncio.to_thread(self._judge, holding)
+            await asyncio.to_thread(self._lists.hold_by, holding)
         self._tell()
-
-    def _judge(self, holding: Holding) -> None:
-        tools = [tool for _, listed in self._lists.connected() for tool in listed.tools]
-        self._lists.hold_by(replace(holding, suspicious=self._suspicious(tools)))
 
     async def _read(self, config: Config) -> Holding:
         for key, listed in self._lists.connected():
@@ -70,7 +72,7 @@ class HeldTools:
         except (StateError, Unusable) as error:
             warn(f"what is pinned cannot be read: {error}")
             self._seen = None  # it is tried again at the next request
-        return Holding(config.policy.table.on_change, pinned, self._locked)
+        return Holding(config.policy.table.on_change, pinned, self._locked, config.policy.table.checks)
 
     async def put(self, of: ListKey, listed: Listed) -> None:
         """Have known what a connection has listed, pinned where it is seen for the first time."""
@@ -78,12 +80,14 @@ class HeldTools:
             seen = await self._see(of, listed) if self._is_on else None
             await asyncio.to_thread(self._put, of, listed, seen)
         self._tell()
+        if not self._is_to_check:
+            self._is_to_check = True
+            self._background(self._check_together())
 
     def _put(self, of: ListKey, listed: Listed, seen: pins.ServerPins | None) -> None:
         holding = self._lists.holding
         if seen is not None:
-            holding = replace(holding, pins={**holding.pins, of[:2]: seen})
-        self._lists.holding = replace(holding, suspicious={*holding.suspicious, *self._suspicious(listed.tools)})
+            self._lists.holding = replace(holding, pins={**holding.pins, of[:2]: seen})
         self._lists.put(of, listed, is_in_use=True)
 
     async def _see(self, of: ListKey, listed: Listed) -> pins.ServerPins | None:
@@ -93,11 +97,12 @@ class HeldTools:
             warn(f"the tools of '{of.server}' cannot be pinned: {error}")
             return None
 
-    def _suspicious(self, tools: Sequence[Tool]) -> Collection[tuple[str, str]]:
-        """The keys of those that look like an attack, with the hash of what they look like that in: where the policy
-        holds such tools. The one place where what looks for them joins in, in a thread; a tool that was approved as it
-        is is not held for it."""
-        return frozenset()
+    async def _check_together(self) -> None:
+        """Soon after servers have listed, check all tools beside each other; once for many that come together."""
+        await asyncio.sleep(_TOGETHER_S)
+        self._is_to_check = False
+        await asyncio.to_thread(self._lists.check_together)
+        self._tell()
 
     def _tell(self) -> None:
         """Say on stderr, once, which tools are not as they were: no more of them than their keys."""
