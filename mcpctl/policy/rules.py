@@ -13,6 +13,7 @@ from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, Policy, Rule
 from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
+_DECLARED = Hint(True, "declared")
 
 
 class Ruling(NamedTuple):
@@ -67,7 +68,12 @@ class Rules:
 
     def risk(self, server: str, tool: Tool | None) -> str:
         """The worst that a tool may do, one of `hints.RISKS`, by those of its hints that count for rules."""
-        return hints.risk(self.hints(server, tool)) if tool else hints.RISKS[-1]
+        if tool is None:
+            return hints.RISKS[-1]
+        counted = self.hints(server, tool)
+        # Who declares both says nothing that could be relied on: the worse of them counts.
+        both = counted["readOnlyHint"], counted["destructiveHint"]
+        return "destructive" if all(hint == _DECLARED for hint in both) else hints.risk(counted)
 
     def hints(self, server: str, tool: Tool) -> dict[str, Hint]:
         """The hints of a tool that count for rules."""

@@ -146,7 +146,7 @@ class Call(Reply):
         if self._exchange and self._exchange.timer:
             self._exchange.timer.cancel()
         self._exchange = None
-        self._execute.proceed(self)
+        self._execute.again(self)
         return False
 
     def cancel(self, params: dict[str, bytes]) -> None:

@@ -142,7 +142,7 @@ class Consent:
         hints = words.hints_of(rules.hints(call.server, call.tool)) if call.tool else "no list of its server has it"
         wanted = Wanted(
             subject.binding, subject.grant, failure.facts["risk"], hints,
-            self._recorder.shown(call.arguments or b"{}"), call.arguments_digest, rule, place,
+            self._recorder.shown(call.arguments or b"{}", call.record_id), call.arguments_digest, rule, place,
         )  # fmt: skip
         opened = partial(approvals.open_for, wanted=wanted, of_client=self._recorder.is_of_client)
         return await self._gateway.policy.run(opened)
@@ -157,7 +157,8 @@ class Consent:
         if len(self._was_asked) >= _MOST_REMEMBERED:
             del self._was_asked[next(iter(self._was_asked))]
         self._was_asked[approval.id] = None
-        question = Question("elicitation/create", _form(approval, scopes), asked.answered)
+        form = _form(approval, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
+        question = Question("elicitation/create", form, asked.answered)
         if call.request.caller.modern:
             call.ask(question, asked)
             return None
@@ -271,9 +272,12 @@ class Consent:
         call.consent = approval.binding
         if call.tool is None or call.consent != call.subject.binding:  # its definition has changed in this moment
             return
-        hints = call.view.rules.hints(call.server, call.tool)
-        if hints["idempotentHint"].value and len(self._repeatable) < _MOST_REMEMBERED:
+        if self._does_nothing_more(call) and len(self._repeatable) < _MOST_REMEMBERED:
             self._repeatable[call.consent] = approval.id
+
+    def _does_nothing_more(self, call: Call) -> bool:
+        """Whether the call, made again, does nothing more."""
+        return call.tool is not None and call.view.rules.hints(call.server, call.tool)["idempotentHint"].value
 
     def _note(
         self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
@@ -296,9 +300,10 @@ def _pending(failure: Failure, approval: Approval) -> Failure:
     return failure.about(approval=approval.id, until=until)
 
 
-def _form(approval: Approval, scopes: tuple[str, ...]) -> bytes:
+def _form(approval: Approval, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
     """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
-    titles = {_NO: "No", ONCE: "Yes, this once", SESSION: "Yes, for all calls of this tool in this session"}
+    once = "Yes, this once (and the same again, which does nothing more)" if repeats else "Yes, this once"
+    titles = {_NO: "No", ONCE: once, SESSION: "Yes, for all calls of this tool in this session"}
     choices = [_NO, *scopes]
     answer = {
         "type": "string",

@@ -147,7 +147,9 @@ class Execute:
         self._gateway.when_current(lambda: None if call.done else self.proceed(call))
 
     def allows(self, call: Call) -> bool:
-        """Whether a call may be sent as things are now."""
+        """Whether a call may be sent as things are now; not before it is known what the file says now."""
+        if not self._gateway.is_current:
+            return False
         if call.listing == ANEW:
             call.listing = KEPT
         return self._decided(call).outcome == ALLOW

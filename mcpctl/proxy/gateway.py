@@ -116,6 +116,11 @@ class Gateway:
         else:
             work()
 
+    @property
+    def is_current(self) -> bool:
+        """Whether what is in force is known."""
+        return self._look() is None
+
     async def current(self) -> None:
         """Return once what is in force is known."""
         while pending := self._look():

@@ -20,6 +20,7 @@ STEPS = (
         " expires REAL NOT NULL, answered REAL, channel TEXT) WITHOUT ROWID",
     ),
     ("approvals by binding", "CREATE INDEX approvals_by_binding ON approvals (binding, state)"),
+    ("approvals by state", "CREATE INDEX approvals_by_state ON approvals (state, created)"),
     (
         "grants",
         "CREATE TABLE grants (key TEXT NOT NULL, pin TEXT NOT NULL, project TEXT NOT NULL, token TEXT NOT NULL,"

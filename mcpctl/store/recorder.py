@@ -220,11 +220,15 @@ class Recorder:
         self._lines.append(journal_lines.encode(line))
         return line.id
 
-    def shown(self, json: bytes) -> str:
-        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out."""
+    def shown(self, json: bytes, call_id: str = "") -> str:
+        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out, and
+        where that is."""
         beginning = cut(json[: _SHOWN + 1], _SHOWN)
         text = self._redact(beginning).decode("utf-8", "replace")
-        return text if len(beginning) == len(json) else f"{text} … {len(json) - len(beginning):,} more bytes"
+        if len(beginning) == len(json):
+            return text
+        where = f": mcpctl calls show {call_id[:8]}" if call_id else ""
+        return f"{text} … {len(json) - len(beginning):,} more bytes{where}"
 
     def masked(self, json: bytes) -> bytes:
         """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""

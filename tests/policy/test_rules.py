@@ -149,6 +149,14 @@ def test_an_override_loosens_only_from_the_user_s_own_folder(own: bool) -> None:
     assert decided("", overridden, servers=servers).startswith("allow" if own else "ask")
 
 
+def test_of_two_hints_that_contradict_each_other_the_worse_counts() -> None:
+    assert decided("", tool(readOnly=True, destructive=True)) == "ask: confirm_destructive @destructive config.toml"
+    overridden = Overrides({HINTS[0]: True}, "f", own=True)
+    declared = tool(destructive=True)
+    mine = Tool("s", "t", declared.definition, declared.text, overrides=overridden)
+    assert decided("", mine).startswith("allow: auto_approve_read_only")
+
+
 def test_an_unlisted_tool_counts_as_one_that_declares_nothing() -> None:
     assert rules("").ruling("s", "nobody", None).effect == "ask"
     assert rules(PLAIN).ruling("s", "nobody", None) == Ruling("allow", None)

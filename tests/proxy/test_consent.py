@@ -910,3 +910,23 @@ def test_a_session_may_end_after_what_is_kept_is_closed(scene: Play) -> None:
         world.gateway.policy = PolicyMemory(world.paths)
 
     scene(played)
+
+
+def test_what_the_file_denies_while_a_server_starts_is_not_sent(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        server = world.servers["files"]
+        client = await world.client()
+        assert await client.call("files:read") == "{}"
+        await server.connections[0].stop()
+        server.may_start.clear()
+        answering = client.start_call(DELETE)
+        while len(server.connections) < 2:
+            await asyncio.sleep(0)
+        world.configure(policy={"deny": [DELETE]})
+        server.may_start.set()
+        assert "denied by the user's policy" in text_of(await answering)
+        assert len(server.calls) == 1
+
+    scene(played)

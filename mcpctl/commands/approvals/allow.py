@@ -26,7 +26,7 @@ def allow(
     \b
     Examples:
       mcpctl approvals allow 7f3a
-      mcpctl approvals allow last --session
+      mcpctl approvals allow 7f3a --session
     """
     from mcpctl import output
     from mcpctl.commands.approvals.answering import answer, until
@@ -35,6 +35,8 @@ def allow(
     from mcpctl.output.text import line_of
     from mcpctl.store.approvals import ALWAYS, ONCE, SESSION
 
+    if approval == "last":
+        raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
     if session and always:
         raise WrongUsage("--session and --always contradict each other", "give one of them")
     only_for_people("allow a call")

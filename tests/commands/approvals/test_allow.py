@@ -67,6 +67,11 @@ def test_what_is_over_cannot_be_answered(
     assert opened(paths).id != approval.id
 
 
+def test_the_last_one_is_allowed_by_nobody(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
+    opened(paths)
+    assert mcpctl("approvals", "allow", "last").code == 2
+
+
 def test_contradicting_options_are_refused(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
     assert mcpctl("approvals", "allow", opened(paths).id, "--session", "--always").code == 2
 
