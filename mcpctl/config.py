@@ -3,8 +3,6 @@
 Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
 """
 
-import hashlib
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -17,63 +15,15 @@ import msgspec
 from mcpctl import files, policy_settings, projects, toml_places, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
 from mcpctl.near_names import did_you_mean
-from mcpctl.policy_settings import ALLOW, ASK, TRUSTS, Policy, PolicyTable, ProjectPolicyTable
-from mcpctl.projects import UNASSIGNED
+from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
+from mcpctl.server_settings import URL, Server, check_project_name, check_server
 
-NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
-"""How servers and projects may be named."""
-_NAMES = "names have only letters, digits, '_' and '-'"
-VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-TRANSPORTS = ("http", "sse")
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
 """The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
 TOKEN = "MCPCTL_TOKEN"
 """The variable that has the token of `mcpctl tokens create` with which requests are made."""
-ALL, MINIMAL = "all", "minimal"
-"""What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
-ASKS = ("elicitation", "sampling", "roots")
-"""What servers may ask clients in the middle of a call."""
-_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd", "inherit_env")
-_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
-# RFC 9110, 5.1; what else h11 would take is no header that a server reads.
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
-
-
-class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """One `[servers.NAME]`, as written: nothing in it is expanded."""
-
-    command: str = ""
-    args: list[str] = []
-    url: str = ""
-    transport: str = "http"
-    headers: dict[str, str] = {}
-    env: dict[str, str] = {}
-    env_file: str | None = None
-    inherit_env: str | list[str] = ALL
-    cwd: str | None = None
-    enabled: bool = True
-    start_timeout_s: float = 30
-    call_timeout_s: float = 0
-    projects: list[str] = []
-    may_ask: list[str] = msgspec.field(default_factory=lambda: list(ASKS))
-    tools: dict[str, bool | str] = {}
-    trust_hints: str = TRUSTS[0]
-
-    @property
-    def fingerprint(self) -> str:
-        """What makes two servers the same for the catalog cache: all that chooses the program, no secret."""
-        # The empty place is older than URLs: without one a fingerprint stays what it was.
-        parts = [self.command, self.args, [self.transport, self.url] if self.url else None, sorted(self.env)]
-        return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
-
-    @property
-    def launch(self) -> tuple[Any, ...]:
-        """What a process or connection of it was made from: where this changes, it is made anew."""
-        env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
-        return self.command, self.args, self.cwd, env, self.url, self.transport, headers, sorted(self.may_ask)
 
 
 class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -275,74 +225,8 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
     )  # fmt: skip
 
 
-def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
-    """The entry that a table is; raises ValueError with the key and what is wrong with it, such as `.args: …`."""
-    if not NAME.match(name):
-        raise ValueError(f": cannot name a server: {_NAMES}")
-    if isinstance(table, dict):
-        _check_permissions(table.get("tools"), has_policy)
-    server = toml_values.converted(table, Server)
-    _check_kind(server, table)
-    _check_lists(server)
-    for key in ("start_timeout_s", "call_timeout_s"):
-        if not 0 <= getattr(server, key) < toml_values.MAX_S:
-            raise ValueError(f".{key}: must be a number of seconds, 0 or more")
-    return server
-
-
-def _check_lists(server: Server) -> None:
-    names = [] if server.inherit_env in (ALL, MINIMAL) else server.inherit_env
-    if isinstance(names, str) or not all(map(_VARIABLE_NAME.match, names)):
-        raise ValueError(f'.inherit_env: must be "{ALL}", "{MINIMAL}" or a list of names of variables')
-    if not set(server.may_ask).issubset(ASKS):
-        raise ValueError(f".may_ask: may have {', '.join(ASKS[:-1])} and {ASKS[-1]}")
-    for project in server.projects:
-        _check_project_name(project, f".projects: {project!r}")
-    if server.trust_hints not in TRUSTS:
-        raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
-
-
-def _check_permissions(tools: Any, has_policy: bool) -> None:
-    for tool, allowed in tools.items() if isinstance(tools, dict) else ():
-        if not isinstance(allowed, bool) and allowed not in (ASK, ALLOW):
-            raise ValueError(f'.tools.{tool}: must be true, false, "ask" or "allow"')
-        if isinstance(allowed, str) and not has_policy:
-            raise ValueError(f'.tools.{tool}: "{allowed}" counts only with a policy; write [policy] in the file')
-
-
-def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
-    """A server is started by its command or found at its URL, and has no key of the other kind."""
-    remote = "url" in table
-    if remote and "command" in table:
-        raise ValueError(".url: a server has a command or a url, not both")
-    for key in _LOCAL_ONLY if remote else _REMOTE_ONLY:
-        if key in table:
-            raise ValueError(f".{key}: is for servers with a {'command' if remote else 'url'}")
-    if remote:
-        _check_remote(server)
-    elif not server.command.strip():
-        raise ValueError(f".command: {'must not be empty' if 'command' in table else 'is missing, and so is a url'}")
-
-
-def _check_remote(server: Server) -> None:
-    if not URL.match(server.url) and not VARIABLE.search(server.url):
-        raise ValueError(".url: must be an http:// or https:// address")
-    if server.transport not in TRANSPORTS:
-        raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
-    for name in server.headers:
-        if not _HEADER_NAME.match(name):
-            raise ValueError(f".headers: {name!r} is not a name of a header")
-
-
-def _check_project_name(name: str, where: str) -> None:
-    if name == UNASSIGNED:
-        raise ValueError(f"{where} cannot name a project: {UNASSIGNED} stands for the servers without one")
-    if not NAME.match(name):
-        raise ValueError(f"{where} cannot name a project: {_NAMES}")
-
-
 def _check_project(name: str, project: Project) -> None:
-    _check_project_name(name, ":")
+    check_project_name(name, ":")
     _check_optimization(project.optimization)
     if project.toolset == "":
         raise ValueError(".toolset: must be a name, a path or none")

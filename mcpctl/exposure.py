@@ -7,9 +7,10 @@ import stat
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from mcpctl.config import VARIABLE, Config, Server
+from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.server_settings import VARIABLE, Server
 from mcpctl.store.redact import is_secret_name, mask
 
 _OURS = re.compile(r"sessions|toolsets|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz).*")

@@ -26,7 +26,7 @@ TRUSTS = ("yes", "pinned", "no")
 _GLOB = re.compile(r"[A-Za-z0-9_*?-]+:.+|\*\Z", re.DOTALL)
 
 
-class Rule(NamedTuple):
+class PolicyRule(NamedTuple):
     """One rule, and where it is written."""
 
     effect: str
@@ -93,7 +93,7 @@ class Policy:
     """The policy in force: the values, and the rules of config.toml in the order in which they count."""
 
     table: PolicyTable
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PolicyRule, ...] = ()
     is_written: bool = False
     """Whether config.toml has a policy at all."""
 
@@ -144,7 +144,7 @@ def in_force(
         values = msgspec.structs.replace(values, **given)
         sources.append((("projects", project or "", "policy"), of_project))
     rules = [
-        Rule(effect, pattern, place, effect, index)
+        PolicyRule(effect, pattern, place, effect, index)
         for effect in (DENY, ASK, ALLOW)
         for place, lists in sources
         if lists and not (only_tightens and effect == ALLOW and lists is of_project)
@@ -152,9 +152,11 @@ def in_force(
     ]
     where = _toggles_at(project, of_project)
     if values.confirm_destructive:
-        rules += [Rule(ASK, pattern, where["confirm_destructive"], "confirm_destructive") for pattern in CLASSES[2:4]]
+        rules += [
+            PolicyRule(ASK, pattern, where["confirm_destructive"], "confirm_destructive") for pattern in CLASSES[2:4]
+        ]
     if values.auto_approve_read_only:
-        rules.append(Rule(ALLOW, CLASSES[0], where["auto_approve_read_only"], "auto_approve_read_only"))
+        rules.append(PolicyRule(ALLOW, CLASSES[0], where["auto_approve_read_only"], "auto_approve_read_only"))
     return Policy(values, tuple(rules), is_written=True)
 
 

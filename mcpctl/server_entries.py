@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mcpctl import config, exposure, files
+from mcpctl import config, exposure, files, server_settings
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
@@ -131,7 +131,7 @@ def masked_args(args: list[str]) -> list[str]:
 
 def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
     """Add an entry to the file; raises if the name is taken."""
-    if not config.NAME.match(name):
+    if not server_settings.NAME.match(name):
         raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
 
     def change(document: Any) -> None:
@@ -210,7 +210,7 @@ def enable(path: Path, name: str, enabled: bool) -> None:
 
 def remarks(table: Mapping[str, Any]) -> list[str]:
     """Warnings about an entry that can be used."""
-    warning = exposure.in_the_clear(config.check_server("new", table))
+    warning = exposure.in_the_clear(server_settings.check_server("new", table))
     return [warning] if warning else []
 
 
@@ -220,7 +220,7 @@ def entry(options: Mapping[str, Any]) -> dict[str, Any]:
     if "transport" not in table and is_sse(str(table.get("url", ""))):
         table["transport"] = "sse"
     try:
-        config.check_server("new", table)
+        server_settings.check_server("new", table)
     except ValueError as error:
         reason = str(error).lstrip(".")
         raise WrongUsage(f"this server could not be used: {reason}", "see: mcpctl servers add --help") from error
@@ -235,8 +235,12 @@ def is_sse(url: str) -> bool:
 def inheritance(given: Sequence[str], *, is_remote: bool) -> str | list[str] | None:
     """What `--inherit-env` says, by default the minimum; a remote server has no process that inherits anything."""
     if not given:
-        return None if is_remote else config.MINIMAL
-    return given[0] if given[0] in (config.ALL, config.MINIMAL) and len(given) == 1 else list(dict.fromkeys(given))
+        return None if is_remote else server_settings.MINIMAL
+    return (
+        given[0]
+        if given[0] in (server_settings.ALL, server_settings.MINIMAL) and len(given) == 1
+        else list(dict.fromkeys(given))
+    )
 
 
 def assignments(option: str, texts: list[str]) -> dict[str, str]:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl import files
-from mcpctl.config import ALL, CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN, URL, VARIABLE, Server
+from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 from mcpctl.errors import McpctlError
+from mcpctl.server_settings import ALL, URL, VARIABLE, Server
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10

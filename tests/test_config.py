@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from mcpctl import config
-from mcpctl.config import Server
 from mcpctl.errors import NotFound, Refused, Unusable
+from mcpctl.server_settings import Server
 
 GOOD = '[servers.good]\ncommand = "run"\n'
 

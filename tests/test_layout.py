@@ -19,6 +19,7 @@ LAYERS = (
     ("errors", "hints", "near_names", "definitions"),
     ("paths", "rules", "policy_settings", "projects"),
     ("files", "toml_values", "toml_places", "wire"),
+    ("server_settings",),
     ("config",),
     ("server_environment",),
     ("store",),

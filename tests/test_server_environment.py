@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl import config, server_environment
-from mcpctl.config import Server
+from mcpctl import server_environment, server_settings
 from mcpctl.server_environment import CannotLaunch
+from mcpctl.server_settings import Server
 
 
 @pytest.fixture
@@ -211,7 +211,7 @@ def test_an_env_file_that_is_missing_or_no_text_is_named(file: Path) -> None:
 
 
 def remote(**entry: Any) -> Server:
-    return config.check_server("s", {"url": "https://${HOST:-a.example}/mcp", **entry})
+    return server_settings.check_server("s", {"url": "https://${HOST:-a.example}/mcp", **entry})
 
 
 def test_a_url_and_its_headers_are_expanded_when_it_is_connected(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, Verdict, decide
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.standing import NOTHING, Standing
 from mcpctl.policy.view import View
-from mcpctl.policy_settings import ASK, DENY, Rule
+from mcpctl.policy_settings import ASK, DENY, PolicyRule
 from mcpctl.store import grants
 from mcpctl.store.grants import Grant
 from mcpctl.store.policy_file import PolicyFile
@@ -150,7 +150,7 @@ def _grant(grant: Grant, subject: Subject) -> Mapping[str, Any]:
     }
 
 
-def rule_text(rule: Rule, view: View) -> str:
+def rule_text(rule: PolicyRule, view: View) -> str:
     """A rule and its place as people are shown it: `deny *:drop_* (config.toml:14)`."""
     label, place = words.rule_of(Ruling(rule.effect, rule), view)
     return f"{label} ({place})" if place else label

@@ -12,7 +12,7 @@ from mcpctl.models import FINDING_FIELDS, Row, Tool
 from mcpctl.near_names import alike, nearest
 from mcpctl.policy.decide import decide
 from mcpctl.policy.rules import Matcher
-from mcpctl.policy_settings import CLASSES, Rule
+from mcpctl.policy_settings import CLASSES, PolicyRule
 from mcpctl.rules import Rule as CheckRule
 from mcpctl.rules import Selection
 from mcpctl.tool_keys import split
@@ -68,7 +68,7 @@ class _Check:
         self._places = RulePlaces(found.config)
         self._unlisted = found.unlisted()
         self._names_to_look_up = _MOST_LOOKED_UP
-        self._deciders: dict[Rule, Counter[Rule]] = defaultdict(Counter)
+        self._deciders: dict[PolicyRule, Counter[PolicyRule]] = defaultdict(Counter)
         """By rule, how often which rule decides of the tools that it matches."""
 
     def checked(self) -> Checked:
@@ -88,7 +88,7 @@ class _Check:
         return [toolset.shown(tool) for tool in tools] if toolset else list(tools)
 
     def _findings(self) -> Iterator[Row]:
-        first: dict[str, Rule] = {}
+        first: dict[str, PolicyRule] = {}
         for rule in self._ordered:
             if rule.key in _TOGGLES:
                 continue  # it is there unless somebody says otherwise
@@ -101,12 +101,12 @@ class _Check:
             elif pattern not in CLASSES:
                 yield from self._unmatched(rule)
 
-    def _repeated(self, rule: Rule, earlier: Rule) -> Row:
+    def _repeated(self, rule: PolicyRule, earlier: PolicyRule) -> Row:
         if rule.effect == earlier.effect:
             return self._finding("W902", rule, f"'{rule.label}' is there twice: {rule_text(earlier, self._view)}")
         return self._finding("W903", rule, f"'{rule.label}' never counts: {rule_text(earlier, self._view)} goes before")
 
-    def _shadowed(self, rule: Rule) -> Iterator[Row]:
+    def _shadowed(self, rule: PolicyRule) -> Iterator[Row]:
         deciders = self._deciders[rule]
         if rule in deciders:
             return
@@ -116,7 +116,7 @@ class _Check:
         earlier = f"{rule_text(decider, self._view)}{more} {'do' if more else 'does'}"
         yield self._finding("W902", rule, f"'{rule.label}' never decides: of {tools} that it matches, {earlier}")
 
-    def _unmatched(self, rule: Rule) -> Iterator[Row]:
+    def _unmatched(self, rule: PolicyRule) -> Iterator[Row]:
         config, matcher = self._found.config, Matcher(rule)
         if reached := [name for name in self._unlisted if matcher.reaches(name)]:
             names = ", ".join(reached)
@@ -129,7 +129,7 @@ class _Check:
             return
         yield self._finding("W901", rule, f"'{rule.label}' matches no tool{self._near(rule)}")
 
-    def _near(self, rule: Rule) -> str:
+    def _near(self, rule: PolicyRule) -> str:
         if not self._names_to_look_up:
             return ""
         self._names_to_look_up -= 1
@@ -141,7 +141,7 @@ class _Check:
             near = nearest(rule.pattern, (tool.key for tool in self._tools))
         return f"; did you mean {' or '.join(near)}?" if near else ""
 
-    def _finding(self, id_: str, rule: Rule, message: str) -> Row:
+    def _finding(self, id_: str, rule: PolicyRule, message: str) -> Row:
         place, checked = self._places.of(rule), RULES[id_]
         toolset = self._view.toolset.name if self._view.toolset and rule.file else None
         counts = self._asked.counts(id_)

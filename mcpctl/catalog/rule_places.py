@@ -9,7 +9,7 @@ import msgspec
 from mcpctl import files
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError
-from mcpctl.policy_settings import Rule
+from mcpctl.policy_settings import PolicyRule
 from mcpctl.toolsets.json_positions import Positions
 
 
@@ -28,7 +28,7 @@ class RulePlaces:
     config: Config
     _positions: dict[str, Positions | None] = field(default_factory=dict)
 
-    def of(self, rule: Rule) -> RulePlace:
+    def of(self, rule: PolicyRule) -> RulePlace:
         """The place of a rule."""
         if not rule.file:
             return RulePlace(str(self.config.path), self.config.line_of(rule.table, rule.key, rule.item))

@@ -28,7 +28,7 @@ from mcpctl.policy_settings import ASK, DENY
 from mcpctl.store import approvals
 from mcpctl.store.approvals import Wanted
 from mcpctl.store.policy_file import PolicyFile
-from mcpctl.store.recorder import Recorder
+from mcpctl.store.recordable import Recordable
 from mcpctl.tool_keys import is_plain, split
 
 EVENT = "PreToolUse"
@@ -142,7 +142,7 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again."""
     assert verdict.failure
     rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view)
-    shown = Recorder(paths, subject.view.config.records).shown(bytes(execute.arguments))
+    shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments))
     hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
     wanted = Wanted(
         subject.binding,

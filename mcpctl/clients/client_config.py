@@ -10,7 +10,7 @@ from typing import Any
 
 from mcpctl.clients import client_kinds, window_path
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.config import Server
+from mcpctl.server_settings import Server
 
 NAME = "mcpctl"
 _VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")

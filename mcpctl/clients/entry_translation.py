@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from mcpctl import config, server_entries
+from mcpctl import server_entries, server_settings
 from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 
@@ -53,7 +53,7 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     if lost := sorted(key for key, value in remaining.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
     try:
-        config.check_server("new", table)
+        server_settings.check_server("new", table)
     except ValueError as error:
         raise CannotTake(str(error).lstrip(".: ")) from error
     return table, texts.notes
@@ -149,7 +149,7 @@ def _local(remaining: Table, texts: Texts) -> Table:
     table: Table = {"command": words[0]}
     if words[1:]:
         table["args"] = words[1:]
-    table["inherit_env"] = _words(remaining.pop("env_vars", []), "env_vars", texts) or config.MINIMAL
+    table["inherit_env"] = _words(remaining.pop("env_vars", []), "env_vars", texts) or server_settings.MINIMAL
     if env := _pairs(remaining.pop("env", {}), "env", texts):
         table["env"] = env
     for key in ("env_file", "cwd"):

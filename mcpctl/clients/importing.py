@@ -9,15 +9,16 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import config, server_entries
+from mcpctl import config, server_entries, server_settings
 from mcpctl.clients import client_files, client_kinds, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
 from mcpctl.clients.entry_variables import CannotTake, LeftOut
-from mcpctl.config import Config, Server
+from mcpctl.config import Config
 from mcpctl.errors import Unusable, WrongUsage, warn
 from mcpctl.models import IMPORT_FIELDS, Row
+from mcpctl.server_settings import Server
 
 _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
@@ -52,7 +53,7 @@ class Import:
 
 def read(source: str | None, prefix: str = "", replace: bool = False) -> Import:
     """The files and entries that `--from` names. Raises `NotFound`, or `Unusable` if no file can be used."""
-    if prefix and not config.NAME.match(prefix):
+    if prefix and not server_settings.NAME.match(prefix):
         raise WrongUsage(f"'{prefix}' cannot begin a server's name", "for --prefix use letters, digits, '_' and '-'")
     result = Import(prefix, replace)
     for file in client_files.files(source):

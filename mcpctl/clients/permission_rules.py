@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mcpctl import bounds, config
+from mcpctl import bounds, server_settings
 from mcpctl.clients.client_config import NAME
 from mcpctl.config import Config
 from mcpctl.policy_settings import ALLOW, problem_of
@@ -145,4 +145,4 @@ def tables(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def flat(parts: Iterable[str]) -> str:
     """The name of a place in a file."""
-    return ".".join(part if config.NAME.match(part) else repr(part) for part in parts)
+    return ".".join(part if server_settings.NAME.match(part) else repr(part) for part in parts)

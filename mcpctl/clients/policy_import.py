@@ -15,7 +15,7 @@ from mcpctl.errors import NotFound, Unusable, warn
 from mcpctl.models import POLICY_IMPORT_FIELDS, Row
 from mcpctl.paths import Paths
 from mcpctl.policy.rules import names_tool
-from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyTable, Rule
+from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, PolicyRule, PolicyTable
 from mcpctl.tool_keys import split
 
 ADDED, UNCHANGED, LEFT_OUT = "added", "unchanged", "left-out"
@@ -146,7 +146,7 @@ class _Merged:
         server, name = split(pattern)
         if self._written or not rule.goes_before_ask or server not in self._servers or {"*", "?"} & set(name):
             return ""
-        asked = (Rule(ASK, each, ("policy",), ASK) for each in self._lists[ASK] if each not in CLASSES)
+        asked = (PolicyRule(ASK, each, ("policy",), ASK) for each in self._lists[ASK] if each not in CLASSES)
         return server if any(names_tool(each, server, name) for each in asked) else ""
 
     def _is_said(self, effect: str, pattern: str) -> bool:

@@ -14,7 +14,8 @@ import typer
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
-    from mcpctl.config import Config, Server
+    from mcpctl.config import Config
+    from mcpctl.server_settings import Server
     from mcpctl.store.listed_tools import ListedTools, Place
 
 Pair = tuple[str, str]

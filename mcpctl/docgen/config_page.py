@@ -5,9 +5,10 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import Project, RecordSettings, Search, Server
+from mcpctl.config import Project, RecordSettings, Search
 from mcpctl.docgen import roff
 from mcpctl.policy_settings import PolicyTable, ProjectPolicyTable
+from mcpctl.server_settings import Server
 
 NAME = "mcpctl-config"
 

@@ -9,7 +9,7 @@ from mcpctl import hints, tool_keys
 from mcpctl.config import Config
 from mcpctl.hints import Hint
 from mcpctl.models import Tool
-from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, Policy, Rule
+from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, Policy, PolicyRule
 from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
@@ -20,7 +20,7 @@ class Ruling(NamedTuple):
     """What becomes of a tool, and the rule that says so; the policy's default where none does."""
 
     effect: str
-    rule: Rule | None
+    rule: PolicyRule | None
 
 
 class Rules:
@@ -34,7 +34,7 @@ class Rules:
         self.policy: Policy = config.policy
         self.ordered = tuple(_ordered(config, toolset))
         self._matchers = [(rule, Matcher(rule)) for rule in self.ordered]
-        self._of_server: dict[str, list[tuple[Rule, Matcher]]] = {}
+        self._of_server: dict[str, list[tuple[PolicyRule, Matcher]]] = {}
         """Those that may match a tool of a server."""
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
 
@@ -49,7 +49,7 @@ class Rules:
             self._rulings[server, name] = tool, ruling
         return ruling
 
-    def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[Rule]:
+    def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[PolicyRule]:
         """The rules that match a tool, the one that decides first."""
         matchers = self._of_server.get(server)
         if matchers is None:
@@ -100,7 +100,7 @@ class _Named(NamedTuple):
     classes: frozenset[str]
 
 
-def names_tool(rule: Rule, server: str, name: str) -> bool:
+def names_tool(rule: PolicyRule, server: str, name: str) -> bool:
     """Whether a rule's glob names this tool, whatever the tool declares."""
     matcher = Matcher(rule)
     return matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))
@@ -109,7 +109,7 @@ def names_tool(rule: Rule, server: str, name: str) -> bool:
 class Matcher:
     """Whether a rule matches: what tightens compares names as servers may read them, what loosens exactly."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: PolicyRule) -> None:
         self._class = rule.pattern if rule.pattern.startswith("@") else ""
         self._is_exact = rule.effect == ALLOW
         server, name = tool_keys.split("*:*" if rule.pattern == "*" else rule.pattern)
@@ -139,7 +139,7 @@ def _glob(pattern: str) -> re.Pattern[str]:
     return re.compile(f"{first}{between}.*{parts[-1]}", re.DOTALL)
 
 
-def _ordered(config: Config, toolset: Toolset | None) -> Iterator[Rule]:
+def _ordered(config: Config, toolset: Toolset | None) -> Iterator[PolicyRule]:
     written = config.policy.rules
     of_toolset = toolset.rules if toolset else ()
     yield from _with(DENY, (*written, *of_toolset))
@@ -148,10 +148,10 @@ def _ordered(config: Config, toolset: Toolset | None) -> Iterator[Rule]:
         for name, permission in entry.tools.items():
             if permission is not True:
                 effect = permission or DENY
-                yield Rule(effect, tool_keys.join(server, name), ("servers", server, "tools"), name)
+                yield PolicyRule(effect, tool_keys.join(server, name), ("servers", server, "tools"), name)
     yield from (rule for rule in _with(ASK, (*written, *of_toolset)) if not rule.of_repository)
     yield from _with(ALLOW, written)
 
 
-def _with(effect: str, rules: Iterable[Rule]) -> Iterator[Rule]:
+def _with(effect: str, rules: Iterable[PolicyRule]) -> Iterator[PolicyRule]:
     return (rule for rule in rules if rule.effect == effect)

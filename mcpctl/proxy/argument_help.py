@@ -14,7 +14,7 @@ import msgspec
 
 from mcpctl.catalog import told_texts
 from mcpctl.models import Tool
-from mcpctl.store.recorder import Json
+from mcpctl.store.recordable import Json
 from mcpctl.tool_keys import is_plain
 
 if TYPE_CHECKING:

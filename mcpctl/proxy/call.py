@@ -22,7 +22,7 @@ from mcpctl.proxy.input_rounds import InputRounds
 from mcpctl.proxy.parking import Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
 from mcpctl.proxy.tool_result import ToolResult
-from mcpctl.store.recorder import Json
+from mcpctl.store.recordable import Json
 from mcpctl.upstreams import connection as upstream
 from mcpctl.upstreams.connection import Connection, Exchange, Reply
 from mcpctl.upstreams.question import Question
@@ -246,8 +246,8 @@ class Call(Reply):
 
     def result(self, result: memoryview) -> None:
         """Pass on the server's result; a long one is looked at beside the event loop."""
-        caller, recorder = self.request.caller, self._execute.recorder
-        look = partial(tool_result.look, result, caller, self._connection, recorder, masks=self._masks)
+        caller, values = self.request.caller, self._execute.recorder.values
+        look = partial(tool_result.look, result, caller, self._connection, values, masks=self._masks)
         if len(result) <= tool_result.AT_ONCE:
             self._pass_on(look())
         else:
@@ -306,7 +306,7 @@ class Call(Reply):
 
     def error(self, error: bytes) -> None:
         """Pass on the server's error."""
-        error = self._execute.recorder.masked(error) if self._masks else error
+        error = self._execute.recorder.values.masked(error) if self._masks else error
         self.record.end("failed", error=error)
         self._with_help(error, translate.with_data, self._answer_error)
 

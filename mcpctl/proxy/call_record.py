@@ -9,7 +9,8 @@ from mcpctl.policy import words
 from mcpctl.policy.decide import ASK, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy.client_side import CallRequest
-from mcpctl.store.recorder import Json, OpenCall, Recorder
+from mcpctl.store.recordable import Json
+from mcpctl.store.recorder import OpenCall, Recorder
 
 _RECORDED = {"held": "held", "needs_consent": "asked"}
 """What would have been decided by a policy that only records, by the code of the refusal."""
@@ -59,7 +60,7 @@ class CallRecord:
     def end(
         self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None
     ) -> None:
-        """Put its outcome on record, which it has once; `recorded` is the response as `Recorder.recorded` gave it."""
+        """Put its outcome on record, which it has once; `recorded` is the response as `Recordable.json` gave it."""
         if self._open:
             self._recorder.call_finished(self._open, status, response=response, error=error, recorded=recorded)
             self._open = None

@@ -8,7 +8,7 @@ from msgspec import Raw
 
 from mcpctl.callers import Caller
 from mcpctl.failure import Failure
-from mcpctl.store.recorder import Json
+from mcpctl.store.recordable import Json
 
 
 @dataclass(slots=True)

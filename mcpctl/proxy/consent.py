@@ -142,7 +142,7 @@ class Consent:
         hints = words.hints_of(rules.hints(call.server, call.tool)) if call.tool else "no list of its server has it"
         wanted = Wanted(
             subject.binding, subject.grant, failure.facts["risk"], hints,
-            self._recorder.shown(call.arguments or b"{}", call.record_id), call.arguments_digest, rule, place,
+            self._recorder.values.shown(call.arguments or b"{}", call.record_id), call.arguments_digest, rule, place,
         )  # fmt: skip
         opened = partial(approvals.open_for, wanted=wanted, of_client=self._recorder.is_of_client)
         return await self._gateway.policy.run(opened)

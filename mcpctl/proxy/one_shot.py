@@ -26,7 +26,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.own_token import own_token
 from mcpctl.proxy.session import Session
 from mcpctl.store.policy_file import PolicyFile
-from mcpctl.store.recorder import Json
+from mcpctl.store.recordable import Json
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
 from mcpctl.wire import jsonrpc

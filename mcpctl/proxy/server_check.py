@@ -11,13 +11,14 @@ import msgspec
 from mcpctl import config, exposure
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.catalog.definition_lint import oddities
-from mcpctl.config import Config, Server
+from mcpctl.config import Config
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.one_shot import CALLER, listed_row, told
 from mcpctl.server_environment import described
+from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.upstream import Upstream

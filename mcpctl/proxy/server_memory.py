@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from mcpctl.catalog import cache
 from mcpctl.catalog.lists import Listed, Lists
-from mcpctl.config import Server
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
+from mcpctl.server_settings import Server
 from mcpctl.store.state import ListKey, State, StateError, trouble
 
 T = TypeVar("T")

@@ -24,7 +24,8 @@ from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.held_tools import ruled
 from mcpctl.proxy.questions import Questions
-from mcpctl.store.recorder import Json, Recorder
+from mcpctl.store.recordable import Json
+from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from mcpctl.callers import Caller
 from mcpctl.proxy import translate
-from mcpctl.store.recorder import Json, Recorder
+from mcpctl.store.recordable import Json, Recordable
 from mcpctl.upstreams.connection import Connection
 
 AT_ONCE = 1 << 13
@@ -27,14 +27,14 @@ class ToolResult:
 
 
 def look(
-    result: memoryview, caller: Caller, connection: Connection | None, recorder: Recorder, *, masks: bool
+    result: memoryview, caller: Caller, connection: Connection | None, values: Recordable, *, masks: bool
 ) -> ToolResult:
     """Look at a result; in any thread. `masks`: the model gets it without secrets, too."""
     head = translate.head(result)
     wants_input = translate.is_waiting(head)
     if masks and not wants_input:  # what a round needs to go on stays as it is
-        result = memoryview(recorder.masked(bytes(result)))
+        result = memoryview(values.masked(bytes(result)))
         head = translate.head(result)
     answer = result if wants_input else translate.for_client(result, head, caller, connection)
     is_error = bytes(head.is_error) == b"true"
-    return ToolResult(result, is_error, wants_input, answer, recorder.recorded(result))
+    return ToolResult(result, is_error, wants_input, answer, values.json(result))

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl.callers import Caller
-from mcpctl.store.recorder import Json
+from mcpctl.store.recordable import Json
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import Connection
 from mcpctl.wire import jsonrpc

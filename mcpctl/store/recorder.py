@@ -5,7 +5,6 @@ import random
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -14,20 +13,11 @@ from mcpctl.callers import Client
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
-from mcpctl.store import clock, journal_lines, redaction_key
+from mcpctl.store import clock, journal_lines
 from mcpctl.store.journal import Journal
-from mcpctl.store.redact import Redactor, cut
+from mcpctl.store.recordable import Json, Recordable
 
 _UNWRITTEN_KEPT = 1000
-_NAMES_KEPT = 1000
-_READ_OF_NAME = 8192
-_ROOM = 200
-_SHOWN = 2048
-_LONGEST_NUMBER = 19
-"""A longer number may be a secret, and is more than some readers take."""
-LONGEST_NAME = 512
-"""Bytes of a name, or of another short text, that are recorded; one that is longer is recorded cut, and says so."""
-_json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 ENCODING = "estimate:bytes/4"
 """How tokens are counted: a quarter of the UTF-8 bytes of the JSON, rounded up."""
 
@@ -50,11 +40,6 @@ class OpenCall:
     started: float
 
 
-_Name = TypeVar("_Name", str, str | None)
-Json = bytes | memoryview
-"""JSON text."""
-
-
 class Recorder:
     """One session's record. Nothing is written before it first does something; failing to write stops no call."""
 
@@ -71,9 +56,8 @@ class Recorder:
     def follow(self, settings: RecordSettings) -> None:
         """Record what comes as these settings say."""
         self._settings = settings
-        self._limit = settings.max_response_kb * 1024
-        self._redactor: Redactor | None = None
-        self._names: dict[str, str] = {}
+        self.values = Recordable(self._paths, settings)
+        """How what others wrote is put on record."""
 
     def call_started(
         self,
@@ -95,19 +79,19 @@ class Recorder:
             timestamp=clock.now(),
             id=call.id,
             session_id=self._session(origin),
-            request_id=Raw(self._short(request_id)),
+            request_id=Raw(self.values.short(request_id)),
             via=self._via,
-            server=self._name(server),
-            tool=self._name(tool),
-            arguments=Raw(self.recorded(arguments)),
+            server=self.values.name(server),
+            tool=self.values.name(tool),
+            arguments=Raw(self.values.json(arguments)),
             annotations=Raw(annotations),
             input_tokens=tokens(len(arguments)),
             encoding=ENCODING,
             parent_id=parent_id,
-            client_name=self._name(origin.client.name),
-            client_version=self._name(origin.client.version),
-            project=self._name(origin.project),
-            toolset=self._name(origin.toolset),
+            client_name=self.values.name(origin.client.name),
+            client_version=self.values.name(origin.client.version),
+            project=self.values.name(origin.project),
+            toolset=self.values.name(origin.toolset),
         )
         self._lines.append(journal_lines.encode(line))
         return call
@@ -118,7 +102,7 @@ class Recorder:
     ) -> None:  # fmt: skip
         """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it.
 
-        `recorded` is what `recorded` gave for the response, where that was asked before.
+        `recorded` is what `values.json` gave for the response, where that was asked before.
         """
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
         line = journal_lines.CallFinished(
@@ -126,12 +110,12 @@ class Recorder:
             id=call.id,
             session_id=self.session_id,
             status=status,
-            response=Raw(self.recorded(response) if recorded is None else recorded),
-            error=Raw(self.recorded(error)),
+            response=Raw(self.values.json(response) if recorded is None else recorded),
+            error=Raw(self.values.json(error)),
             duration_ms=round((time.monotonic() - call.started) * 1000),
             output_tokens=tokens(size or (0 if error == b"null" else len(error))),
             response_bytes=size,
-            response_truncated=size > self._limit,
+            response_truncated=size > self.values.limit,
         )
         self._lines.append(journal_lines.encode(line))
 
@@ -144,9 +128,9 @@ class Recorder:
             id=_new_id(),
             session_id=self.session_id,
             call_id=call_id,
-            server=self._name(server),
-            method=self._name(method),
-            message=self._name(message),
+            server=self.values.name(server),
+            method=self.values.name(method),
+            message=self.values.name(message),
             outcome=outcome,
             waited_ms=waited_ms,
         )
@@ -169,15 +153,15 @@ class Recorder:
             timestamp=clock.now(),
             id=_new_id(),
             session_id=self._session(origin),
-            query=Raw(self.recorded(msgspec.json.encode(list(queries)))),
-            context=None if context is None else self._text(context),
-            provider=self._name(provider),
-            fallback=self._name(fallback),
-            results=Raw(msgspec.json.encode([{**hit, "key": self._name(str(hit["key"]))} for hit in results])),
+            query=Raw(self.values.json(msgspec.json.encode(list(queries)))),
+            context=None if context is None else self.values.text(context),
+            provider=self.values.name(provider),
+            fallback=self.values.name(fallback),
+            results=Raw(msgspec.json.encode([{**hit, "key": self.values.name(str(hit["key"]))} for hit in results])),
             started_at=clock.iso(started),
             duration_ms=round((time.time() - started) * 1000),
             tokens=tokens(answer_bytes),
-            project=self._name(origin.project),
+            project=self.values.name(origin.project),
         )
         self._lines.append(journal_lines.encode(line))
 
@@ -204,10 +188,10 @@ class Recorder:
             id=_new_id(),
             session_id=self._session(origin),
             call_id=call_id or None,
-            key=self._name(key),
+            key=self.values.name(key),
             decision=decision,
-            rule=self._name(rule),
-            rule_place=self._name(place) or None,
+            rule=self.values.name(rule),
+            rule_place=self.values.name(place) or None,
             channel=channel,
             scope=scope or None,
             arguments_hash=arguments_hash or None,
@@ -219,20 +203,6 @@ class Recorder:
         )
         self._lines.append(journal_lines.encode(line))
         return line.id
-
-    def shown(self, json: bytes, call_id: str = "") -> str:
-        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out, and
-        where that is."""
-        beginning = cut(json[: _SHOWN + 1], _SHOWN)
-        text = self._redact(beginning).decode("utf-8", "replace")
-        if len(beginning) == len(json):
-            return text
-        where = f": mcpctl calls show {call_id[:8]}" if call_id else ""
-        return f"{text} … {len(json) - len(beginning):,} more bytes{where}"
-
-    def masked(self, json: bytes) -> bytes:
-        """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""
-        return self._redact(json)
 
     @property
     def is_of_client(self) -> bool:
@@ -284,12 +254,12 @@ class Recorder:
             timestamp=clock.now(),
             id=self.session_id,
             via=self._via,
-            client_name=self._name(client.name),
-            client_version=self._name(client.version),
-            protocol_version=self._name(client.protocol_version),
-            capabilities=Raw(self.recorded(client.capabilities)),
-            project=self._name(origin.project),
-            toolset=self._name(origin.toolset),
+            client_name=self.values.name(client.name),
+            client_version=self.values.name(client.version),
+            protocol_version=self.values.name(client.protocol_version),
+            capabilities=Raw(self.values.json(client.capabilities)),
+            project=self.values.name(origin.project),
+            toolset=self.values.name(origin.toolset),
         )
         create = Journal.of_the_day if self._via == "cli" else Journal.create
         try:
@@ -302,60 +272,6 @@ class Recorder:
         if not self._warned:
             self._warned = True
             warn(f"calls go on but are not recorded: {self._paths.sessions}: {error}")
-
-    def recorded(self, json: Json) -> bytes:
-        """JSON as the record has it, in any thread: a text too long becomes a JSON string of its beginning."""
-        if len(json) > self._limit:
-            beginning = cut(bytes(json[: self._limit + 1]), self._limit)
-            return msgspec.json.encode(self._redact(beginning).decode("utf-8", "replace"))
-        text = bytes(json)
-        if text in (b"null", b"{}"):
-            return text
-        return _readable(self._redact(text))
-
-    def _short(self, json: bytes) -> bytes:
-        """JSON as the record has it where it is a name, such as a request's id: one too long becomes a string."""
-        if len(json) < _LONGEST_NUMBER and json.isdigit() and (json == b"0" or not json.startswith(b"0")):
-            return json  # as nearly every request's id
-        if len(json) > LONGEST_NAME:
-            return msgspec.json.encode(self._name(json.decode("utf-8", "replace")))
-        return _readable(self._redact(json))
-
-    def _name(self, name: _Name) -> _Name:
-        """A name, or another short text that a client, server or model chose, as the record has it."""
-        if name is None:
-            return name
-        recorded = self._names.get(name)
-        if recorded is None:
-            # Redacted first, so that the cut leaves no half of a secret.
-            redacted = self._redact(name[:_READ_OF_NAME].encode("utf-8", "replace"))
-            recorded = redacted[:LONGEST_NAME].decode("utf-8", "ignore")
-            if len(redacted) > LONGEST_NAME or len(name) > _READ_OF_NAME:
-                recorded += f"… [cut: {len(name):,} characters]"
-            if len(name) <= LONGEST_NAME and len(self._names) < _NAMES_KEPT:
-                self._names[name] = recorded  # a call's are nearly always those of calls before it
-        return recorded
-
-    def _text(self, text: str) -> str:
-        return self._redact(cut(text.encode("utf-8", "replace"), self._limit)).decode("utf-8", "replace")
-
-    def _redact(self, text: bytes) -> bytes:
-        if self._redactor is None:
-            self._redactor = Redactor(redaction_key.load(self._paths), self._settings.redact_keys)
-        return self._redactor.json(text)
-
-
-def _readable(text: bytes) -> bytes:
-    """`text` if every reader takes it for JSON; what strict ones refuse (NaN, half characters) as a string of it."""
-    if not text.isascii():
-        text = text.decode("utf-8", "replace").encode()
-    # Readers differ in how deep they go: what is nested nearly too deep for this one is too deep for some.
-    room = _ROOM if text.count(b"[") + text.count(b"{") > _ROOM else 0
-    try:
-        _json.decode(b"[" * room + text + b"]" * room if room else text)
-    except (msgspec.DecodeError, RecursionError):
-        return msgspec.json.encode(text.decode("utf-8", "replace"))
-    return text
 
 
 def tokens(size: int) -> int:

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from mcpctl.models import HINTS, Overrides, Tool
-from mcpctl.policy_settings import Rule
+from mcpctl.policy_settings import PolicyRule
 
 Place = Sequence[str | int]
 """A path in a file's JSON: names of members and numbers of items."""
@@ -131,7 +131,7 @@ class Toolset:
     """All members of the toolset in the file, those that mcpctl does not know included."""
     problem: str = ""
     """Why this is not what the file says now; empty if it is."""
-    rules: Sequence[Rule] = ()
+    rules: Sequence[PolicyRule] = ()
     """What it denies, and what is asked for with it in force."""
     _shown: WeakKeyDictionary[Tool, Tool] = field(default_factory=WeakKeyDictionary, repr=False)
     _merged_entries: dict[tuple[str, str], ToolsetEntry] = field(default_factory=dict, repr=False)

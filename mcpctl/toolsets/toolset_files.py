@@ -17,7 +17,7 @@ from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.models import HINTS
 from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
-from mcpctl.policy_settings import ASK, DENY, Rule
+from mcpctl.policy_settings import ASK, DENY, PolicyRule
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Place, Reference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
@@ -203,10 +203,10 @@ def _problem_of(pattern: Any) -> str:
     return policy_settings.problem_of(pattern)
 
 
-def _rules(content: Mapping[str, Any], place: ToolsetPlace) -> Iterator[Rule]:
+def _rules(content: Mapping[str, Any], place: ToolsetPlace) -> Iterator[PolicyRule]:
     for effect, patterns in content.get("policy", {}).items():
         for index, pattern in enumerate(patterns):
-            yield Rule(effect, pattern, ("policy",), effect, index, str(place.path), of_repository=not place.own)
+            yield PolicyRule(effect, pattern, ("policy",), effect, index, str(place.path), of_repository=not place.own)
 
 
 def items(content: Mapping[str, Any], member: str) -> Sequence[Any]:

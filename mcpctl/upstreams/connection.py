@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from msgspec import Raw
 
 from mcpctl.callers import MODERN_REVISION, Caller
-from mcpctl.config import ASKS
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
+from mcpctl.server_settings import ASKS
 from mcpctl.store.redact import mask
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc

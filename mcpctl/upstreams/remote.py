@@ -15,11 +15,11 @@ import httpx2
 import msgspec
 
 from mcpctl import bounds, http_client
-from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure, failed
 from mcpctl.http_client import in_words
 from mcpctl.server_environment import Endpoint, credentials
+from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
 from mcpctl.upstreams.event_stream import Event, EventStream, TooLong
 from mcpctl.wire import jsonrpc, loose_json

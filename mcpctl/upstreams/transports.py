@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mcpctl import posix
-from mcpctl.config import Server
 from mcpctl.failure import Failed
 from mcpctl.server_environment import CannotLaunch, endpoint, launch
+from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.server_processes import ServerProcesses
 from mcpctl.upstreams.stdio import Stdio

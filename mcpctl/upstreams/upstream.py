@@ -11,10 +11,10 @@ from msgspec import Raw
 
 from mcpctl import bounds, posix
 from mcpctl.callers import Caller
-from mcpctl.config import Server
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
+from mcpctl.server_settings import Server
 from mcpctl.store.redact import mask
 from mcpctl.upstreams import handshake
 from mcpctl.upstreams.connection import CALL, Connection, Exchange

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.config import Config, Server
+from mcpctl.config import Config
 from mcpctl.definitions import hash_of
 from mcpctl.models import Tool
 from mcpctl.policy import words
@@ -26,6 +26,7 @@ from mcpctl.policy.decide import (
     decide,
 )  # fmt: skip
 from mcpctl.policy.view import View
+from mcpctl.server_settings import Server
 from mcpctl.toolsets.toolset import Reference, Toolset, ref_id
 
 VERBS = (FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE)

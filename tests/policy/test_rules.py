@@ -12,7 +12,7 @@ from mcpctl.models import HINTS, Overrides, Tool
 from mcpctl.policy import words
 from mcpctl.policy.rules import Rules, Ruling, rules_of
 from mcpctl.policy.view import View
-from mcpctl.policy_settings import Rule
+from mcpctl.policy_settings import PolicyRule
 from mcpctl.toolsets.toolset import Toolset
 
 SERVERS = "[servers.s]\ncommand = 'x'\n[servers.github]\ncommand = 'x'\n"
@@ -88,7 +88,7 @@ def test_the_entry_of_a_tool_goes_before_ask_and_allow(entry: str, expected: str
 
 
 def of_toolset(effect: str, pattern: str, *, own: bool) -> Toolset:
-    rule = Rule(effect, pattern, ("policy",), effect, 0, "team.json", of_repository=not own)
+    rule = PolicyRule(effect, pattern, ("policy",), effect, 0, "team.json", of_repository=not own)
     return Toolset("team", Path("team.json"), own=own, rules=(rule,))
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl.callers import MODERN_REVISION
-from mcpctl.config import Server
 from mcpctl.failure import Failure
 from mcpctl.paths import Paths
 from mcpctl.policy.holding import Locked
@@ -16,6 +15,7 @@ from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import Session
+from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection, Exchange
 from mcpctl.upstreams.transports import OnGone, OnMessage
 from mcpctl.wire.jsonrpc import Message, decode

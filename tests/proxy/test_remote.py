@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from mcpctl.config import Server
 from mcpctl.failure import Failed
 from mcpctl.server_environment import Endpoint
+from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.sse import Sse
 from mcpctl.wire.jsonrpc import Message

@@ -1,0 +1,104 @@
+"""What others wrote as it is put on record: without secrets, cut to size, and readable for every reader of JSON."""
+
+from typing import TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from mcpctl.config import RecordSettings
+from mcpctl.paths import Paths
+from mcpctl.store import redaction_key
+from mcpctl.store.redact import Redactor, cut
+
+_NAMES_KEPT = 1000
+_READ_OF_NAME = 8192
+_ROOM = 200
+_SHOWN = 2048
+_LONGEST_NUMBER = 19
+"""A longer number may be a secret, and is more than some readers take."""
+LONGEST_NAME = 512
+"""Bytes of a name, or of another short text, that are recorded; one that is longer is recorded cut, and says so."""
+_json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
+_Name = TypeVar("_Name", str, str | None)
+Json = bytes | memoryview
+"""JSON text."""
+
+
+class Recordable:
+    """Makes it so, as these settings say; in any thread."""
+
+    def __init__(self, paths: Paths, settings: RecordSettings) -> None:
+        self._paths = paths
+        self._settings = settings
+        self.limit = settings.max_response_kb * 1024
+        """The most bytes of a text that are recorded."""
+        self._redactor: Redactor | None = None
+        self._names: dict[str, str] = {}
+
+    def json(self, json: Json) -> bytes:
+        """JSON as the record has it, in any thread: a text too long becomes a JSON string of its beginning."""
+        if len(json) > self.limit:
+            beginning = cut(bytes(json[: self.limit + 1]), self.limit)
+            return msgspec.json.encode(self._redact(beginning).decode("utf-8", "replace"))
+        text = bytes(json)
+        if text in (b"null", b"{}"):
+            return text
+        return _readable(self._redact(text))
+
+    def short(self, json: bytes) -> bytes:
+        """JSON as the record has it where it is a name, such as a request's id: one too long becomes a string."""
+        if len(json) < _LONGEST_NUMBER and json.isdigit() and (json == b"0" or not json.startswith(b"0")):
+            return json  # as nearly every request's id
+        if len(json) > LONGEST_NAME:
+            return msgspec.json.encode(self.name(json.decode("utf-8", "replace")))
+        return _readable(self._redact(json))
+
+    def name(self, name: _Name) -> _Name:
+        """A name, or another short text that a client, server or model chose, as the record has it."""
+        if name is None:
+            return name
+        recorded = self._names.get(name)
+        if recorded is None:
+            # Redacted first, so that the cut leaves no half of a secret.
+            redacted = self._redact(name[:_READ_OF_NAME].encode("utf-8", "replace"))
+            recorded = redacted[:LONGEST_NAME].decode("utf-8", "ignore")
+            if len(redacted) > LONGEST_NAME or len(name) > _READ_OF_NAME:
+                recorded += f"… [cut: {len(name):,} characters]"
+            if len(name) <= LONGEST_NAME and len(self._names) < _NAMES_KEPT:
+                self._names[name] = recorded  # a call's are nearly always those of calls before it
+        return recorded
+
+    def text(self, text: str) -> str:
+        return self._redact(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
+
+    def shown(self, json: bytes, call_id: str = "") -> str:
+        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out,
+        and where that is."""
+        beginning = cut(json[: _SHOWN + 1], _SHOWN)
+        text = self._redact(beginning).decode("utf-8", "replace")
+        if len(beginning) == len(json):
+            return text
+        where = f": mcpctl calls show {call_id[:8]}" if call_id else ""
+        return f"{text} … {len(json) - len(beginning):,} more bytes{where}"
+
+    def masked(self, json: bytes) -> bytes:
+        """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""
+        return self._redact(json)
+
+    def _redact(self, text: bytes) -> bytes:
+        if self._redactor is None:
+            self._redactor = Redactor(redaction_key.load(self._paths), self._settings.redact_keys)
+        return self._redactor.json(text)
+
+
+def _readable(text: bytes) -> bytes:
+    """`text` if every reader takes it for JSON; what strict ones refuse (NaN, half characters) as a string of it."""
+    if not text.isascii():
+        text = text.decode("utf-8", "replace").encode()
+    # Readers differ in how deep they go: what is nested nearly too deep for this one is too deep for some.
+    room = _ROOM if text.count(b"[") + text.count(b"{") > _ROOM else 0
+    try:
+        _json.decode(b"[" * room + text + b"]" * room if room else text)
+    except (msgspec.DecodeError, RecursionError):
+        return msgspec.json.encode(text.decode("utf-8", "replace"))
+    return text
