@@ -34,6 +34,9 @@ class Catalog:
         self.view = view
         self._state = state
         self._lists = lists or Lists()
+        self._owned: dict[str, Listed | None] = {}
+        """What `own` has found, as long as no list changes."""
+        self._owned_at = -1
 
     @property
     def config(self) -> Config:
@@ -65,8 +68,14 @@ class Catalog:
 
     def own(self, server: str) -> Listed | None:
         """What an enabled server last listed for a client like this one alone."""
-        fingerprint = self.config.fingerprints.get(server)
-        return None if fingerprint is None else self._own(server, fingerprint)
+        if self._owned_at != self._lists.changes:
+            self._owned_at, self._owned = self._lists.changes, {}
+        if server not in self._owned:
+            fingerprint = self.config.fingerprints.get(server)
+            if fingerprint is None:
+                return None
+            self._owned[server] = self._own(server, fingerprint)
+        return self._owned[server]
 
     def _own(self, server: str, fingerprint: str) -> Listed | None:
         sets = self._lists.sets(server, fingerprint, self.view.capability_sets)

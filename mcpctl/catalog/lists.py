@@ -50,6 +50,8 @@ class Lists:
         self.holding = holding
         self.judged = 0
         """Grows whenever one of them is judged anew, and otherwise than before."""
+        self.changes = 0
+        """Grows whenever any of them changes."""
         self._of: dict[tuple[str, str], dict[str, Listed]] = {}
         self._in_use: dict[tuple[str, str], str] = {}
         self._suspicious: dict[ListKey, Collection[str]] = {}
@@ -78,11 +80,13 @@ class Lists:
             self._of.setdefault(of[:2], {})[of.capabilities] = judged
             if is_in_use:
                 self._in_use[of[:2]] = of.capabilities
+            self.changes += 1
         return judged
 
     def drop(self, of: ListKey) -> None:
         """Have it loaded anew when it is looked at."""
         self._of.get(of[:2], {}).pop(of.capabilities, None)
+        self.changes += 1
 
     def hold_by(self, holding: Holding) -> None:
         """Judge all of them, and all that come, by this."""
@@ -120,6 +124,7 @@ class Lists:
                 if judged is not listed:
                     lists[capabilities] = judged
                     self.judged += 1
+            self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
         """The lists of connections."""

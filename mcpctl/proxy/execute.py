@@ -195,9 +195,12 @@ class Execute:
 
     def _send_in_turn(self, call: Call) -> None:
         """Send a call, after those that came before it and waited for what is known now."""
+        if not self._waiting:
+            call.go()
+            return
         is_waiting = call in self._waiting
         known = self._gateway.catalog(call.view).listed(call.server), self._gateway.has_listed(call.server)
-        if self._waiting and self._known.get(call.server) != known:  # else they wait for more
+        if self._known.get(call.server) != known:  # else they wait for more
             self._known[call.server] = known
             self.listed(call.server)
         if not is_waiting or call in self._waiting:

@@ -3,7 +3,7 @@
 import time
 from dataclasses import replace
 
-from mcpctl.callers import Caller
+from mcpctl.callers import NO_CLAIMS, Caller
 from mcpctl.config import Config
 from mcpctl.paths import Paths
 from mcpctl.policy import access
@@ -59,16 +59,23 @@ class Viewing:
 
     def at_first(self, caller: Caller | None) -> View:
         """What a request is seen from before anything can be decided: its toolset is that of the request before."""
-        standing, seen = self.policy.standing(), (self.config, UNBOUND)
+        standing, view = self.policy.standing(), self._view
+        is_same = view.caller is caller and view.standing is standing
+        if is_same and view.config is self.config and self._is_plain(caller):
+            return view  # as nearly every request
+        seen = self.config, UNBOUND
         if caller is not None:
             seen = access.of_request(self.config, caller.claims, self._token, standing.tokens, time.time())
-        view = self._view
-        is_same = view.caller is caller and view.standing is standing and view.config is seen[0]
-        if not is_same or view.access != seen[1]:
+        if not is_same or view.config is not seen[0] or view.access != seen[1]:
             view = self._view = View(
                 seen[0], view.toolset, caller, self._generation, standing, seen[1], self._is_locked
             )
         return view
+
+    def _is_plain(self, caller: Caller | None) -> bool:
+        """Whether the request claims nothing and nobody claims anything for it, where no policy asks for that."""
+        has_claims = caller is not None and caller.claims is not NO_CLAIMS
+        return not has_claims and self._token is None and not self.config.policy.is_on
 
     def _with(self, view: View, toolset: Toolset | None) -> View:
         """The view with this toolset; the same one where nothing has changed."""

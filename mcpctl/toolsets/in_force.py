@@ -1,7 +1,6 @@
 """The toolset in force: that of the option, the environment, the project, or the equipped one, in this order."""
 
 import os
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -126,12 +125,14 @@ class InForce:
 
     def _equipped(self) -> str | None:
         # Where it cannot be looked up, the toolset that was equipped still counts.
-        with suppress(StateError):
+        try:  # in line: it is asked at every call
             equipped = self._state.equipped()
-            if equipped != self._kept:
-                self._followed.pop(equipped, None)
-                self._kept = equipped
-        return self._kept
+        except StateError:
+            return self._kept
+        if equipped != self._kept:
+            self._followed.pop(equipped, None)
+            self._kept = equipped
+        return equipped
 
     def _begun(self, reference: str | None) -> _Followed:
         if not reference or reference == NONE:
