@@ -338,6 +338,7 @@ class Shows(MemoryServer):
         if message.get("method") == "initialize":
             connection.can = "elicitation" in message["params"]["capabilities"]
         elif message.get("method") == "tools/list":
+            await self.may_list.wait()
             tools = self.tools + [*self.more] * connection.can
             connection.say(id=message["id"], result={"tools": tools})
             return
