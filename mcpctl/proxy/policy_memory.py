@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -27,6 +28,7 @@ class PolicyMemory:
         self._mine: PolicyFile | None = None
         self._theirs: PolicyFile | None = None
         self._is_closed = False
+        self._closing = threading.Lock()
         self._version: object = None
         self._pinned: int | None = None
         self._was_looked_at = False
@@ -104,12 +106,9 @@ class PolicyMemory:
             raise self._unusable("is closed")
         try:
             async with asyncio.timeout(_PATIENCE_S):
-                outcome = await asyncio.get_running_loop().run_in_executor(self._writing, self._do, work)
-                if self._mine is None:
-                    await self._look_at_it()
+                return await asyncio.get_running_loop().run_in_executor(self._writing, self._do, work)
         except TimeoutError:
             raise self._unusable("is in use by another process") from None
-        return outcome
 
     def _unusable(self, why: str) -> Unusable:
         return Unusable(f"{self._paths.policy} {why}", "try again", "policy_held")
@@ -121,22 +120,25 @@ class PolicyMemory:
                 with contextlib.suppress(StateError):
                     theirs.close()
             self._theirs = PolicyFile.connect(self._paths)
-        return work(self._theirs)
+        outcome = work(self._theirs)
+        if self._mine is None:
+            with contextlib.suppress(StateError, Unusable):  # the work was done; it is looked at again with the next
+                self._look_at_it()
+        return outcome
 
-    async def _look_at_it(self) -> None:
-        try:
-            mine = await asyncio.to_thread(PolicyFile.connect, self._paths)
-            mine.wait_for_nobody()
-        except (StateError, Unusable):
-            return  # the work was done; it is looked at again with the next
-        if self._mine or self._is_closed:
-            mine.close()
-        else:
-            self._mine = mine
+    def _look_at_it(self) -> None:
+        mine = PolicyFile.connect(self._paths)
+        mine.wait_for_nobody()
+        with self._closing:
+            if self._is_closed:
+                mine.close()  # nobody waits for it any more
+            else:
+                self._mine = mine
 
     def close(self) -> None:
         """Let go of it."""
-        self._is_closed = True
+        with self._closing:
+            self._is_closed = True
         self._let_go()
         self._writing.submit(self._close)
         self._writing.shutdown(wait=False)
