@@ -80,6 +80,7 @@ class Gateway:
         """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
         """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
+        self._first_look: asyncio.Task[None] | None = None
         self._settling: asyncio.Task[None] | None = None
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self._settle(self._open_state())
@@ -237,12 +238,21 @@ class Gateway:
         await self.current()
         view = self.view(caller)
         ready = self.background(self.searching.make_ready(view))
-        unlisted = await self.searching.unlisted(self.view(None))
-        if len(unlisted) == len(self.upstreams):
-            self.added.update(unlisted)  # nothing is known yet: the first search is worth waiting for
+        await self.first_look()
         if due := self.catalog(view).due():
             self.background(self.refresh(due, caller))
         await ready
+
+    async def first_look(self) -> None:
+        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
+        if self._first_look is None:
+            self._first_look = self.background(self._note_unlisted())
+        await asyncio.shield(self._first_look)
+
+    async def _note_unlisted(self) -> None:
+        unlisted = await self.searching.unlisted(self.view(None))
+        if len(unlisted) == len(self.upstreams):
+            self.added.update(unlisted)
 
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
         """Pass a notification of an older client's on to every older server that is connected."""
