@@ -12,7 +12,7 @@ import pytest
 from pytest_snapshot.plugin import Snapshot
 
 from mcpctl import docgen
-from mcpctl.docgen import config_page, pages, records_page, roff, tree
+from mcpctl.docgen import config_page, guides, pages, records_page, roff, tree
 from mcpctl.errors import EXIT_MEANINGS, ExitCode
 from mcpctl.models import CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
 from mcpctl.paths import Paths
@@ -26,7 +26,7 @@ PAGES = docgen.man_pages()
 
 def test_the_man_pages_are_made_from_the_tree(snapshot: Snapshot) -> None:
     snapshot.snapshot_dir = ROOT
-    folders = {f"man{part}": {name: text for name, text in PAGES.items() if name.endswith(part)} for part in "15"}
+    folders = {f"man{part}": {name: text for name, text in PAGES.items() if name.endswith(part)} for part in "157"}
     snapshot.assert_match_dir(folders, "man")
 
 
@@ -143,3 +143,15 @@ def test_what_is_shipped_is_what_there_is() -> None:
         for file in [path for path in ((ROOT / source), *(ROOT / source).rglob("*")) if path.is_file()]:
             shipped[str(file.relative_to(ROOT))] = str(Path(target) / file.relative_to(ROOT / source))
     assert shipped == expected
+
+
+def test_a_guide_is_printed_as_its_markdown_reads() -> None:
+    code = "```sh\n.x  'y'\n```"
+    markdown = (
+        f"# A title\n\n## First\n\nSee `a -b` and **that.** More [here](url).\n\n{code}\n\n- one\n  more\n- two\n"
+    )
+    lines = [line.strip() for line in printed(guides.page("x", markdown).splitlines()[1:]).splitlines()]
+    assert list(filter(None, lines))[1:-1] == [
+        "NAME", "mcpctl-x - a title", "FIRST", "See a -b and that.  More here.", ".x  'y'",
+        "\u2022 one more", "\u2022 two", "SEE ALSO", "mcpctl(1), mcpctl-config(5), mcpctl-records(5)",
+    ]  # fmt: skip

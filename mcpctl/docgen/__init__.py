@@ -5,19 +5,20 @@
 
 import re
 
-from mcpctl.docgen import config_page, pages, records_page, scripts
+from mcpctl.docgen import config_page, guides, pages, records_page, scripts
 from mcpctl.docgen.tree import Node, whole
 
 BEGIN, END = "<!-- commands: made by mcpctl/docgen from the command tree -->", "<!-- end of commands -->"
 
 
 def man_pages() -> dict[str, str]:
-    """The pages by file name: one for each command and noun, `mcpctl.1`, and one for each kind of file."""
+    """The pages by file name: one for each command and noun, `mcpctl.1`, each kind of file, and each guide."""
     commands = {f"{node.page}.1": pages.page(node) for node in whole().walk()}
     return {
         **commands,
         f"{config_page.NAME}.5": config_page.page(),
         f"{records_page.NAME}.5": records_page.page(),
+        **guides.pages(),
     }
 
 

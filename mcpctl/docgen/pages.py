@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 from mcpctl.catalog import drift_rules, policy_check
 from mcpctl.checks import definition_rules
-from mcpctl.docgen import roff
+from mcpctl.docgen import guides, roff
 from mcpctl.docgen.tree import Node, Parameter, whole
 from mcpctl.errors import EXIT_MEANINGS
 from mcpctl.paths import INDEX_VERSION
@@ -123,4 +123,5 @@ def _related(node: Node) -> list[tuple[str, int]]:
     above = [nodes[node.path[:length]] for length in range(1, len(node.path))]
     beside = [other for other in above[-1].children if len(above) > 1 and other is not node] if above else []
     names = [other.page for other in (*above, *beside, *node.children) if other.path != node.path]
-    return [*((name, 1) for name in names), *((name, 5) for name in FILE_PAGES)]
+    about = [(page.removesuffix(".7"), 7) for page in guides.pages()] if len(node.path) == 1 else []
+    return [*((name, 1) for name in names), *((name, 5) for name in FILE_PAGES), *about]

@@ -47,8 +47,13 @@ def lower_first(sentence: str) -> str:
 
 def prose(text: str) -> Iterator[str]:
     """A paragraph's lines, each sentence on lines of its own."""
-    for sentence in re.split(r"(?<=[.?!])\s+(?=[A-Z])", " ".join(text.split())):
-        yield from _wrapped(escaped(sentence))
+    yield from sentences(escaped(" ".join(text.split())))
+
+
+def sentences(source: str) -> Iterator[str]:
+    """The lines of a paragraph of roff input, each sentence on lines of its own."""
+    for sentence in re.split(r"(?:(?<=[.?!])|(?<=[.?!]\\fR))\s+(?=[A-Z]|\\fB[A-Z])", source):
+        yield from _wrapped(sentence)
 
 
 def _wrapped(source: str) -> Iterator[str]:
