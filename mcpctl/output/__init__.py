@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NoReturn
 
 import msgspec
 
@@ -22,7 +22,12 @@ from mcpctl.output.text import line_of, plain_json, quoted
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _PIECES_AT_ONCE = 500
 _SHORT_ID = 8
-_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at"))
+_LONGEST_NAME = 100
+KEPT = 20
+_TIMES = frozenset((
+    "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
+    "created",
+))  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,13 @@ class Columns:
     shown: Sequence[str]
     cut: frozenset[str] = frozenset()
     """Fields that a narrow table cuts first; never keys, since people copy them."""
+    keeps: Mapping[str, int] = field(default_factory=dict)
+    """How much of a field a table shows at least, where not `KEPT` of those in `cut`; with less room a column goes."""
+    goes: Sequence[str] = ()
+    """The fields whose columns go first where a terminal is too narrow; the others follow, the last one first."""
     ids: frozenset[str] = frozenset()
-    """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them."""
+    """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them and
+    there is room."""
     render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
     """The text of a field's value in a table and in tab-separated values."""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -46,6 +56,24 @@ class Columns:
     noun: str = "rows"
     empty: str = ""
     """The message on a terminal if there are no rows."""
+
+    @property
+    def leaving(self) -> Sequence[str]:
+        """The fields in the order in which their columns go; the first column stays."""
+        _, *others = self.shown
+        named = [name for name in self.goes if name in others]
+        return [*named, *(name for name in reversed(others) if name not in named)]
+
+    def heading(self, name: str) -> str:
+        """The heading of a field's column."""
+        return self.labels.get(name, name.upper())
+
+    def named(self, typed: str) -> str | None:
+        """The field of a name that a person typed: its own, or its column's heading; in any case."""
+        name = typed.lower()
+        if name in self.fields:
+            return name
+        return next((each for each in self.fields if self.heading(each).lower() == name), None)
 
 
 @dataclass(frozen=True)
@@ -186,15 +214,26 @@ def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
     """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
     if options.fields is None:
         return columns.fields if options.effective in ("json", "jsonl") else columns.shown
-    names = [name.strip() for name in options.fields.split(",") if name.strip()]
-    for name in names:
-        if name not in columns.fields:
-            matches = [field for field, title in columns.labels.items() if title == name.upper()]
-            lead = f"the column {name.upper()} is the field {matches[0]}; " if matches else ""
-            raise WrongUsage(f"unknown field '{name}'", f"{lead}fields: {', '.join(columns.fields)}")
+    return _named(options.fields, columns)
+
+
+def _named(fields: str, columns: Columns) -> list[str]:
+    names = [columns.named(typed) or _unknown(typed, columns.fields) for typed in _split(fields)]
     if not names:
         raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
     return names
+
+
+def _split(fields: str) -> Iterator[str]:
+    return (name.strip() for name in fields.split(",") if name.strip())
+
+
+def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:
+    from difflib import get_close_matches
+
+    near = get_close_matches(typed[:_LONGEST_NAME].lower(), fields)
+    lead = f"did you mean {' or '.join(near)}? " if near else ""
+    raise WrongUsage(f"unknown field '{typed}'", f"{lead}fields: {', '.join(fields)}")
 
 
 def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:
@@ -257,16 +296,21 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
     from mcpctl.output import table
 
     cells = [[line_of(_cell(row, name, columns)) for name in names] for row in rows]
-    if options.fields is None:
+    headings = [columns.heading(name) for name in names]
+    if options.fields is None or table.is_too_wide(headings, cells):
         for number in (number for number, name in enumerate(names) if name in columns.ids):
             length = _unique_length([row[number] for row in cells])
             for row in cells:
                 row[number] = row[number][:length]
-    headings = [columns.labels.get(name, name.upper()) for name in names]
-    cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
+    may_shrink = columns.cut | columns.keeps.keys()
+    keeps = {n: columns.keeps.get(name, KEPT) for n, name in enumerate(names) if name in may_shrink}
+    leaving = [names.index(name) for name in columns.leaving] if options.fields is None else ()
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
-    lines = table.lines(headings, cells, cut, times)
+    fitted = table.fitted(headings, cells, keeps, leaving, times)
+    lines = fitted.lines()
     _write(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)
+    if fitted.left_out:
+        say(f"no room for {', '.join(fitted.left_out).lower()}; see --fields")
     if (
         options.limit is None
         and len(rows) == columns.newest

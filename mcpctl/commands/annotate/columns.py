@@ -15,7 +15,9 @@ from mcpctl.toolsets.toolset import Note
 COLUMNS = Columns(
     fields=ANNOTATION_FIELDS,
     shown=("key", "kind", "name", "value"),
-    cut=frozenset(("value", "path")),
+    cut=frozenset(("name", "value", "path")),
+    keeps={"key": 28, "name": 10},
+    goes=("kind", "name"),
     noun="notes and overrides",
     empty="no notes or overrides yet; add a note with: mcpctl annotate add KEY NAME TEXT",
 )

@@ -15,6 +15,7 @@ IMPORTED = Columns(
     fields=POLICY_IMPORT_FIELDS,
     shown=("rule", "action", "effect", "patterns", "why"),
     cut=frozenset(("rule", "why", "path")),
+    goes=("effect", "patterns"),
     render={"patterns": lambda patterns: ", ".join(patterns)},
     noun="rules",
     empty="no permission rules to import",
