@@ -126,9 +126,8 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
     _, noun, verb = ctx.command_path.split(" ")
-    columns = lists.columns(noun, verb, str(ctx.params.get("kind")))
-    names = (name for name in columns.fields if name.startswith(part.lower()) and name not in given)
-    return [(f"{before}{comma}{name}", columns.labels.get(name, "")) for name in names]
+    names = lists.fields(noun, verb, str(ctx.params.get("kind")))
+    return [(f"{before}{comma}{name}", "") for name in names if name.startswith(part.lower()) and name not in given]
 
 
 def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 _COLUMNS = {
     ("calls", "ls"): "CALLS",
     ("calls", "ls", "discovery"): "DISCOVERIES",
+    ("calls", "show"): "CALLS",
+    ("policy", "explain"): "EXPLAINED",
     ("servers", "check"): "CHECKED",
     ("policy", "import"): "IMPORTED",
     ("servers", "import"): "IMPORTED",
@@ -19,6 +21,14 @@ _COLUMNS = {
 }
 """What a command's columns are called in its noun's columns.py, or in another module there, where not COLUMNS."""
 
+_MORE = {
+    ("calls", "show"): ("decisions",),
+    ("sessions", "show"): ("tools", "calls", "decisions"),
+    ("tools", "show"): ("permitted", "toolset", "in_toolset", "definition"),
+    ("toolsets", "show"): ("own",),
+}
+"""What one thing has beside what it has in a list."""
+
 
 def columns(noun: str, verb: str, kind: str = "") -> "Columns":
     """The columns of a list command, or of one kind of its rows."""
@@ -26,6 +36,11 @@ def columns(noun: str, verb: str, kind: str = "") -> "Columns":
     module, _, name = place.rpartition(".")
     found: Columns = getattr(importlib.import_module(f"mcpctl.commands.{noun}.{module or 'columns'}"), name)
     return found
+
+
+def fields(noun: str, verb: str, kind: str = "") -> Sequence[str]:
+    """What `--fields` of a command takes."""
+    return (*columns(noun, verb, kind).fields, *_MORE.get((noun, verb), ()))
 
 
 def leaving(path: Sequence[str], options: Sequence[str]) -> str:

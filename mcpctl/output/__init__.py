@@ -10,111 +10,27 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 
-from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage, before_warning, inert
+from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, before_warning, inert
 from mcpctl.models import Found, Progress, RawJson, Row, unseen
-from mcpctl.output.text import line_of, plain_json, quoted
+from mcpctl.output.columns import FORMATS as FORMATS
+from mcpctl.output.columns import KEPT, members
+from mcpctl.output.columns import Columns as Columns
+from mcpctl.output.columns import ListOptions as ListOptions
+from mcpctl.output.columns import chosen_fields as chosen_fields
+from mcpctl.output.columns import chosen_format as chosen_format
+from mcpctl.output.columns import listing as listing
+from mcpctl.output.text import line_of, pairs, plain_json, quoted
 
-FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _PIECES_AT_ONCE = 500
 _SHORT_ID = 8
-_LONGEST_NAME = 100
-KEPT = 20
 _TIMES = frozenset((
     "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
     "created",
 ))  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The fields of a list: all of them for JSON, fewer for people, and how people see their values."""
-
-    fields: Sequence[str]
-    shown: Sequence[str]
-    cut: frozenset[str] = frozenset()
-    """Fields that a narrow table cuts first; never keys, since people copy them."""
-    keeps: Mapping[str, int] = field(default_factory=dict)
-    """How much of a field a table shows at least, where not `KEPT` of those in `cut`; with less room a column goes."""
-    goes: Sequence[str] = ()
-    """The fields whose columns go first where a terminal is too narrow; the others follow, the last one first."""
-    ids: frozenset[str] = frozenset()
-    """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them and
-    there is room."""
-    render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
-    """The text of a field's value in a table and in tab-separated values."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Shorter headings for some fields."""
-    group: str = ""
-    """The field whose values are headings in a table; the rows come sorted by it."""
-    newest: int = 50
-    """How many rows a terminal gets without `--limit`."""
-    noun: str = "rows"
-    empty: str = ""
-    """The message on a terminal if there are no rows."""
-
-    @property
-    def leaving(self) -> Sequence[str]:
-        """The fields in the order in which their columns go; the first column stays."""
-        _, *others = self.shown
-        named = [name for name in self.goes if name in others]
-        return [*named, *(name for name in reversed(others) if name not in named)]
-
-    def heading(self, name: str) -> str:
-        """The heading of a field's column."""
-        return self.labels.get(name, name.upper())
-
-    def named(self, typed: str) -> str | None:
-        """The field of a name that a person typed: its own, or its column's heading; in any case."""
-        name = typed.lower()
-        if name in self.fields:
-            return name
-        return next((each for each in self.fields if self.heading(each).lower() == name), None)
-
-
-@dataclass(frozen=True)
-class ListOptions:
-    """The options of a list command: format, fields and window."""
-
-    format: str = "auto"
-    fields: str | None = None
-    limit: int | None = None
-    offset: int = 0
-    count: bool = False
-
-    @property
-    def effective(self) -> str:
-        """The format, with `auto` resolved."""
-        if self.format != "auto":
-            return self.format
-        return "table" if sys.stdout.isatty() else "tsv"
-
-
-def listing(
-    json: bool,
-    jsonl: bool,
-    format: str,
-    fields: str | None,
-    limit: int | None = None,
-    offset: int = 0,
-    count: bool = False,
-) -> ListOptions:
-    """The options of a list command as one value; raises `WrongUsage` if they contradict each other."""
-    return ListOptions(chosen_format(json, jsonl, format), fields, limit, offset, count)
-
-
-def chosen_format(json: bool, jsonl: bool, format: str) -> str:
-    """The one format that `--json`, `--jsonl` and `--format` ask for."""
-    formats = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
-    if len(formats) > 1:
-        raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
-    if format not in FORMATS:
-        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(FORMATS)}")
-    return formats[0] if formats else "auto"
 
 
 def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
@@ -136,14 +52,24 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
         _write_table(list(rows), names, columns, results, options)
 
 
-def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]]) -> None:
-    """Print one thing: a JSON object, or its text. A member that is a `Found` is an array, printed row by row."""
+def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]], fields: str | None = None) -> None:
+    """Print one thing: a JSON object, or its text; of the `fields` that are named, only these.
+
+    A member that is a `Found` is an array, printed row by row. Raises `WrongUsage` for an unknown field.
+    """
+    if fields is not None and not isinstance(row, RawJson):
+        row = chosen = members(row, fields)
+        text = lambda: pairs({name: _in_memory(value) for name, value in chosen.items()})  # noqa: E731
     if not json:
         _write(text())
     elif isinstance(row, RawJson):
         _write(iter([to_json(row)]))
     else:
         _write_pieces(_json_object(row))
+
+
+def _in_memory(value: Any) -> Any:
+    return list(value.rows(None, 0)) if isinstance(value, Found) else value
 
 
 def write_text(text: str) -> None:
@@ -208,32 +134,6 @@ def _embedded(value: Any) -> Any:
     if kind is dict:
         return {name: _embedded(item) for name, item in value.items()}
     return [_embedded(item) for item in value] if kind is list or kind is tuple else value
-
-
-def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
-    """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
-    if options.fields is None:
-        return columns.fields if options.effective in ("json", "jsonl") else columns.shown
-    return _named(options.fields, columns)
-
-
-def _named(fields: str, columns: Columns) -> list[str]:
-    names = [columns.named(typed) or _unknown(typed, columns.fields) for typed in _split(fields)]
-    if not names:
-        raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
-    return names
-
-
-def _split(fields: str) -> Iterator[str]:
-    return (name.strip() for name in fields.split(",") if name.strip())
-
-
-def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:
-    from difflib import get_close_matches
-
-    near = get_close_matches(typed[:_LONGEST_NAME].lower(), fields)
-    lead = f"did you mean {' or '.join(near)}? " if near else ""
-    raise WrongUsage(f"unknown field '{typed}'", f"{lead}fields: {', '.join(fields)}")
 
 
 def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:

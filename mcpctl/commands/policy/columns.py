@@ -20,6 +20,14 @@ IMPORTED = Columns(
     noun="rules",
     empty="no permission rules to import",
 )
+EXPLAINED = Columns(
+    fields=(
+        "key", "server", "tool", "project", "toolset", "mode", "listed", "near", "decision", "enforced", "code",
+        "reason", "hint", "decided_by", "rules", "risk", "classes", "hints", "trust_hints", "grants",
+        "arguments_hash",
+    ),
+    shown=("key", "decision"),
+)  # fmt: skip
 _DOES = {
     "allow": "it is called",
     "ask": "you are asked first",
