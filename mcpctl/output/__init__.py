@@ -68,6 +68,14 @@ def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]],
         _write_pieces(_json_object(row))
 
 
+def write_done(json: bool, row: Callable[[], Any], *lines: str) -> None:
+    """Print what a command has written: the names of it, or with `--json` the thing itself."""
+    if json:
+        _write(iter([to_json(row())]))
+    else:
+        _write(map(line_of, lines))
+
+
 def _in_memory(value: Any) -> Any:
     return list(value.rows(None, 0)) if isinstance(value, Found) else value
 
