@@ -55,7 +55,7 @@ def write_rules(rules: "Mapping[str, Rule]", format: str) -> None:
     from mcpctl import output
     from mcpctl.rules import FIELDS, listed
 
-    columns = output.Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("why", "fix")), noun="rules")
+    columns = output.Columns(fields=FIELDS, shown=FIELDS, cut=frozenset(("what", "why", "fix")), noun="rules")
     output.write_list(listed(rules), columns, output.ListOptions(format if format in ("json", "jsonl") else "auto"))
 
 

@@ -33,6 +33,15 @@ class Command(TyperCommand):
                     )
         return super().parse_args(ctx, args)
 
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Say at the end of the help of a list which columns go in a narrow terminal."""
+        from mcpctl.commands import lists
+
+        if sentence := lists.leaving(ctx.command_path.split(" "), [str(each.name) for each in self.params]):
+            formatter.write_paragraph()
+            formatter.write_text(sentence)
+        super().format_epilog(ctx, formatter)
+
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
         """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""
         if "--" in args or not any((parameter.metavar or "").startswith("[-- ") for parameter in self.params):

@@ -4,13 +4,13 @@ Read from config.toml, the catalog cache and the index as they lie there: nothin
 completer may fail in any way; `mcpctl.tab_completion` then offers nothing.
 """
 
-import importlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from mcpctl.commands import lists
 from mcpctl.paths import Paths, find
 
 if TYPE_CHECKING:
@@ -125,7 +125,9 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """What `--fields` takes, after the comma too: the fields not named yet."""
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
-    return [(f"{before}{comma}{name}", "") for name in _fields(ctx) if name.startswith(part) and name not in given]
+    _, noun, verb = ctx.command_path.split(" ")
+    names = lists.fields(noun, verb, str(ctx.params.get("kind")))
+    return [(f"{before}{comma}{name}", "") for name in names if name.startswith(part.lower()) and name not in given]
 
 
 def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -144,28 +146,6 @@ def choices(*values: str) -> Callable[[str], list[Pair]]:
         return [(value, "") for value in values if value.startswith(incomplete)]
 
     return complete
-
-
-_COLUMNS = {
-    ("calls", "ls"): "CALLS",
-    ("calls", "ls", "discovery"): "DISCOVERIES",
-    ("servers", "check"): "CHECKED",
-    ("policy", "import"): "IMPORTED",
-    ("servers", "import"): "IMPORTED",
-    ("tools", "search"): "FOUND",
-    ("tools", "eval"): "measuring.COLUMNS",
-    ("tools", "refresh"): "REFRESHED",
-}
-"""What a command's columns are called in its noun's columns.py, or in another module there, where not COLUMNS."""
-
-
-def _fields(ctx: typer.Context) -> Iterable[str]:
-    _, noun, verb = ctx.command_path.split(" ")
-    place = _COLUMNS.get((noun, verb, str(ctx.params.get("kind")))) or _COLUMNS.get((noun, verb), "COLUMNS")
-    module, _, name = place.rpartition(".")
-    columns = importlib.import_module(f"mcpctl.commands.{noun}.{module or 'columns'}")
-    names: Iterable[str] = getattr(columns, name).fields
-    return names
 
 
 def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterator[tuple[str, "Place"]]:

@@ -74,7 +74,8 @@ Format = Annotated[
 Fields = Annotated[
     str | None,
     typer.Option(
-        "--fields", metavar="A,B", help="Print these fields, in this order.", show_default=False,
+        "--fields", metavar="A,B", show_default=False,
+        help="Print these fields, or columns by their headings, in this order.",
         autocompletion=complete.fields,
     ),
 ]  # fmt: skip

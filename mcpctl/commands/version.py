@@ -1,7 +1,9 @@
 """`mcpctl version`"""
 
+from mcpctl.commands import options as opt
 
-def version() -> None:
+
+def version(json: opt.Json = False) -> None:
     """Print the version, like --version.
 
     \b
@@ -10,4 +12,4 @@ def version() -> None:
     """
     from mcpctl import __version__, output
 
-    output.write_text(f"mcpctl {__version__}")
+    output.write_done(json, lambda: {"version": __version__}, f"mcpctl {__version__}")

@@ -10,6 +10,7 @@ import typer.main
 from typer._click.core import Command
 from typer._click.core import Parameter as ClickParameter
 
+from mcpctl.commands import lists
 from mcpctl.main import tree
 
 
@@ -73,10 +74,13 @@ def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None)
     parameters = command.get_params(context)
     arguments = [item for item in parameters if item.param_type_name == "argument"]
     options = [item for item in parameters if item.param_type_name == "option" and not getattr(item, "hidden", False)]
+    help_ = command.help or ""
+    prose, mark, examples = help_.partition("\n\n\x08\n")
     commands: dict[str, Command] = getattr(command, "commands", {})
+    leaving = lists.leaving(path, [str(item.name) for item in options])
     return Node(
         path,
-        command.help or "",
+        f"{prose}\n\n{leaving}{mark}{examples}" if leaving else help_,
         tuple(_parameter(argument, context) for argument in arguments),
         tuple(_parameter(option, context) for option in options),
         tuple(_node(child, (*path, name), context) for name, child in commands.items() if not child.hidden),

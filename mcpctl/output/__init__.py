@@ -10,83 +10,27 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, WrongUsage, before_warning, inert
+from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, before_warning, inert
 from mcpctl.models import Found, Progress, RawJson, Row, unseen
-from mcpctl.output.text import line_of, plain_json, quoted
+from mcpctl.output.columns import FORMATS as FORMATS
+from mcpctl.output.columns import KEPT, members
+from mcpctl.output.columns import Columns as Columns
+from mcpctl.output.columns import ListOptions as ListOptions
+from mcpctl.output.columns import chosen_fields as chosen_fields
+from mcpctl.output.columns import chosen_format as chosen_format
+from mcpctl.output.columns import listing as listing
+from mcpctl.output.text import line_of, pairs, plain_json, quoted
 
-FORMATS = ("auto", "table", "tsv", "json", "jsonl")
 _PIECES_AT_ONCE = 500
 _SHORT_ID = 8
-_TIMES = frozenset(("start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at"))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The fields of a list: all of them for JSON, fewer for people, and how people see their values."""
-
-    fields: Sequence[str]
-    shown: Sequence[str]
-    cut: frozenset[str] = frozenset()
-    """Fields that a narrow table cuts first; never keys, since people copy them."""
-    ids: frozenset[str] = frozenset()
-    """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them."""
-    render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
-    """The text of a field's value in a table and in tab-separated values."""
-    labels: Mapping[str, str] = field(default_factory=dict)
-    """Shorter headings for some fields."""
-    group: str = ""
-    """The field whose values are headings in a table; the rows come sorted by it."""
-    newest: int = 50
-    """How many rows a terminal gets without `--limit`."""
-    noun: str = "rows"
-    empty: str = ""
-    """The message on a terminal if there are no rows."""
-
-
-@dataclass(frozen=True)
-class ListOptions:
-    """The options of a list command: format, fields and window."""
-
-    format: str = "auto"
-    fields: str | None = None
-    limit: int | None = None
-    offset: int = 0
-    count: bool = False
-
-    @property
-    def effective(self) -> str:
-        """The format, with `auto` resolved."""
-        if self.format != "auto":
-            return self.format
-        return "table" if sys.stdout.isatty() else "tsv"
-
-
-def listing(
-    json: bool,
-    jsonl: bool,
-    format: str,
-    fields: str | None,
-    limit: int | None = None,
-    offset: int = 0,
-    count: bool = False,
-) -> ListOptions:
-    """The options of a list command as one value; raises `WrongUsage` if they contradict each other."""
-    return ListOptions(chosen_format(json, jsonl, format), fields, limit, offset, count)
-
-
-def chosen_format(json: bool, jsonl: bool, format: str) -> str:
-    """The one format that `--json`, `--jsonl` and `--format` ask for."""
-    formats = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
-    if len(formats) > 1:
-        raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
-    if format not in FORMATS:
-        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(FORMATS)}")
-    return formats[0] if formats else "auto"
+_TIMES = frozenset((
+    "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
+    "created",
+))  # fmt: skip
 
 
 def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
@@ -108,14 +52,32 @@ def write_list(results: Found, columns: Columns, options: ListOptions) -> None:
         _write_table(list(rows), names, columns, results, options)
 
 
-def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]]) -> None:
-    """Print one thing: a JSON object, or its text. A member that is a `Found` is an array, printed row by row."""
+def write_row(row: Row | RawJson, json: bool, text: Callable[[], Iterator[str]], fields: str | None = None) -> None:
+    """Print one thing: a JSON object, or its text; of the `fields` that are named, only these.
+
+    A member that is a `Found` is an array, printed row by row. Raises `WrongUsage` for an unknown field.
+    """
+    if fields is not None and not isinstance(row, RawJson):
+        row = chosen = members(row, fields)
+        text = lambda: pairs({name: _in_memory(value) for name, value in chosen.items()})  # noqa: E731
     if not json:
         _write(text())
     elif isinstance(row, RawJson):
         _write(iter([to_json(row)]))
     else:
         _write_pieces(_json_object(row))
+
+
+def write_done(json: bool, row: Callable[[], Any], *lines: str) -> None:
+    """Print what a command has written: the names of it, or with `--json` the thing itself."""
+    if json:
+        _write(iter([to_json(row())]))
+    else:
+        _write(map(line_of, lines))
+
+
+def _in_memory(value: Any) -> Any:
+    return list(value.rows(None, 0)) if isinstance(value, Found) else value
 
 
 def write_text(text: str) -> None:
@@ -182,21 +144,6 @@ def _embedded(value: Any) -> Any:
     return [_embedded(item) for item in value] if kind is list or kind is tuple else value
 
 
-def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
-    """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
-    if options.fields is None:
-        return columns.fields if options.effective in ("json", "jsonl") else columns.shown
-    names = [name.strip() for name in options.fields.split(",") if name.strip()]
-    for name in names:
-        if name not in columns.fields:
-            matches = [field for field, title in columns.labels.items() if title == name.upper()]
-            lead = f"the column {name.upper()} is the field {matches[0]}; " if matches else ""
-            raise WrongUsage(f"unknown field '{name}'", f"{lead}fields: {', '.join(columns.fields)}")
-    if not names:
-        raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
-    return names
-
-
 def _json_rows(rows: Iterator[Row], names: Sequence[str], *, as_array: bool) -> Iterator[str]:
     if not as_array:
         for row in rows:
@@ -257,16 +204,21 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
     from mcpctl.output import table
 
     cells = [[line_of(_cell(row, name, columns)) for name in names] for row in rows]
-    if options.fields is None:
+    headings = [columns.heading(name) for name in names]
+    if options.fields is None or table.is_too_wide(headings, cells):
         for number in (number for number, name in enumerate(names) if name in columns.ids):
             length = _unique_length([row[number] for row in cells])
             for row in cells:
                 row[number] = row[number][:length]
-    headings = [columns.labels.get(name, name.upper()) for name in names]
-    cut = frozenset(number for number, name in enumerate(names) if name in columns.cut)
+    may_shrink = columns.cut | columns.keeps.keys()
+    keeps = {n: columns.keeps.get(name, KEPT) for n, name in enumerate(names) if name in may_shrink}
+    leaving = [names.index(name) for name in columns.leaving] if options.fields is None else ()
     times = frozenset(number for number, name in enumerate(names) if name in _TIMES)
-    lines = table.lines(headings, cells, cut, times)
+    fitted = table.fitted(headings, cells, keeps, leaving, times)
+    lines = fitted.lines()
     _write(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)
+    if fitted.left_out:
+        say(f"no room for {', '.join(fitted.left_out).lower()}; see --fields")
     if (
         options.limit is None
         and len(rows) == columns.newest

@@ -4,80 +4,98 @@ import datetime
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
 _FAILED = frozenset(("tool_error", "failed", "denied", "interrupted"))
-_NARROWEST = 6
-"""The least width of a column that may be cut; if that is too wide, the last such column is left out."""
-_ROOMY = 20
-"""The least width of such a column as long as headings can be cut instead."""
-_HEADING = 4
+_FIRST = 40
+"""What the first column keeps before a column of text goes. It is whole before any other goes: people copy it."""
+_GAP = 2
 _BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
 
 
-def lines(
-    headings: Sequence[str], cells: Sequence[Sequence[str]], cut: frozenset[int], times: frozenset[int]
-) -> Iterator[str]:
-    """The table's lines, none wider than the terminal; columns in `times` show as ages.
+@dataclass(frozen=True)
+class Table:
+    """A table that fits the terminal: the widths of the columns for which there is room, by their numbers."""
 
-    To fit, columns in `cut` are cut first, then headings, then the other columns. In a narrow terminal the last column
-    is left out if it is in `cut`, so that the others stay readable.
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    widths: Mapping[int, int]
+    gap: int
+    room: int
+
+    @property
+    def left_out(self) -> list[str]:
+        """The headings of the columns for which there is no room."""
+        return [heading for number, heading in enumerate(self.headings) if number not in self.widths]
+
+    def lines(self) -> Iterator[str]:
+        """The headings and the rows; none is wider than the terminal."""
+        coloured = _is_coloured()
+        yield self._line(self.headings, lambda _: _BOLD if coloured else "", mark="")
+        for row in self.rows:
+            yield self._line(row, lambda cell: _RED if coloured and cell in _FAILED else "")
+
+    def _line(self, cells: Sequence[str], style_of: Callable[[str], str], mark: str = "\u2026") -> str:
+        line, used = "", 0
+        for number, width in self.widths.items():
+            cell, style = cells[number], style_of(cells[number])
+            width = min(width, self.room - used)
+            if width <= 0:
+                break
+            shown = cell if cell_len(cell) <= width else set_cell_size(cell, width - len(mark)).rstrip() + mark
+            space = " " * (width - cell_len(shown) + self.gap)
+            line += f"{style}{shown}{_PLAIN}{space}" if style else shown + space
+            used += width + self.gap
+        return line.rstrip()
+
+
+def fitted(
+    headings: Sequence[str],
+    cells: Sequence[Sequence[str]],
+    keeps: Mapping[int, int],
+    leaving: Sequence[int],
+    times: frozenset[int],
+) -> Table:
+    """The table, none wider than the terminal; columns in `times` show as ages.
+
+    Columns in `keeps` are cut to as much as they keep. If that is not enough, the columns `leaving` go, in that order;
+    before one that is in `keeps` goes, the first column is cut. Where none may go, all are cut.
     """
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
     room = shutil.get_terminal_size().columns
-    widths, gap = _fitted([(cell_len(heading), _widest(rows, n)) for n, heading in enumerate(headings)], cut, room)
-    coloured = _is_coloured()
-    yield _line(headings, widths, gap, [_BOLD if coloured else ""] * len(headings), room, mark="")
-    for row in rows:
-        yield _line(row, widths, gap, [_RED if coloured and cell in _FAILED else "" for cell in row], room)
-
-
-def _line(
-    cells: Sequence[str], widths: Sequence[int], gap: int, styles: Sequence[str], room: int, mark: str = "\u2026"
-) -> str:
-    line, used = "", 0
-    for cell, width, style in zip(cells, widths, styles, strict=False):
-        width = min(width, room - used)
-        if width <= 0:
+    natural = [min(room, max(cell_len(heading), _widest(rows, n))) for n, heading in enumerate(headings)]
+    least = {n: min(natural[n], max(keep, cell_len(headings[n]))) for n, keep in keeps.items() if n}
+    numbers = list(range(len(natural)))
+    for going in leaving:
+        first = keeps.get(0, _FIRST) if going in keeps else room
+        if sum(least.get(n, natural[n] if n else min(natural[n], first)) + _GAP for n in numbers) <= room + _GAP:
             break
-        room_for_text = width - len(mark)
-        shown = cell if cell_len(cell) <= width else set_cell_size(cell, room_for_text).rstrip() + mark
-        space = " " * (width - cell_len(shown) + gap)
-        line += f"{style}{shown}{_PLAIN}{space}" if style else shown + space
-        used += width + gap
-    return line.rstrip()
+        numbers.remove(going)
+    gap = _GAP if leaving or sum(least.get(n, natural[n]) + _GAP for n in numbers) <= room + _GAP else 1
+    space = room - gap * (len(numbers) - 1)
+    widths = _narrowed({n: natural[n] for n in numbers}, least, space)
+    for more in ({0: 1} if leaving or 0 in keeps else {}, dict.fromkeys(numbers, 1)):
+        widths = _narrowed(widths, more, space)
+    return Table(headings, rows, widths, gap, room)
 
 
-def _fitted(natural: Sequence[tuple[int, int]], cut: frozenset[int], room: int) -> tuple[list[int], int]:
-    """The widths of the columns and the gap between them, from the natural widths of headings and cells.
-
-    There are fewer widths than columns if the last column has no room.
-    """
-    whole = [max(heading, cell) for heading, cell in natural]
-    # Headings are cut before cells.
-    tight = [max(min(heading, _HEADING), cell) for heading, cell in natural]
-    last = len(natural) - 1
-    for gap, widths, narrowest in ((2, whole, _ROOMY), (2, tight, _ROOMY), (1, tight, _NARROWEST)):
-        space = room - gap * last
-        fitted = _narrowed(widths, cut, space, narrowest)
-        if sum(fitted) <= space:
-            return fitted, gap
-    if last in cut and last:
-        return _fitted(natural[:last], cut, room)
-    bare = _narrowed([cell or 1 for _, cell in natural], cut, room - last, _NARROWEST)
-    return _narrowed(bare, frozenset(range(last + 1)), room - last, 1), 1
+def is_too_wide(headings: Sequence[str], cells: Sequence[Sequence[str]]) -> bool:
+    """Whether something has to be cut for the terminal."""
+    widths = (max(cell_len(heading), _widest(cells, n)) + _GAP for n, heading in enumerate(headings))
+    return sum(widths) - _GAP > shutil.get_terminal_size().columns
 
 
-def _narrowed(widths: Sequence[int], narrowable: frozenset[int], space: int, narrowest: int) -> list[int]:
-    """The widths, with the `narrowable` columns made narrower, the widest first, until all fit or none can shrink."""
-    widths = list(widths)
-    while sum(widths) > space:
-        number = max((n for n in narrowable if n < len(widths)), key=lambda n: widths[n], default=-1)
-        if number < 0 or widths[number] <= narrowest:
+def _narrowed(widths: Mapping[int, int], least: Mapping[int, int], space: int) -> dict[int, int]:
+    """The widths, with the columns in `least` made narrower, the widest first, until all fit or none can shrink."""
+    widths = dict(widths)
+    while sum(widths.values()) > space:
+        shrinkable = [n for n, keep in least.items() if n in widths and widths[n] > keep]
+        if not shrinkable:
             break
-        widths[number] -= 1
+        widths[max(shrinkable, key=lambda n: widths[n])] -= 1
     return widths
 
 

@@ -228,7 +228,7 @@ def test_every_format_is_offered() -> None:
     assert {*offered("calls ls --format "), "auto"} == set(output.FORMATS)
 
 
-LISTS = [name for name in EVERY_NAME if "--fields" in offered(f"{name} --f")]
+LISTS = [name for name in EVERY_NAME if {"--fields", "--format"} <= {*offered(f"{name} --f")}]
 
 
 @pytest.mark.parametrize("line", [*LISTS, "calls ls --kind discovery"])

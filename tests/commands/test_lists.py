@@ -117,12 +117,24 @@ def test_an_unknown_field_is_refused_with_the_fields_there_are(mcpctl: Mcpctl, w
 @pytest.mark.parametrize(
     ("words", "title", "field"),
     [("calls ls", "when", "started_at"), ("calls ls", "MS", "duration_ms"), ("tools ls", "read", "read_only"),
-     ("tools search x", "rel", "relevance"), ("sessions ls", "calls", "tool_call_count")],
+     ("tools search note", "rel", "relevance"), ("sessions ls", "calls", "tool_call_count")],
 )  # fmt: skip
-def test_a_columns_title_is_answered_with_its_field(mcpctl: Mcpctl, words: str, title: str, field: str) -> None:
-    ran = mcpctl(*words.split(), "--fields", title)
-    assert ran.code == 2
-    assert f"hint: the column {title.upper()} is the field {field}; fields: " in ran.err
+def test_a_columns_heading_names_its_field_in_any_case(mcpctl: Mcpctl, words: str, title: str, field: str) -> None:
+    for name in (title, title.upper(), title.lower(), field.upper()):
+        assert mcpctl(*words.split(), "--fields", name).out == mcpctl(*words.split(), "--fields", field).out
+        assert {*mcpctl(*words.split(), "--fields", name, "--json").json[0]} == {field}
+
+
+@lists
+def test_every_heading_is_a_name_that_fields_takes(mcpctl: Mcpctl, words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    plain = mcpctl(*words.split(), tty=True).out
+    assert mcpctl(*words.split(), "--fields", ",".join(plain.splitlines()[0].split()), tty=True).out.split()[1:3]
+    assert mcpctl(*words.split(), "--fields", ",".join(plain.splitlines()[0].split())).code == 0
+
+
+def test_near_names_of_an_unknown_field_are_shown(mcpctl: Mcpctl) -> None:
+    assert "hint: did you mean status? fields: id, " in mcpctl("calls", "ls", "--fields", "statuss").err
 
 
 @lists

@@ -19,7 +19,7 @@ Numbers = tuple[int, ...]
 
 
 def lines(headings: list[str], rows: list[list[str]], cut: Numbers = (), times: Numbers = ()) -> list[str]:
-    return list(table.lines(headings, rows, frozenset(cut), frozenset(times)))
+    return list(table.fitted(headings, rows, dict.fromkeys(cut, 6), (), frozenset(times)).lines())
 
 
 @pytest.mark.parametrize("width", ["60", "80", "200"])
@@ -33,6 +33,17 @@ def test_ids_show_as_what_every_command_takes_for_them(
         assert first == shown[:8]
         assert mcpctl(words[0], "show", first, "--json").json["id"] == shown
         assert shown in mcpctl(*words, "--fields", "id", tty=True).out
+
+
+def test_a_named_id_is_whole_where_there_is_room_and_else_its_beginning(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_sessions(paths)
+    ids = ("--fields", "id,session_id,tool")
+    for width, shown in (("100", [call_id(6), CURSOR]), ("60", [call_id(6)[:8], CURSOR[:8]])):
+        monkeypatch.setenv("COLUMNS", width)
+        assert mcpctl("calls", "ls", *ids, tty=True).out.splitlines()[1].split()[:2] == shown
+    assert mcpctl("calls", "ls", *ids).out.split()[:2] == [call_id(6), CURSOR]
 
 
 def test_ids_that_begin_alike_show_until_they_differ(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -71,10 +82,10 @@ def test_no_line_is_wider_than_the_terminal(
     ("width", "words", "shown"),
     [
         ("80", "calls ls", "everything  get-structured-content"),
-        ("60", "calls ls", "everything get-structured-co"),
+        ("60", "calls ls", "get-structured-content"),
         ("80", "tools ls", "everything:get-structured-content  "),
-        ("60", "tools ls", "everything:get-structured-content "),
-        ("60", "tools search structured content", "everything:get-structured-content "),
+        ("60", "tools ls", "everything:get-structured-content"),
+        ("60", "tools search structured content", "everything:get-structured-content"),
     ],
 )
 def test_names_can_be_read_in_a_narrow_terminal(
@@ -88,7 +99,35 @@ def test_names_can_be_read_in_a_narrow_terminal(
     assert shown in row
 
 
-def test_keys_are_whole_where_there_is_room_for_them(mcpctl: Mcpctl, paths: Paths) -> None:
+def test_columns_go_in_the_order_that_help_states_and_a_terminal_is_told(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two_sessions(paths)
+    monkeypatch.setenv("COLUMNS", "200")
+    stated = " ".join(mcpctl("calls", "ls", "--help").out.split()).partition("these go first: ")[2].partition(".")[0]
+    assert stated == "HINTS, MS, SERVER, WHEN, STATUS, TOOL"
+    for width in range(10, 90):
+        monkeypatch.setenv("COLUMNS", str(width))
+        ran = mcpctl("calls", "ls", tty=True)
+        gone = [name for name in stated.split(", ") if name not in ran.out.splitlines()[0].split()]
+        assert gone == stated.split(", ")[: len(gone)]
+        assert sorted(re.findall(r"\w+", ran.err.partition("; ")[0].upper())[3:]) == sorted(gone)
+
+
+def test_fields_that_are_named_are_cut_and_none_goes(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    two_sessions(paths)
+    ran = mcpctl("calls", "ls", "--fields", "tool,arguments,response,status", tty=True)
+    assert len(ran.out.splitlines()[0].split()) == 4
+    assert ran.err == ""
+
+
+def test_keys_are_whole_where_there_is_room_for_them(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "110")  # 78 for the key, and what the label keeps
     configure(paths, {"a-server-with-a-long-name": stub()})
     name = "a_tool_with_a_name_that_is_longer_than_forty_columns"
     listed(paths, "a-server-with-a-long-name", [{"name": name, "description": "word " * 50, "inputSchema": {}}])

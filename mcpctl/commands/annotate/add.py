@@ -22,6 +22,7 @@ def add(
     text: Text = None,
     note: Several = None,
     dry_run: opt.DryRun = False,
+    json: opt.Json = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
     config: opt.ConfigFile = None,
@@ -43,4 +44,4 @@ def add(
     notes = columns.notes(name, text, note or [])
     paths = opt.paths(config, data_dir)
     change = tool_notes.add(paths, toolset, key, notes, project=project, dry_run=dry_run)
-    columns.write_change(change, [note.name for note in change.notes.added], dry_run)
+    columns.write_change(key, change, [note.name for note in change.notes.added], dry_run, json)

@@ -15,7 +15,9 @@ from mcpctl.toolsets.toolset import Note
 COLUMNS = Columns(
     fields=ANNOTATION_FIELDS,
     shown=("key", "kind", "name", "value"),
-    cut=frozenset(("value", "path")),
+    cut=frozenset(("name", "value", "path")),
+    keeps={"key": 28, "name": 10},
+    goes=("kind", "name"),
     noun="notes and overrides",
     empty="no notes or overrides yet; add a note with: mcpctl annotate add KEY NAME TEXT",
 )
@@ -58,9 +60,13 @@ def hints(
     return changes, inherited
 
 
-def write_change(change: Done, lines: Sequence[str], dry_run: bool) -> None:
-    """Print the diff of a dry run, or the names of what was changed."""
-    output.write_lines(map(block_of, change.diff if dry_run else lines))
+def write_change(key: str, change: Done, names: Sequence[str], dry_run: bool, json: bool) -> None:
+    """Print the diff of a dry run, or the names of what was changed, or both as JSON."""
+    if json:
+        diff = list(change.diff)
+        output.write_done(json, lambda: {"key": key, "changed": names, "path": str(change.place.path), "diff": diff})
+    else:
+        output.write_lines(map(block_of, change.diff if dry_run else names))
     if not change.diff:
         output.say("nothing to change")
     elif not dry_run:

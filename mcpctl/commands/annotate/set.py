@@ -35,6 +35,7 @@ def set(
     title: Title = None,
     inherit: Inherit = None,
     dry_run: opt.DryRun = False,
+    json: opt.Json = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
     config: opt.ConfigFile = None,
@@ -57,4 +58,6 @@ def set(
     hints, inherited = columns.hints(values, title, inherit or [])
     paths = opt.paths(config, data_dir)
     change = tool_notes.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
-    columns.write_change(change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run)
+    columns.write_change(
+        key, change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run, json
+    )

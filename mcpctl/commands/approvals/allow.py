@@ -16,6 +16,7 @@ def allow(
     approval: opt.ApprovalId,
     session: Session = False,
     always: Always = False,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -30,6 +31,7 @@ def allow(
     """
     from mcpctl import output
     from mcpctl.commands.approvals.answering import answer, until
+    from mcpctl.commands.approvals.columns import row
     from mcpctl.commands.people import only_for_people
     from mcpctl.errors import WrongUsage
     from mcpctl.output.text import line_of
@@ -41,6 +43,6 @@ def allow(
         raise WrongUsage("--session and --always contradict each other", "give one of them")
     only_for_people("allow a call")
     answered = answer(opt.paths(config, data_dir), approval, ALWAYS if always else SESSION if session else ONCE)
-    output.write_text(answered.id)
+    output.write_done(json, lambda: row(answered), answered.id)
     how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: "always"}[answered.scope or ONCE]
     output.say(line_of(f"{answered.key} is allowed {how}; have it called again"))

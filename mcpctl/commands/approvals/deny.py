@@ -3,7 +3,12 @@
 from mcpctl.commands import options as opt
 
 
-def deny(approval: opt.ApprovalId, config: opt.ConfigFile = None, data_dir: opt.DataDir = None) -> None:
+def deny(
+    approval: opt.ApprovalId,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
     """Say no to a call that waits for your consent. For ten minutes the same call is refused without asking again.
 
     Of a call that was allowed with --session or --always, or that has not been made yet, it takes that back.
@@ -14,8 +19,9 @@ def deny(approval: opt.ApprovalId, config: opt.ConfigFile = None, data_dir: opt.
     """
     from mcpctl import output
     from mcpctl.commands.approvals.answering import answer
+    from mcpctl.commands.approvals.columns import row
     from mcpctl.output.text import line_of
 
     answered = answer(opt.paths(config, data_dir), approval, None)
-    output.write_text(answered.id)
+    output.write_done(json, lambda: row(answered), answered.id)
     output.say(line_of(f"{answered.key} is refused"))

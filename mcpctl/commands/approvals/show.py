@@ -3,7 +3,12 @@
 from mcpctl.commands import options as opt
 
 
-def show(approval: opt.ApprovalId = "last", json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
+def show(
+    approval: opt.ApprovalId = "last",
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    data_dir: opt.DataDir = None,
+) -> None:
     """Show what a call wants to do, why you are asked, and how you can answer. Without an ID it is the newest.
 
     \b
@@ -17,6 +22,6 @@ def show(approval: opt.ApprovalId = "last", json: opt.Json = False, data_dir: op
     from mcpctl.output import text
 
     shown = row(found(opt.paths(None, data_dir), approval))
-    output.write_row(shown, json, lambda: text.pairs(shown))
+    output.write_row(shown, json, lambda: text.pairs(shown), fields)
     if shown["state"] == "pending":
         output.say(f"answer with: mcpctl approvals allow {shown['id']} (or deny)")

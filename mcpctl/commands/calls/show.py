@@ -12,6 +12,7 @@ def show(
     call: Annotated[
         str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.calls)
     ],
+    fields: opt.Fields = None,
     json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -21,10 +22,11 @@ def show(
     Examples:
       mcpctl calls show last
       mcpctl calls show last --json | jq .response
+      mcpctl calls show last --fields status,response
     """
     from mcpctl import output
     from mcpctl.output import text
 
     with opt.records(data_dir) as records:
         row = records.call(call)
-    output.write_row(row, json, lambda: text.call(row))
+    output.write_row(row, json, lambda: text.call(row), fields)

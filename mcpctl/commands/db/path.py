@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def path(data_dir: opt.DataDir = None) -> None:
+def path(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     """Print the path of the SQLite index, brought up to date, for SQL of your own.
 
     It is derived from the journals beside it: reading it is safe, and deleting it loses nothing.
@@ -17,4 +17,4 @@ def path(data_dir: opt.DataDir = None) -> None:
 
     with output.progress(opt.READING) as on_progress:
         path = Records.file(opt.paths(None, data_dir), on_progress)
-    output.write_text(str(path))
+    output.write_done(json, lambda: {"path": str(path)}, str(path))

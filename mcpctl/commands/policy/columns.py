@@ -15,10 +15,19 @@ IMPORTED = Columns(
     fields=POLICY_IMPORT_FIELDS,
     shown=("rule", "action", "effect", "patterns", "why"),
     cut=frozenset(("rule", "why", "path")),
+    goes=("effect", "patterns"),
     render={"patterns": lambda patterns: ", ".join(patterns)},
     noun="rules",
     empty="no permission rules to import",
 )
+EXPLAINED = Columns(
+    fields=(
+        "key", "server", "tool", "project", "toolset", "mode", "listed", "near", "decision", "enforced", "code",
+        "reason", "hint", "decided_by", "rules", "risk", "classes", "hints", "trust_hints", "grants",
+        "arguments_hash",
+    ),
+    shown=("key", "decision"),
+)  # fmt: skip
 _DOES = {
     "allow": "it is called",
     "ask": "you are asked first",

@@ -15,6 +15,7 @@ Args = Annotated[
 def explain(
     key: opt.ToolKey,
     args: Args = None,
+    fields: opt.Fields = None,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
@@ -39,4 +40,4 @@ def explain(
     paths, digest = opt.paths(config, data_dir), columns.digest(args)
     with rows.catalog(paths, toolset, project, quiet=True) as catalog:
         row = explained.explain(catalog, key, explained.standing(paths), digest)
-    output.write_row(row, json, lambda: columns.explanation(row, paths.config))
+    output.write_row(row, json, lambda: columns.explanation(row, paths.config), fields)

@@ -80,6 +80,7 @@ def add(
     call_timeout: Annotated[
         float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")
     ] = None,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -107,10 +108,10 @@ def add(
         "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
         "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
     })  # fmt: skip
-    path = opt.paths(config, data_dir, creates=True).config
-    server_entries.add(path, name, entry)
+    paths = opt.paths(config, data_dir, creates=True)
+    server_entries.add(paths.config, name, entry)
     for remark in server_entries.remarks(entry):
         warn(f"{name}: {remark}")
-    output.write_text(name)
-    output.say(f"added to {path}")
+    output.write_done(json, lambda: server_entries.show(paths, name), name)
+    output.say(f"added to {paths.config}")
     output.say(f"list its tools with: mcpctl tools refresh {name}")

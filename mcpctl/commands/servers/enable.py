@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def enable(
     name: opt.ServerName,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -16,7 +17,7 @@ def enable(
     """
     from mcpctl import output, server_entries
 
-    path = opt.paths(config, data_dir).config
-    server_entries.enable(path, name, True)
-    output.write_text(name)
-    output.say(f"enabled in {path}")
+    paths = opt.paths(config, data_dir)
+    server_entries.enable(paths.config, name, True)
+    output.write_done(json, lambda: server_entries.show(paths, name), name)
+    output.say(f"enabled in {paths.config}")

@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def rm(
     name: opt.ServerName,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -18,5 +19,5 @@ def rm(
 
     path = opt.paths(config, data_dir).config
     server_entries.remove(path, name)
-    output.write_text(name)
+    output.write_done(json, lambda: {"name": name, "removed": True}, name)
     output.say(f"removed from {path}")

@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def show(
     name: opt.ServerName,
+    fields: opt.Fields = None,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -20,4 +21,4 @@ def show(
     from mcpctl.output import text
 
     row = server_entries.show(opt.paths(config, data_dir), name)
-    output.write_row(row, json, lambda: text.pairs(row))
+    output.write_row(row, json, lambda: text.pairs(row), fields)

@@ -7,6 +7,7 @@ COLUMNS = Columns(
     fields=SESSION_FIELDS,
     shown=("id", "client_name", "status", "last_activity", "tool_call_count", "discovery_count", "total_tokens"),
     cut=frozenset(("client_name", "client_version", "capabilities")),
+    goes=("discovery_count", "total_tokens", "status"),
     ids=frozenset(("id",)),
     labels={
         "client_name": "CLIENT", "last_activity": "ACTIVE", "tool_call_count": "CALLS", "discovery_count": "SEARCHES",

@@ -12,6 +12,7 @@ def show(
     session: Annotated[
         str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.sessions)
     ],
+    fields: opt.Fields = None,
     json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -27,4 +28,4 @@ def show(
 
     with opt.records(data_dir) as records:
         row = records.session(session)
-        output.write_row(row, json, lambda: text.session(row))
+        output.write_row(row, json, lambda: text.session(row), fields)

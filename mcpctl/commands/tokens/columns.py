@@ -14,6 +14,7 @@ COLUMNS = Columns(
     fields=TOKEN_FIELDS,
     shown=("id", "state", "projects", "servers", "read_only", "created", "expires"),
     cut=frozenset(("projects", "servers")),
+    goes=("created", "read_only"),
     render={"projects": _names, "servers": _names},
     noun="tokens",
     empty="no tokens; make one with: mcpctl tokens create",

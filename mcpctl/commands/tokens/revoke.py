@@ -12,6 +12,7 @@ Ids = Annotated[list[str], typer.Argument(metavar="ID...", help="The tokens' ids
 
 def revoke(
     ids: Ids,
+    json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Have tokens stop being valid, from the next request of a running serve on.
@@ -26,5 +27,5 @@ def revoke(
 
     with PolicyFile.connect(opt.paths(None, data_dir)) as file:
         tokens.revoke(file, ids)
-    for id_ in dict.fromkeys(ids):
-        output.write_text(id_)
+        rows = [token.row(token.created) for token in tokens.every(file) if token.id in ids]
+    output.write_done(json, lambda: rows, *dict.fromkeys(ids))

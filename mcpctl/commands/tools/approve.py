@@ -26,6 +26,7 @@ def approve(
     all: All = False,
     yes: Yes = False,
     project: opt.Project = None,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -47,4 +48,6 @@ def approve(
 
     only_for_people("approve tools")
     paths = opt.paths(config, data_dir)
-    output.say(approving.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project))
+    approved = approving.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project)
+    output.write_done(json, lambda: approved)
+    output.say(f"approved {approving.number_of(approved)}")

@@ -18,8 +18,8 @@ _WHAT = "name tools, --server NAME or --all"
 
 def approve(
     paths: Paths, keys: Sequence[str], servers: Sequence[str], *, every: bool, asks: bool, project: str | None
-) -> str:
-    """Show what changed in these tools, ask whether it is right, and approve them; what was done, in a sentence."""
+) -> list[str]:
+    """Show what changed in these tools, ask whether it is right, and approve them; the keys of what was approved."""
     if not (keys or servers or every):
         raise WrongUsage("nothing to approve was named", _WHAT)
     if every and (keys or servers):
@@ -32,12 +32,16 @@ def approve(
             raise NotFound("no tools of these servers are listed", "list them with: mcpctl tools refresh", "not_listed")
         for line in changes.lines(drift_check.rows(found, Selection("error"))):
             output.say(line, always=True)
-        number = f"{len(tools)} tool{'s' * (len(tools) != 1)}"
-        if asks and not _is_right(number, changed=bool(found)):
+        if asks and not _is_right(number_of(tools), changed=bool(found)):
             raise Refused("nothing was approved", "look again with: mcpctl tools diff", "not_approved")
         for of, chosen, instructions in lists:
             pins.approve(file, of, chosen, instructions)
-    return f"approved {number}"
+    return list(dict.fromkeys(tool.key for tool in tools))
+
+
+def number_of(tools: Sequence[object]) -> str:
+    """How many there are, in words."""
+    return f"{len(tools)} tool{'s' * (len(tools) != 1)}"
 
 
 def _is_right(number: str, *, changed: bool) -> bool:

@@ -13,22 +13,28 @@ from mcpctl.paths import Paths
 BEST = 10
 """How many tools of a search a terminal gets, and how many are explained, without --limit."""
 _SHORT = {"read_only": "READ", "destructive": "DESTR", "idempotent": "IDEMP", "open_world": "OPEN"}
+_KEEPS = dict.fromkeys(("title", "description", "label", "signature"), 30)
+_GOES = (*reversed(_SHORT), "relevance", "label")
 
 COLUMNS = Columns(
     fields=rows.FIELDS,
     shown=("key", *_SHORT, "label"),
-    cut=frozenset(("title", "description", "label", "signature")),
+    cut=frozenset(_KEEPS),
+    keeps=_KEEPS,
+    goes=_GOES,
     render=dict.fromkeys(_SHORT, rows.hint_cell),
-    labels={**_SHORT, "last_used": "LAST USED", "label": "TITLE OR DESCRIPTION"},
+    labels=_SHORT,
     noun="tools",
     empty="no tools are known yet; list them with: mcpctl tools refresh",
 )
 FOUND = Columns(
     fields=("relevance", *rows.FIELDS),
     shown=("key", "relevance", *_SHORT, "label"),
-    cut=frozenset(("title", "description", "label", "signature")),
+    cut=frozenset(_KEEPS),
+    keeps=_KEEPS,
+    goes=_GOES,
     render=dict.fromkeys(_SHORT, rows.hint_cell),
-    labels={**_SHORT, "relevance": "REL", "last_used": "LAST USED", "label": "TITLE OR DESCRIPTION"},
+    labels={**_SHORT, "relevance": "REL"},
     newest=BEST,
     noun="tools",
     empty="no tool matches",

@@ -16,6 +16,7 @@ def export(
     idempotent: opt.Idempotent = None,
     open_world: opt.OpenWorld = None,
     toolset: Toolset = "none",
+    json: opt.Json = False,
     project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -35,4 +36,5 @@ def export(
 
     filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
     with rows.catalog(opt.paths(config, data_dir), toolset, project, server=server) as catalog:
-        output.write_lines(line.decode() for line in catalog_file.written(catalog, filters))
+        lines = (line.decode() for line in catalog_file.written(catalog, filters))
+        output.write_lines(iter([f"[{','.join(lines)}]"]) if json else lines)

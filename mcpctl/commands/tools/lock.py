@@ -15,6 +15,7 @@ File = Annotated[
 
 def lock(
     file: File = None,
+    json: opt.Json = False,
     project: opt.Project = None,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -37,5 +38,6 @@ def lock(
     with rows.catalog(opt.paths(config, data_dir), project=project) as catalog:
         was_written = lock_file.write(path, catalog)
         number = len(catalog.known())
+    output.write_done(json, lambda: {"path": str(path), "tools": number, "written": was_written})
     what = f"{number} tool{'s' * (number != 1)}"
     output.say(f"wrote {path}: {what}" if was_written else f"{path} has {what}, as before")

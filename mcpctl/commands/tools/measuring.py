@@ -38,9 +38,10 @@ COLUMNS = Columns(
     render=dict.fromkeys(METRICS, _number) | dict.fromkeys((f"{name}_ci" for name in METRICS), _range),
     labels={
         **{name: name.upper().replace("RECALL", "R") for name in METRICS},
-        **{f"{name}_ci": "95 %" for name in METRICS},
-        "latency_p50_ms": "P50 MS", "latency_p95_ms": "P95 MS",
+        **{f"{name}_ci": f"{name.upper().replace('RECALL', 'R')}_CI" for name in METRICS},
+        "latency_p50_ms": "P50", "latency_p95_ms": "P95",
     },
+    goes=("ndcg@10_ci", "recall@5_ci", "latency_p95_ms", "recall@1", "queries"),
     noun="providers",
 )  # fmt: skip
 

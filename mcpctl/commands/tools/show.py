@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def show(
     key: opt.ToolKey,
+    fields: opt.Fields = None,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
@@ -26,4 +27,4 @@ def show(
     paths = opt.paths(config, data_dir)
     with rows.catalog(paths, toolset, project, quiet=True) as catalog:
         row = rows.show(catalog, key, columns.recorded_usage(paths))
-    output.write_row(row, json, lambda: text.tool(row))
+    output.write_row(row, json, lambda: text.tool(row), fields)

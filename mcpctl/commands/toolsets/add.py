@@ -6,6 +6,7 @@ from mcpctl.commands import options as opt
 def add(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -19,6 +20,7 @@ def add(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
 
-    keys_added = toolset_builder.add(opt.paths(config, data_dir), name, keys or [])
-    output.write_lines(map(output.text.line_of, keys_added))
+    paths = opt.paths(config, data_dir)
+    keys_added = toolset_builder.add(paths, name, keys or [])
+    output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
     output.say(f"{len(keys_added)} tools were added to {name}")

@@ -13,6 +13,7 @@ def build(
     description: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The purpose of the toolset.", show_default=False)
     ] = None,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -29,6 +30,7 @@ def build(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
 
-    reference = toolset_builder.build(opt.paths(config, data_dir), name, keys or [], description)
-    output.write_text(reference)
+    paths = opt.paths(config, data_dir)
+    reference = toolset_builder.build(paths, name, keys or [], description)
+    output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
     output.say(f"put it in force with: mcpctl toolsets equip {reference}")

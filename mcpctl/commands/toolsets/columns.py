@@ -7,6 +7,7 @@ COLUMNS = Columns(
     fields=TOOLSET_FIELDS,
     shown=("name", "equipped", "tools", "notes", "overrides", "description", "problem"),
     cut=frozenset(("description", "problem", "path")),
+    goes=("overrides", "notes", "tools", "description"),
     noun="toolsets",
     empty="no toolsets yet; create one with: mcpctl toolsets build NAME KEY...",
 )

@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def equip(
     name: opt.ToolsetName,
+    json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Put a toolset in force: every client and command that names no other finds and calls only its tools.
@@ -20,5 +21,7 @@ def equip(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
 
-    output.write_text(toolset_builder.equip(opt.paths(None, data_dir), name))
+    paths = opt.paths(None, data_dir)
+    reference = toolset_builder.equip(paths, name)
+    output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
     output.say("in force now; end it with: mcpctl toolsets unequip")

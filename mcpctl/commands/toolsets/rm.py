@@ -13,6 +13,7 @@ def rm(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
     everything: All = False,
+    json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -38,8 +39,9 @@ def rm(
 
     paths = opt.paths(config, data_dir)
     if keys:
-        output.write_lines(map(output.text.line_of, toolset_builder.remove(paths, name, keys)))
+        removed = toolset_builder.remove(paths, name, keys)
+        output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)
     else:
         toolset_builder.delete(paths, name)
-        output.write_text(name)
+        output.write_done(json, lambda: {"name": name, "removed": True}, name)
         output.say(f"deleted toolset {name}")

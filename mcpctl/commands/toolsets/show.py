@@ -14,6 +14,7 @@ Name = Annotated[
 
 def show(
     name: Name = None,
+    fields: opt.Fields = None,
     json: opt.Json = False,
     project: opt.Project = None,
     config: opt.ConfigFile = None,
@@ -34,4 +35,4 @@ def show(
     from mcpctl.output import text
 
     row = toolset_builder.show(opt.paths(config, data_dir), name, project)
-    output.write_row(row, json, lambda: text.toolset(row))
+    output.write_row(row, json, lambda: text.toolset(row), fields)

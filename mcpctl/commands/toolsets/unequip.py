@@ -3,7 +3,7 @@
 from mcpctl.commands import options as opt
 
 
-def unequip(data_dir: opt.DataDir = None) -> None:
+def unequip(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     """End the equipped toolset: all tools can be found and called again.
 
     \b
@@ -14,4 +14,5 @@ def unequip(data_dir: opt.DataDir = None) -> None:
     from mcpctl.catalog import toolset_builder
 
     toolset_builder.unequip(opt.paths(None, data_dir))
+    output.write_done(json, lambda: {"equipped": None})
     output.say("no toolset is equipped")

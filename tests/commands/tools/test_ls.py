@@ -220,7 +220,7 @@ def test_what_tools_are_sorted_by_is_shown(mcpctl: Mcpctl, paths: Paths) -> None
     assert lines[0].split()[:3] == ["KEY", "USAGE", "READ"]
     assert lines[1].split()[:3] == ["weather:get_forecast", "2", "yes"]
     lines = mcpctl("tools", "ls", "--sort", "last_used", tty=True).out.splitlines()
-    assert lines[0].split()[:4] == ["KEY", "LAST", "USED", "READ"]
+    assert lines[0].split()[:3] == ["KEY", "LAST_USED", "READ"]
     assert lines[1].split()[:4] == ["notes:list_notes", "0s", "ago", "yes"]
 
 
@@ -283,22 +283,22 @@ def test_by_risk_a_table_has_a_heading_with_a_count_for_each_group(
     assert (
         out
         == """\
-KEY                          READ  DESTR  IDEMP  OPEN  TITLE OR DESCRIPTION
+KEY                          READ  DESTR  IDEMP  LABEL
 
 read-only: 3 tools
-notes:list_notes             yes   -      yes    no    List notes
-notes:search_notes           yes   -      yes    no    Search notes
-weather:get_forecast         yes   -      -      yes   Get the forecast
+notes:list_notes             yes   -      yes    List notes
+notes:search_notes           yes   -      yes    Search notes
+weather:get_forecast         yes   -      -      Get the forecast
 
 changing: 1 tool
-notes:add_note               no    no     no     no    Add a note
+notes:add_note               no    no     no     Add a note
 
 destructive: 2 tools
-notes:delete_note            no    yes    yes    no    Delete a note
-weather:set_alert            no    -      yes    -     Set a weather alert
+notes:delete_note            no    yes    yes    Delete a note
+weather:set_alert            no    -      yes    Set a weather alert
 
 not-declared: 1 tool
-weather:convert_temperature  -     -      -      -     Convert a temperature be…
+weather:convert_temperature  -     -      -      Convert a temperature between…
 """
     )
 

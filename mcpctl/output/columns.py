@@ -1,0 +1,128 @@
+"""What a list has and what of it was asked for: its columns, and the options of the command that prints it."""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from mcpctl.errors import WrongUsage
+from mcpctl.models import Row
+
+FORMATS = ("auto", "table", "tsv", "json", "jsonl")
+KEPT = 20
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The fields of a list: all of them for JSON, fewer for people, and how people see their values."""
+
+    fields: Sequence[str]
+    shown: Sequence[str]
+    cut: frozenset[str] = frozenset()
+    """Fields that a narrow table cuts first; never keys, since people copy them."""
+    keeps: Mapping[str, int] = field(default_factory=dict)
+    """How much of a field a table shows at least, where not `KEPT` of those in `cut`; with less room a column goes."""
+    goes: Sequence[str] = ()
+    """The fields whose columns go first where a terminal is too narrow; the others follow, the last one first."""
+    ids: frozenset[str] = frozenset()
+    """Fields of which a table shows only the beginning (commands take it as the id), unless `--fields` names them and
+    there is room."""
+    render: Mapping[str, Callable[[Any], str]] = field(default_factory=dict)
+    """The text of a field's value in a table and in tab-separated values."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Shorter headings for some fields."""
+    group: str = ""
+    """The field whose values are headings in a table; the rows come sorted by it."""
+    newest: int = 50
+    """How many rows a terminal gets without `--limit`."""
+    noun: str = "rows"
+    empty: str = ""
+    """The message on a terminal if there are no rows."""
+
+    @property
+    def leaving(self) -> Sequence[str]:
+        """The fields in the order in which their columns go; the first column stays."""
+        _, *others = self.shown
+        named = [name for name in self.goes if name in others]
+        return [*named, *(name for name in reversed(others) if name not in named)]
+
+    def heading(self, name: str) -> str:
+        """The heading of a field's column."""
+        return self.labels.get(name, name.upper())
+
+    def named(self, typed: str) -> str | None:
+        """The field of a name that a person typed: its own, or its column's heading; in any case."""
+        name = typed.lower()
+        if name in self.fields:
+            return name
+        return next((each for each in self.fields if self.heading(each).lower() == name), None)
+
+
+@dataclass(frozen=True)
+class ListOptions:
+    """The options of a list command: format, fields and window."""
+
+    format: str = "auto"
+    fields: str | None = None
+    limit: int | None = None
+    offset: int = 0
+    count: bool = False
+
+    @property
+    def effective(self) -> str:
+        """The format, with `auto` resolved."""
+        if self.format != "auto":
+            return self.format
+        return "table" if sys.stdout.isatty() else "tsv"
+
+
+def listing(
+    json: bool,
+    jsonl: bool,
+    format: str,
+    fields: str | None,
+    limit: int | None = None,
+    offset: int = 0,
+    count: bool = False,
+) -> ListOptions:
+    """The options of a list command as one value; raises `WrongUsage` if they contradict each other."""
+    return ListOptions(chosen_format(json, jsonl, format), fields, limit, offset, count)
+
+
+def chosen_format(json: bool, jsonl: bool, format: str) -> str:
+    """The one format that `--json`, `--jsonl` and `--format` ask for."""
+    formats = ["json"] * json + ["jsonl"] * jsonl + [format] * (format != "auto")
+    if len(formats) > 1:
+        raise WrongUsage("give one of --json, --jsonl and --format", "leave the others out")
+    if format not in FORMATS:
+        raise WrongUsage(f"unknown format '{format}'", f"formats: {', '.join(FORMATS)}")
+    return formats[0] if formats else "auto"
+
+
+def chosen_fields(columns: Columns, options: ListOptions) -> Sequence[str]:
+    """The fields to print, in their order; raises `WrongUsage` for an unknown one."""
+    if options.fields is None:
+        return columns.fields if options.effective in ("json", "jsonl") else columns.shown
+    return _named(options.fields, columns)
+
+
+def members(row: Row, fields: str | None) -> Row:
+    """The members of one thing that `--fields` names, in their order, or all; raises `WrongUsage` for unknown ones."""
+    if fields is None:
+        return row
+    return {name: row[name] for name in _named(fields, Columns(tuple(row), tuple(row)))}
+
+
+def _named(fields: str, columns: Columns) -> list[str]:
+    typed = [name.strip() for name in fields.split(",") if name.strip()]
+    if not typed:
+        raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
+    return [columns.named(name) or _unknown(name, columns.fields) for name in typed]
+
+
+def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:
+    near = get_close_matches(typed[:_LONGEST_NAME].lower(), fields)
+    lead = f"did you mean {' or '.join(near)}? " if near else ""
+    raise WrongUsage(f"unknown field '{typed}'", f"{lead}fields: {', '.join(fields)}")
