@@ -19,8 +19,8 @@ from mcpctl.store.state import State
 
 FIELDS = (
     "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "inherit_env",
-    "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "may_ask", "tools",
-    "listed_at", "problem", "failed_at",
+    "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
+    "tools",    "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
@@ -73,6 +73,7 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             call_timeout_s=server.call_timeout_s,
             projects=server.projects,
             permissions=server.tools,
+            only=server.only,
             may_ask=server.may_ask,
             tools=len(listed.tools) if listed else None,
             listed_at=clock.iso(listed.fetched_at) if listed else None,

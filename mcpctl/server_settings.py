@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from mcpctl import toml_values
+from mcpctl import bounds, toml_values
 from mcpctl.policy_settings import ALLOW, ASK, TRUSTS
 from mcpctl.projects import UNASSIGNED
 
@@ -45,6 +45,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     projects: list[str] = []
     may_ask: list[str] = msgspec.field(default_factory=lambda: list(ASKS))
     tools: dict[str, bool | str] = {}
+    only: list[str] | None = None
     trust_hints: str = TRUSTS[0]
 
     @property
@@ -53,6 +54,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         # The empty place is older than URLs: without one a fingerprint stays what it was.
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, sorted(self.env)]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+    @property
+    def bars_tools(self) -> bool:
+        """Whether some of its tools may be refused by their names."""
+        return bool(self.tools) or self.only is not None
 
     @property
     def launch(self) -> tuple[Any, ...]:
@@ -70,6 +76,7 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     server = toml_values.converted(table, Server)
     _check_kind(server, table)
     _check_lists(server)
+    _check_only(name, server.only or ())
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < toml_values.MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
@@ -86,6 +93,16 @@ def _check_lists(server: Server) -> None:
         check_project_name(project, f".projects: {project!r}")
     if server.trust_hints not in TRUSTS:
         raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
+
+
+def _check_only(name: str, patterns: Sequence[str]) -> None:
+    if len(patterns) > bounds.ONLY:
+        raise ValueError(f".only: may have {bounds.ONLY} names at most; * in a name stands for any text")
+    for index, pattern in enumerate(patterns):
+        if not pattern.strip() or len(pattern) > bounds.NAME:
+            raise ValueError(f".only[{index}]: must be the name of a tool, of {bounds.NAME} characters at most")
+        if pattern.startswith(f"{name}:"):
+            raise ValueError(f".only[{index}]: must be a tool's name alone: {pattern.removeprefix(f'{name}:')!r}")
 
 
 def _check_permissions(tools: Any, has_policy: bool) -> None:
