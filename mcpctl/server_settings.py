@@ -20,7 +20,8 @@ ALL, MINIMAL = "all", "minimal"
 """What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
 ASKS = ("elicitation", "sampling", "roots")
 """What servers may ask clients in the middle of a call."""
-_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd", "inherit_env")
+REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers"), ("command", "args", "cwd", "inherit_env")
+"""The fields of servers with a URL, and of those with a command."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
@@ -118,7 +119,7 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
     remote = "url" in table
     if remote and "command" in table:
         raise ValueError(".url: a server has a command or a url, not both")
-    for key in _LOCAL_ONLY if remote else _REMOTE_ONLY:
+    for key in LOCAL_ONLY if remote else REMOTE_ONLY:
         if key in table:
             raise ValueError(f".{key}: is for servers with a {'command' if remote else 'url'}")
     if remote:
