@@ -9,13 +9,17 @@ import msgspec
 from mcpctl import config, server_entries
 from mcpctl.errors import Unusable, WrongUsage
 from mcpctl.near_names import did_you_mean
+from mcpctl.policy.rules import Offers, refusing
 from mcpctl.server_settings import LOCAL_ONLY, REMOTE_ONLY, Server
+from mcpctl.tool_keys import join
 
 FIELDS = tuple(field.name for field in msgspec.structs.fields(Server))
 MERGED = ("env", "headers", "tools")
 """The fields that are tables: what is given is put beside what they have."""
 Change = Callable[[Any], None]
 """A function that edits the document of a config.toml, for `server_entries.edit` and `edited`."""
+Keys = Sequence[tuple[str, str]]
+"""Servers and names of tools."""
 
 
 def fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]) -> Change:
@@ -27,9 +31,9 @@ def fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]
 
     def change(document: Any) -> None:
         entry = entry_of(path, document, name)
-        for field, part in places:
-            _take_out(entry, field, part)
         with server_entries.before_comments(entry):
+            for field, part in places:
+                _take_out(entry, field, part)
             for field, value in given.items():
                 if field in MERGED:
                     table_of(entry, field).update(value)
@@ -87,6 +91,51 @@ def table_of(entry: Any, field: str) -> Any:
         has_header = isinstance(entry, Table) and not entry.is_super_table()
         entry[field] = {} if has_header and field == "tools" else inline_table()
     return entry[field]
+
+
+def deny(path: Path, keys: Keys, changed: set[str]) -> Change:
+    """The change that sets tools false; the keys that were not are put into `changed`. It raises `NotFound`."""
+
+    def change(document: Any) -> None:
+        changed.clear()
+        for server, name in keys:
+            with server_entries.before_comments(entry_of(path, document, server)) as entry:
+                tools = table_of(entry, "tools")
+                if tools.get(name) is not False:
+                    tools[name] = False
+                    changed.add(join(server, name))
+
+    return change
+
+
+def allow(path: Path, keys: Keys, changed: set[str]) -> Change:
+    """The change that takes back what sets tools false, and puts them into `only` where it is; the keys of those that
+    were barred are put into `changed`. It raises `NotFound`."""
+
+    def change(document: Any) -> None:
+        changed.clear()
+        for server, name in keys:
+            with server_entries.before_comments(entry_of(path, document, server)) as entry:
+                while (written := refusing(_denials(entry), name)) is not None:
+                    _take_out(entry, "tools", written)
+                    changed.add(join(server, name))
+                if isinstance(only := entry.get("only"), list) and not Offers(only).has(name):
+                    only.append(name)
+                    changed.add(join(server, name))
+
+    return change
+
+
+def _denials(entry: Any) -> Mapping[str, bool | str]:
+    tools = entry.get("tools")
+    return dict(tools) if isinstance(tools, MutableMapping) else {}
+
+
+def loosens(path: Path, name: str, before: str, after: str) -> bool:
+    """Whether the file's new text lets tools of a server be offered that its old one keeps back in the entry."""
+    old, new = (config.parsed(path, text).servers.get(name, Server()) for text in (before, after))
+    let_go = [tool for tool, allowed in old.tools.items() if allowed is False and new.tools.get(tool) is not False]
+    return bool(let_go) or (old.only is not None and (new.only is None or not set(new.only).issubset(old.only)))
 
 
 def _check(path: Path, document: Any, name: str) -> None:

@@ -39,7 +39,7 @@ class Rules:
         self._of_server: dict[str, list[tuple[PolicyRule, Matcher]]] = {}
         """Those that may match a tool of a server."""
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
-        self._offers: dict[str, _Offers] = {}
+        self._offers: dict[str, Offers] = {}
 
     def ruling(self, server: str, name: str, tool: Tool | None) -> Ruling:
         """What becomes of a tool; of one that its server has not listed, as of one that declares nothing."""
@@ -59,12 +59,12 @@ class Rules:
         `only`, which loosens, a name is exactly one that is there.
         """
         entry = self.config.servers[server]
-        if (written := _refusing(entry.tools, name)) is not None:
+        if (written := refusing(entry.tools, name)) is not None:
             return _of_one_tool(server, written, DENY)
         if entry.only is None:
             return None
         if server not in self._offers:
-            self._offers[server] = _Offers(entry.only)
+            self._offers[server] = Offers(entry.only)
         return None if self._offers[server].has(name) else _only(server, entry.only)
 
     def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[PolicyRule]:
@@ -174,7 +174,7 @@ def _of_one_tool(server: str, name: str, effect: str) -> PolicyRule:
     return PolicyRule(effect, tool_keys.join(server, name), ("servers", server, "tools"), name)
 
 
-def _refusing(tools: Mapping[str, bool | str], name: str) -> str | None:
+def refusing(tools: Mapping[str, bool | str], name: str) -> str | None:
     """What is set false, of the names that servers may read as this one."""
     if not tools or name in tools:
         return name if tools.get(name) is False else None
@@ -190,7 +190,7 @@ def _only(server: str, patterns: Sequence[str]) -> PolicyRule:
     return PolicyRule(DENY, f"[{names}{more}]", ("servers", server), ONLY)
 
 
-class _Offers:
+class Offers:
     """The names that `only` has, exactly as they are written, and its globs."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
@@ -198,6 +198,7 @@ class _Offers:
         self._names = frozenset(patterns)
 
     def has(self, name: str) -> bool:
+        """Whether a tool of this name is offered."""
         return name in self._names or any(glob.fullmatch(name) for glob in self._globs)
 
 

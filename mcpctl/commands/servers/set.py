@@ -49,7 +49,8 @@ def set(
 
     A command after -- replaces the program and its arguments. --env, --header and --deny are put beside what the entry
     has; --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of config.toml, as
-    servers show --json has them. An entry that could not be used then is not written.
+    servers show --json has them. An entry that could not be used then is not written. Only a person at a terminal can
+    have tools offered that deny or only kept back.
 
     \b
     Examples:
@@ -60,6 +61,7 @@ def set(
     """
     from mcpctl import output, server_changes, server_entries
     from mcpctl.clients import import_preview
+    from mcpctl.commands.people import only_for_people
     from mcpctl.errors import WrongUsage, warn
     from mcpctl.output.text import block_of
 
@@ -78,6 +80,8 @@ def set(
         if before != after and not diff:
             warn("only what is not shown here, such as the value of a variable, would change")
         return
+    if server_changes.loosens(path, name, before, after):
+        only_for_people("have tools offered that were not")
     server_entries.edit(path, change)
     if remark := server_entries.remark(path, name):
         warn(f"{name}: {remark}")
