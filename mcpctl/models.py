@@ -49,6 +49,7 @@ TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "plac
 CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
+PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")

@@ -42,6 +42,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "call_timeout_s": 0,
         "projects": [],
         "permissions": {},
+        "only": None,
         "may_ask": ["elicitation", "sampling", "roots"],
         "tools": None,
         "listed_at": None,
