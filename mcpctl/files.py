@@ -98,14 +98,18 @@ def edit(
     fails, and `Refused` for a link that leads elsewhere.
     """
     try:
-        target = _target(path, within)
-        while not _try_edit(target, change, private):
+        changed = target(path, within)
+        while not _try_edit(changed, change, private):
             pass
     except OSError as error:
         raise cannot_write(path, error, hint) from error
 
 
-def _target(path: Path, within: Path | None) -> Path:
+def target(path: Path, within: Path | None) -> Path:
+    """The file that a link leads to, or the path itself.
+
+    Raises `Refused` if it is not an existing file in the folder `within`, and `OSError` for links in a circle.
+    """
     try:
         target = path.resolve()
     except RuntimeError as error:

@@ -1,13 +1,14 @@
 """Which files `annotate check` looks at: those that are named, and in folders whatever may be meant as a toolset."""
 
+import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from mcpctl import files, jsonc
-from mcpctl.errors import NotFound
+from mcpctl.errors import Refused, Unusable, WrongUsage
 from mcpctl.paths import Paths
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.schema import MEMBERS
@@ -16,6 +17,7 @@ _SKIPPED = frozenset(("node_modules",))
 _NAMED = 5
 """How many of the files that are passed over are named."""
 _TELLING = re.compile(r'"(?:namespacedName|toolRef|toolNotes|toolOverrides|toolsets)"')
+_SCHEMA = "json-schema.org/"
 _LIKE = {"tool", "tools", "toolset", "toolsets", "toolnote", "toolnotes", "tooloverride", "tooloverrides"}
 
 
@@ -28,73 +30,107 @@ class Candidate:
     problem: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Chosen:
-    """The files to be checked, by how they were named, and those in folders that are clearly something else."""
+    """The files to be checked, by how they were named, and what in folders is not."""
 
-    candidates: Mapping[str, Candidate]
-    skipped: list[str]
+    candidates: dict[str, Candidate] = field(default_factory=dict)
+    skipped: list[str] = field(default_factory=list)
+    """Files that are clearly something else."""
+    links: list[str] = field(default_factory=list)
+    """Links to folders: what they lead to is not looked into."""
 
     @property
     def told(self) -> str:
         """How many there are, and which were passed over."""
         count = len(self.candidates)
-        told = f"{count} file{'s' * (count != 1)}"
-        if not self.skipped:
-            return told
-        more = ", …" if len(self.skipped) > _NAMED else ""
-        return f"{told}; {len(self.skipped)} skipped as no toolset: {', '.join(self.skipped[:_NAMED])}{more}"
+        parts = [f"{count} file{'s' * (count != 1)}"]
+        if self.skipped:
+            parts.append(f"{len(self.skipped)} skipped as no toolset: {_first(self.skipped)}")
+        if self.links:
+            parts.append(f"links to folders are not followed: {_first(self.links)}")
+        return "; ".join(parts)
 
 
 def chosen(paths: Paths, named: Iterable[str]) -> Chosen:
     """The files that names, paths and folders stand for; the user's own toolsets where nothing is named.
 
-    Raises `NotFound` for a folder without any, `Unusable` for a file that cannot be read.
+    A file that cannot be read is among them, with its problem. Raises `WrongUsage` for a folder without any toolset,
+    `NotFound` for a name without a file.
     """
-    named = list(named) or sorted(map(str, paths.toolsets.glob("*.json")))
-    found: dict[str, Candidate] = {}
-    skipped: list[str] = []
-    for name in named:
+    choice = Chosen()
+    for name in list(named) or sorted(map(str, paths.toolsets.glob("*.json"))):
         path = Path(name)
         if path.is_dir():
-            inside = dict(_within(path))
-            meant = {place: each for place, each in inside.items() if each and not _is_something_else(each)}
-            skipped += inside.keys() - meant.keys()
-            if not meant:
-                hint = f"{len(inside)} other files end in .json; name a file to have it checked whatever it is"
-                raise NotFound(f"no toolset in the folder {name}", hint, "nothing_to_check")
-            found |= meant
-        elif path.exists() or toolset_files.is_path(name):
-            found[name] = Candidate(path, files.read_text(path))
+            _choose_within(path, choice)
+        elif os.path.lexists(path) or toolset_files.is_path(name):
+            choice.candidates[_label(name)] = _candidate(path)
         else:
             place = toolset_files.place_of(paths, name)
-            found[str(place.path)] = Candidate(place.path, toolset_files.read_text(place))
-    return Chosen(found, sorted(skipped))
+            if not os.path.lexists(place.path):
+                raise toolset_files.not_found(place)
+            choice.candidates[_label(place.path)] = _candidate(place.path)
+    return choice
 
 
-def _within(folder: Path) -> Iterator[tuple[str, Candidate | None]]:
-    """The JSON files of a folder, by their paths; None for one that is larger than any toolset."""
-    for path in sorted(folder.rglob("*.json")):
-        parts = path.relative_to(folder).parts
-        if any(part.startswith(".") or part in _SKIPPED for part in parts) or not path.is_file():
-            continue
-        if path.stat().st_size > files.MAX_BYTES:
-            yield str(path), None
-            continue
-        data = files.read(path)
-        try:
-            yield str(path), Candidate(path, data.decode())
-        except UnicodeDecodeError:
-            yield str(path), Candidate(path, "", "it is not UTF-8")
+def _choose_within(folder: Path, choice: Chosen) -> None:
+    unlisted: list[OSError] = []
+    files_there: list[Path] = []
+    for at, folders, names in os.walk(folder, onerror=unlisted.append):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _SKIPPED]
+        choice.links += [_label(Path(at, name)) for name in folders if Path(at, name).is_symlink()]
+        files_there += [Path(at, name) for name in names if name.endswith(".json") and not name.startswith(".")]
+    within, before, skipped = toolset_files.repository_of(folder.absolute()), len(choice.candidates), 0
+    for error in unlisted:
+        path = Path(error.filename)
+        choice.candidates[_label(path)] = Candidate(path, "", f"the folder cannot be listed: {error.strerror}")
+    for path in sorted(files_there):
+        candidate = _candidate(path, within)
+        if _is_something_else(candidate):
+            choice.skipped.append(_label(path))
+            skipped += 1
+        else:
+            choice.candidates[_label(path)] = candidate
+    if len(choice.candidates) == before:
+        hint = f"{skipped} other files end in .json; name a file to have it checked whatever it is"
+        raise WrongUsage(f"no toolset in the folder {folder}", hint, "nothing_to_check")
+
+
+def _candidate(path: Path, within: Path | None = None) -> Candidate:
+    """A file's text, or why it has none. With `within`, a link that leads out of that folder is not followed: what a
+    stranger's repository links to is not the stranger's to see."""
+    try:
+        if within and path.is_symlink():
+            files.target(path, within)
+        return Candidate(path, files.read(path).decode())
+    except UnicodeDecodeError:
+        return Candidate(path, "", "it is not UTF-8")
+    except (Unusable, Refused) as error:
+        return Candidate(path, "", error.message)
+    except OSError as error:
+        return Candidate(path, "", f"cannot read {path}: {error.strerror}")
+
+
+def _label(path: str | Path) -> str:
+    """A path as findings show it, also one whose bytes are not UTF-8."""
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+def _first(names: list[str]) -> str:
+    return ", ".join(names[:_NAMED]) + ", …" * (len(names) > _NAMED)
 
 
 def _is_something_else(candidate: Candidate) -> bool:
     """Whether a file is clearly no toolset: it can be read, at least with comments, and says what no toolset says."""
-    if candidate.problem or _TELLING.search(candidate.text):
-        return False
+    if candidate.problem:
+        return candidate.path.lstat().st_size > files.MAX_BYTES  # larger than any toolset may be
     try:
         root = jsonc.decoded(candidate.text.encode())
     except ValueError:
+        return False
+    if isinstance(root, dict) and _SCHEMA in str(root.get("$schema")) and "tools" not in root:
+        return True  # such as what annotate schema prints
+    if _TELLING.search(candidate.text):
         return False
     if isinstance(root, dict):
         return bool(root) and _is_other_object(root)

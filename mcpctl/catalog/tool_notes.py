@@ -6,8 +6,9 @@ from typing import Any
 
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import NotFound, warn
+from mcpctl.errors import McpctlError, NotFound, warn
 from mcpctl.models import HINTS, Found, Row
+from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
 from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
@@ -40,7 +41,8 @@ def add(
     place, subject = _named(paths, option, key, project)
     done = add_to(place, subject, notes, dry_run=dry_run)
     for note in done.notes.skipped:
-        warn(f"{key} has a note '{note.name}' already; it stays as it is")
+        change_it = f"mcpctl annotate edit {key} {note.name}"
+        warn(f"{key} has a note '{note.name}' already; it stays as it is; change it with: {change_it}")
     return done
 
 
@@ -54,6 +56,73 @@ def add_to(place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dr
 
     diff = edits.change(place, change, dry_run=dry_run)
     return Done(subject, place, diff, added)
+
+
+def remove(
+    paths: Paths,
+    option: str | None,
+    key: str,
+    names: Sequence[str] | None,
+    *,
+    project: str | None = None,
+    dry_run: bool = False,
+) -> tuple[Done, list[str]]:
+    """Remove a tool's notes of these names, or all of them for None; the change, and the names of what was removed.
+
+    Raises `NotFound` if the tool has no note of a name; then none is removed.
+    """
+    place, subject, _ = _noted(paths, option, key, project)
+    removed: list[str] = []
+
+    def change(draft: Draft) -> None:
+        for name in names or ():
+            _note(draft.content, subject, key, name)
+        removed[:] = edits.remove_notes(draft, subject, names)
+
+    diff = edits.change(place, change, dry_run=dry_run)
+    return Done(subject, place, diff, Added([], [])), removed
+
+
+@dataclass(frozen=True)
+class FoundNote:
+    """A note as it was found, before it is rewritten."""
+
+    place: ToolsetPlace
+    subject: NotedTool
+    key: str
+    note: Note
+
+    def rewrite(self, text: str, *, dry_run: bool = False) -> Done:
+        """Give the note this text; raises if somebody else has rewritten it since it was found."""
+        note = Note(self.note.name, text)
+        if note != self.note:
+            edits.check_notes([note])
+
+        def change(draft: Draft) -> None:
+            if _note(draft.content, self.subject, self.key, note.name) != self.note:
+                message = f"note '{note.name}' of {self.key} was changed meanwhile"
+                raise McpctlError(message, "look at it, and edit it again", "changed_meanwhile")
+            if note != self.note:
+                edits.rewrite_note(draft, self.subject, note)
+
+        diff = edits.change(self.place, change, dry_run=dry_run)
+        return Done(self.subject, self.place, diff, Added([], []))
+
+
+def find(paths: Paths, option: str | None, key: str, name: str, project: str | None = None) -> FoundNote:
+    """A tool's note of that name in the toolset in force; raises `NotFound` with similar names."""
+    place, subject, toolset = _noted(paths, option, key, project)
+    return FoundNote(place, subject, key, _note(toolset.content, subject, key, name))
+
+
+def _note(content: Mapping[str, Any], subject: NotedTool, key: str, name: str) -> Note:
+    texts: dict[str, str] = {}
+    for _, note in edits.notes_of_tool(content, subject):
+        texts.setdefault(str(note.get("name")), str(note.get("note")))
+    if name not in texts:
+        hint = did_you_mean(name, texts, f"list its notes with: mcpctl annotate ls {key}")
+        raise NotFound(f"{key} has no note '{name}'", hint, "note_not_found")
+    return Note(name, texts[name])
 
 
 def override(
@@ -112,6 +181,18 @@ def _named(paths: Paths, option: str | None, key: str, project: str | None) -> t
     with rows.catalog(paths, project=project, quiet=True) as catalog:
         place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
         return place, of_key(catalog, toolset, key)
+
+
+def _noted(paths: Paths, option: str | None, key: str, project: str | None) -> tuple[ToolsetPlace, NotedTool, Toolset]:
+    """A tool that may have notes, also one that is not in the toolset any more."""
+    with rows.catalog(paths, project=project, quiet=True) as catalog:
+        place, toolset = in_force.required(paths, catalog.config, option, catalog.state)
+        server, name = split_typed(key)
+        tool = catalog.find(server, name)
+        subject = NotedTool(Reference(f"{server}.{name}", ref_id(tool) if tool else None), tool)
+        if not any(edits.notes_of_tool(toolset.content, subject)):
+            subject = of_key(catalog, toolset, key)
+        return place, subject, toolset
 
 
 def _by_tool(catalog: Catalog, toolset: Toolset) -> list[tuple[str, ToolsetEntry]]:

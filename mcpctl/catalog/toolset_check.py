@@ -27,6 +27,8 @@ from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
 
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""
+_CONFLICT = re.compile(r"<{7} |\|{7} |={7}\r?\n|>{7} ")
+"""The lines that git puts around the sides of a conflict."""
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
 
 
@@ -163,10 +165,13 @@ def _name(names: Mapping[Place, str], problem: Problem) -> str | None:
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:
     """Where JSON is not JSON, and why."""
+    if not text.strip():
+        return 1, 1, "the file is empty"
     try:
         json.loads(text)
     except json.JSONDecodeError as fault:
-        return fault.lineno, fault.colno, fault.msg
+        is_conflict = _CONFLICT.match(text, text.rfind("\n", 0, fault.pos) + 1)
+        return fault.lineno, fault.colno, "a merge conflict is not resolved here" if is_conflict else fault.msg
     except (ValueError, RecursionError):
         pass
     if isinstance(error, RecursionError):

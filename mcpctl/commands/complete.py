@@ -108,6 +108,17 @@ def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
     return [(name, "") for name in names if name.startswith(incomplete) and name.isprintable()]
 
 
+def notes(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The names of the notes that the tool has in the toolset in force, with their texts."""
+    from mcpctl.catalog import tool_notes
+
+    key, toolset, project = (ctx.params.get(name) for name in ("key", "toolset", "project"))
+    found = tool_notes.listed(_paths(ctx), toolset, key, project).rows(None, 0)
+    return [
+        (row["name"], row["value"]) for row in found if row["kind"] == "note" and row["name"].startswith(incomplete)
+    ]
+
+
 def tokens(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the tokens that are not revoked."""
     from mcpctl.store import tokens

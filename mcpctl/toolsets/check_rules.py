@@ -3,8 +3,8 @@
 from mcpctl.rules import Rule
 
 _ALL = (
-    Rule("E101", "The file is not strict JSON.", "No program can read it, so none of its tools counts.",
-         "Fix the JSON at this place."),
+    Rule("E101", "The file is not strict JSON, or cannot be read.", "None of its tools counts.",
+         "Fix the file at this place."),
     Rule("E102", "A member has the wrong type.", "A member of another type is ignored without a word.",
          "Write the type that the message names; see mcpctl annotate schema."),
     Rule("E103", "A member is missing.", "An entry without it is ignored without a word.", "Add the member."),

@@ -2,7 +2,8 @@
 
 import difflib
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -222,6 +223,43 @@ def add_notes(draft: Draft, subject: NotedTool, notes: Sequence[Note]) -> Added:
     elif items:
         draft.append("toolNotes", {"toolRef": subject.written, "notes": items})
     return outcome
+
+
+def notes_of_tool(content: Mapping[str, Any], subject: NotedTool) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """The notes of a tool as a file has them, also those that do not count, each with its place."""
+    for number, entry in enumerate(items(content, "toolNotes")):
+        if _is_about(entry, subject):
+            for index, note in enumerate(items(entry, "notes")):
+                yield ("toolNotes", number, "notes", index), note if isinstance(note, dict) else {}
+
+
+def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None) -> list[str]:
+    """Remove a tool's notes of these names, or all of them for None; returns the names of those that were there.
+
+    An entry that then says nothing more goes too.
+    """
+    notes = list(notes_of_tool(draft.content, subject))
+    removed = [(place, note) for place, note in notes if names is None or note.get("name") in names]
+    counts = Counter(place[1] for place, _ in removed)
+    entries = draft.items("toolNotes")
+    emptied = {
+        number for number, count in counts.items()
+        if isinstance(number, int) and count == len(entries[number]["notes"])
+        and entries[number].keys() == {"toolRef", "notes"}
+    }  # fmt: skip
+    places = [place for place, _ in removed if place[1] not in emptied]
+    if removed:
+        draft.drop(*places, *(("toolNotes", number) for number in emptied))
+    return list(dict.fromkeys(str(note.get("name")) for _, note in removed))
+
+
+def rewrite_note(draft: Draft, subject: NotedTool, note: Note) -> None:
+    """Give a tool's note of that name another text; of several with one name the first, which is the one that counts.
+
+    Raises `KeyError` if there is none.
+    """
+    places = {found.get("name"): place for place, found in reversed(list(notes_of_tool(draft.content, subject)))}
+    draft.put((*places[note.name], "note"), note.text)
 
 
 def override(

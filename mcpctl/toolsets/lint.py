@@ -4,8 +4,10 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
+from mcpctl import near_names
 from mcpctl.models import HINTS
 from mcpctl.toolsets.schema import SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Reference, first
@@ -14,6 +16,8 @@ from mcpctl.toolsets.toolset_files import NONE, items, notes_of, policy_problems
 Who = Callable[[Reference], str]
 """The tool that a reference names: references to the same tool give the same text."""
 
+_MOST_COMPARED = 20
+"""Members whose names are compared with one that is missing."""
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
@@ -87,7 +91,10 @@ def shape(root: Any) -> Iterator[Problem]:
 def _missing(value: Mapping[str, Any], schema: Mapping[str, Any], place: Place) -> Iterator[Problem]:
     for name in schema.get("required", ()):
         if name not in value:
-            yield Problem("E103", place, f"{_label(place)} has no {name}")
+            others = [other for other in islice(value, _MOST_COMPARED) if other not in schema["properties"]]
+            near = near_names.alike(name, others, n=1) if not place else []
+            typo = f"; is '{near[0][:80]}' meant as {name}?" if near else ""
+            yield Problem("E103", place, f"{_label(place)} has no {name}{typo}")
     alternatives = [name for alternative in schema.get("anyOf", ()) for name in alternative["required"]]
     if alternatives and not any(name in value for name in alternatives):
         yield Problem("E103", place, f"{_label(place)} has neither {' nor '.join(alternatives)}")
@@ -165,7 +172,7 @@ def _references(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterat
 
 
 def _tools(content: Mapping[str, Any], at: tuple[str | int, ...], who: Who) -> Iterator[Problem]:
-    if content.get("tools", []) == []:
+    if content.get("tools") == []:
         yield Problem("W202", (*at, "tools"), "the toolset has no tools")
     seen: set[str] = set()
     for entry in entries(content, at, "tools"):

@@ -55,7 +55,12 @@ class ToolsetPlace(msgspec.Struct, frozen=True):
         """
         if self.is_named:
             return None
-        return next((folder for folder in self.path.parents if (folder / ".git").exists()), self.path.parent)
+        return repository_of(self.path.parent)
+
+
+def repository_of(folder: Path) -> Path:
+    """The repository that a folder is in; the folder itself if it is in none."""
+    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
 
 
 def place_of(paths: Paths, reference: str) -> ToolsetPlace:

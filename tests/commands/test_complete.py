@@ -123,16 +123,50 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 
 
 TAKE_A_PROJECT = {
-    "servers set", "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show",
+    "annotate add",
+    "annotate edit",
+    "annotate ls",
+    "annotate rm",
+    "annotate set",
+    "calls ls",
+    "policy check",
+    "policy explain",
+    "policy hook",
+    "serve",
+    "servers add",
+    "servers check",
+    "servers ls",
+    "servers set",
+    "sessions ls",
+    "tokens create",
+    "tools approve",
     "tools call",
-    "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "tools eval", "policy explain", "policy check", "policy hook", "tokens create",
-    "tools diff", "tools approve", "tools lock",
-}  # fmt: skip
+    "tools diff",
+    "tools eval",
+    "tools export",
+    "tools lock",
+    "tools ls",
+    "tools refresh",
+    "tools search",
+    "tools show",
+    "toolsets show",
+}
 
 
 def test_every_command_that_takes_a_project_exists() -> None:
     assert set(EVERY_NAME) >= TAKE_A_PROJECT
+
+
+@pytest.mark.parametrize("verb", ["rm", "edit"])
+def test_the_notes_of_a_tool_are_offered_with_their_texts(verb: str, full: Paths) -> None:
+    notes = [
+        configured.noted("notes:add_note", tip="First.", team="Ask."),
+        configured.noted("notes:list_notes", x2="2"),
+    ]
+    configured.toolset(full, "triage", "notes:add_note", "notes:list_notes", toolNotes=notes)
+    line = f"annotate {verb} --toolset triage notes:add_note "
+    assert told(line) == {"tip": "First.", "team": "Ask."}
+    assert offered(f"{line}te") == ["team"]
 
 
 def test_tokens_that_are_not_revoked_are_offered_with_what_they_are_for(paths: Paths) -> None:

@@ -31,7 +31,8 @@ def add(
     """Add notes to a tool of a toolset. Models read them in its description, and searches read them too.
 
     A name has 2 to 50 of a-z, 0-9 and -, a text up to 500 characters. Nothing is replaced: if the tool already has a
-    note of that name, the new one is skipped with a warning. Prints the names of the added notes.
+    note of that name, the new one is skipped with a warning; change a note with annotate edit. Prints the names of the
+    added notes.
 
     \b
     Examples:

@@ -40,12 +40,14 @@ def check(
 ) -> None:
     """Check toolset files: their JSON, their names and notes, and whether their tools exist. For CI.
 
-    Without a path it checks your own toolsets. In a folder it checks every .json file that is not clearly something
-    else; stderr has the numbers of checked and skipped files. A folder without toolset files fails with exit status 3.
+    Without a path it checks your own toolsets. In a folder and the folders in it, without node_modules and names that
+    begin with a dot, it checks every .json file that is not clearly something else; stderr has the numbers of checked
+    and skipped files. Links to folders are not followed, and a link that leads out of the repository is a finding. A
+    folder without toolset files fails with exit status 2.
 
     Entries are compared with the tools that the servers last listed, with those of a snapshot (--catalog), or with
     those that they list now (--live). Ids of rules that find errors begin with E, of warnings with W, of information
-    with I. Exit status 7 means that a finding fails the check, 5 that a file cannot be read.
+    with I. Exit status 7 means that a finding fails the check; a file that cannot be read is a finding too.
 
     \b
     Examples:

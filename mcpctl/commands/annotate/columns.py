@@ -32,13 +32,18 @@ def notes(name: str | None, text: str | None, several: Sequence[str]) -> list[No
     if (name is None) != (text is None):
         raise WrongUsage("a note needs a name and a text", "use: mcpctl annotate add KEY NAME TEXT", "bad_note")
     if name is not None and text is not None:
-        result.append(Note(name, read_stdin(_MAX_TEXT).strip() if text == "-" else text))
+        result.append(Note(name, text_of(text)))
     for word in several:
         note, equals, content = word.partition("=")
         if not equals:
             raise WrongUsage("--note needs NAME=TEXT", "for example: --note 'team=Ask first.'", "bad_note")
         result.append(Note(note, content))
     return result
+
+
+def text_of(text: str) -> str:
+    """The text of a note on the command line; `-` is read from stdin."""
+    return read_stdin(_MAX_TEXT).strip() if text == "-" else text
 
 
 def hints(

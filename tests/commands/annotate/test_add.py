@@ -57,7 +57,8 @@ def test_a_name_that_is_there_is_skipped_with_a_warning(mcpctl: Mcpctl, path: Pa
     before = path.read_bytes()
     ran = mcpctl("annotate", "add", KEY, "tip", "Second.")
     assert (ran.code, ran.out) == (0, "")
-    assert ran.err == f"mcpctl: {KEY} has a note 'tip' already; it stays as it is\n"
+    change_it = f"mcpctl annotate edit {KEY} tip"
+    assert ran.err == f"mcpctl: {KEY} has a note 'tip' already; it stays as it is; change it with: {change_it}\n"
     assert path.read_bytes() == before
 
 

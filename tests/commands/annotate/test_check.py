@@ -1,6 +1,7 @@
 """`mcpctl annotate check`: every rule finds what it is for, nothing else, and where it is."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -361,10 +362,91 @@ def test_a_folder_without_toolsets_fails_the_check(mcpctl: Mcpctl) -> None:
     write(GOOD, "tools/good.json")
     for words in (("empty",), ("tools", "empty")):
         ran = mcpctl("annotate", "check", *words)
-        assert (ran.code, ran.out) == (3, "")
+        assert (ran.code, ran.out) == (2, "")
         assert "no toolset in the folder empty" in ran.err
     write({"scripts": {}}, "empty/package.json")
-    assert mcpctl("annotate", "check", "empty").code == 3
+    assert mcpctl("annotate", "check", "empty").code == 2
+
+
+BROKEN: dict[str, tuple[str | bytes, str]] = {
+    "tools/conflict.json": (
+        '{\n  "name": "c",\n<<<<<<< HEAD\n  "tools": []\n=======\n  "tools": [1]\n>>>>>>> x\n}\n',
+        "3:1: E101 a merge conflict is not resolved here",
+    ),
+    "tools/empty.json": (" \n", "1:1: E101 the file is empty"),
+    "tools/garbage.json": (b"\x00\x01", "1:1: E101 Expecting value"),
+    "tools/deep/truncated.json": ('{"name": "trunc", "tools": [', "1:29: E101 Expecting value"),
+    "tools/type.json": ('{"name": "type", "tools": {}}', "1:27: E102 tools is not an array"),
+    "tools/typo.json": ('{"name": "typo", "tool": []}', "1:1: E103 the file has no tools; is 'tool' meant as tools?"),
+    "tools/twice.json": (json.dumps(GOOD)[:-1] + ', "name": "x2"}', "1:117: E114 name appears more than once"),
+    "tools/bom.json": (b'\xef\xbb\xbf{\r\n  "name": "bom",\r\n  "tools": [,]}', "3:13: E101 Expecting value"),
+    "tools/byte\udcff.json": ("{", "1:2: E101 Expecting property name enclosed in double quotes"),
+}
+OTHER_FILES = {
+    "package.json": '{"name": "x", "dependencies": {}}', "tsconfig.json": '{"compilerOptions": {}, // comment\n}',
+    "catalog.json": '[{"server": "notes", "tool": {}}]', "node_modules/x/broken.json": "{", ".git/broken.json": "{",
+}  # fmt: skip
+
+
+@pytest.fixture
+def team() -> list[str]:
+    """A repository of toolset files, half of them broken, with other files and links; what is to be found."""
+    wholes = {f"tools/{name}.json": json.dumps(GOOD) for name in ("one", "deep/two", "deep/deeper/three")}
+    marked = {"tools/marked.json": b"\xef\xbb\xbf" + json.dumps(GOOD, indent=1).replace("\n", "\r\n").encode()}
+    broken = {path: text for path, (text, _) in BROKEN.items()}
+    for path, text in {**wholes, **marked, **broken, **OTHER_FILES}.items():
+        Path("team", path).parent.mkdir(parents=True, exist_ok=True)
+        Path("team", path).write_bytes(text if isinstance(text, bytes) else text.encode())
+    Path("secrets").mkdir()
+    write({"name": "Secret!"}, "secrets/secret.json")
+    for link, place in (("out", "../../secrets/secret"), ("nowhere", "gone"), ("circle", "circle"), ("in", "one")):
+        Path(f"team/tools/{link}.json").symlink_to(f"{place}.json")
+    Path("team/tools/folder").symlink_to("../../secrets")
+    os.mkfifo("team/tools/pipe.json")
+    root = Path("team").resolve()
+    links = {
+        "tools/circle.json": "cannot read tools/circle.json: Too many levels of symbolic links",
+        "tools/nowhere.json": f"tools/nowhere.json is a link to {root}/tools/gone.json, which does not exist",
+        "tools/out.json": f"tools/out.json leads to {root.parent}/secrets/secret.json, which is outside of {root}",
+        "tools/pipe.json": "cannot read tools/pipe.json: it is a pipe, not a regular file",
+    }
+    found = {path: told for path, (_, told) in BROKEN.items()} | {
+        path: f"1:1: E101 {told}" for path, told in links.items()
+    }
+    return [f"{path}:{told}".replace("\udcff", "\\xff") for path, told in found.items()]
+
+
+def test_of_a_repository_every_broken_file_is_found_and_no_other(
+    mcpctl: Mcpctl, team: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("team")
+    ran = mcpctl("annotate", "check", ".", "--catalog", "../catalog.jsonl", "--ignore", "W")
+    assert (ran.code, sorted(ran.out.splitlines())) == (7, sorted(team))
+    count = "13 errors in 18 files; 3 skipped as no toolset: catalog.json, package.json, tsconfig.json"
+    assert f"{count}; links to folders are not followed: tools/folder" in ran.err
+    for kind in ("json", "jsonl", "sarif", "junit", "github"):
+        ran = mcpctl("annotate", "check", ".", "--catalog", "../catalog.jsonl", "--ignore", "W", "--format", kind)
+        assert ran.code == 7
+        assert count in ran.err
+        assert all(line.partition(":")[0].rpartition("/")[2] in ran.out for line in team if "byte" not in line)
+        assert "Secret!" not in ran.out
+
+
+def test_a_schema_beside_the_files_is_something_else(mcpctl: Mcpctl) -> None:
+    Path("tools").mkdir()
+    write(GOOD, "tools/good.json")
+    write(mcpctl("annotate", "schema").out, "tools/toolset.schema.json")
+    ran = mcpctl("annotate", "check", "tools", "--catalog", "catalog.jsonl")
+    assert (ran.code, ran.err) == (0, "nothing found in 1 file; 1 skipped as no toolset: tools/toolset.schema.json\n")
+
+
+def test_a_file_larger_than_any_toolset_is_named_and_not_read(mcpctl: Mcpctl) -> None:
+    Path("tools").mkdir()
+    write(GOOD, "tools/good.json")
+    Path("tools/large.json").touch()
+    os.truncate("tools/large.json", 64 << 20)
+    ran = mcpctl("annotate", "check", "tools", "--catalog", "catalog.jsonl")
+    assert (ran.code, ran.err) == (0, "nothing found in 1 file; 1 skipped as no toolset: tools/large.json\n")
 
 
 def test_without_a_path_ones_own_toolsets_are_checked(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -387,9 +469,7 @@ def test_places_in_what_is_deep_and_has_a_member_twice_are_found(mcpctl: Mcpctl)
 
 def test_what_cannot_be_checked_has_its_own_exit_status(mcpctl: Mcpctl) -> None:
     path = write(GOOD)
-    Path("latin.json").write_bytes(b'{"name": "\xe9"}')
     Path("odd.jsonl").write_text('{"server": 3}\n', encoding="utf-8")
-    assert mcpctl("annotate", "check", path, "latin.json").code == 5
     assert mcpctl("annotate", "check", path, "gone.json").code == 3
     assert mcpctl("annotate", "check", path, "--catalog", "gone.jsonl").code == 3
     odd = mcpctl("annotate", "check", path, "--catalog", "odd.jsonl")
@@ -398,11 +478,19 @@ def test_what_cannot_be_checked_has_its_own_exit_status(mcpctl: Mcpctl) -> None:
 
 
 @pytest.mark.process
-def test_a_file_that_may_not_be_read_has_its_own_exit_status() -> None:
-    Path(write(GOOD)).chmod(0)
-    words = [sys.executable, "-m", "mcpctl", "annotate", "check", "triage.json"]
-    ran = subprocess.run(words, preexec_fn=without_privileges, capture_output=True, check=False)
-    assert (ran.returncode, ran.stdout) == (5, b"")
+def test_what_may_not_be_read_is_a_finding_beside_the_others() -> None:
+    Path("tools/closed").mkdir(parents=True)
+    Path(write(GOOD, "tools/secret.json")).chmod(0)
+    Path(write("{", "tools/broken.json"))
+    Path("tools/closed").chmod(0)
+    words = [sys.executable, "-m", "mcpctl", "annotate", "check", "tools"]
+    ran = subprocess.run(words, preexec_fn=without_privileges, capture_output=True, check=False, text=True)
+    assert ran.returncode == 7
+    assert ran.stdout.splitlines() == [
+        "tools/closed:1:1: E101 the folder cannot be listed: Permission denied",
+        "tools/broken.json:1:2: E101 Expecting property name enclosed in double quotes",
+        "tools/secret.json:1:1: E101 cannot read tools/secret.json: Permission denied",
+    ]
 
 
 @pytest.mark.parametrize(
