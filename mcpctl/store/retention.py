@@ -49,12 +49,7 @@ def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unse
 
 
 def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
-    rows = db.execute(
-        "SELECT id, journal, last_activity FROM sessions"
-        " WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
-        " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
-    ).fetchall()
-    for session, name, last_activity in rows:
+    for session, name, last_activity in db.execute(index.DEAD).fetchall():
         path = paths.sessions / name
         try:
             journal.close_for_the_dead(path, session, last_activity)
