@@ -221,9 +221,11 @@ def _beginning(path: str, size: int = 4096) -> bytes:
 def _environments_by_proc(variable: str) -> Iterator[tuple[int, str]]:
     begins = f"{variable}=".encode()
     with os.scandir("/proc") as folders:
-        own = [folder.name for folder in folders if folder.name.isdigit() and folder.stat().st_uid == os.geteuid()]
-    for pid in own:
+        pids = [folder.name for folder in folders if folder.name.isdigit()]
+    for pid in pids:
         with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
+                continue
             texts = _beginning(f"/proc/{pid}/environ", _MOST_ENVIRONMENT).split(b"\0")
             values = [text.removeprefix(begins).decode("utf-8", "replace") for text in texts if text.startswith(begins)]
             if values and Path(f"/proc/{pid}/ns/pid").readlink() == Path("/proc/self/ns/pid").readlink():

@@ -34,21 +34,24 @@ class Journals:
 
 
 def journals(sessions: Path) -> Journals:
-    """Every journal looked at, and the newest of them read; raises OSError if the folder cannot be."""
+    """Every journal looked at, and the newest of them read."""
     looked = Journals()
     try:
         names = sorted((name for name in os.listdir(sessions) if name.endswith(".jsonl")), reverse=True)  # noqa: PTH208 - names are all that is needed
-    except FileNotFoundError:
+    except OSError as error:
+        if os.path.lexists(sessions):
+            looked.unreadable[sessions] = error.strerror or str(error)
         return looked
     for name in names:
         path = sessions / name
         looked.count += 1
         try:
             _look(path, looked)
-        except FileNotFoundError:
-            looked.count -= 1  # evicted meanwhile
         except OSError as error:
-            looked.unreadable[path] = error.strerror or str(error)
+            if os.path.lexists(path):
+                looked.unreadable[path] = error.strerror or str(error)
+            else:
+                looked.count -= 1  # evicted meanwhile
     return looked
 
 
