@@ -26,6 +26,8 @@ _ALL = (
          "The records have the arguments and results of every call.", "mcpctl doctor --fix", _WARNING),
     Rule("D123", "A file belongs to another user.",
          "Often mcpctl was once run with sudo; then it cannot be written any more.", "chown it to yourself.", _WARNING),
+    Rule("D124", "A file or a folder cannot be read or written.", "mcpctl cannot use it, or cannot look at it here.",
+         "Make it readable and writable for yourself; mcpctl doctor --fix does that for files of yours.", _ERROR),
     Rule("D131", "The command of a server is not found.", "The server cannot be started.",
          "Install the program, or write its absolute path into the entry.", _ERROR),
     Rule("D132", "A client's PATH does not find what starts a server.",

@@ -1,10 +1,10 @@
 """The data directory: whether it can be written, and whether what lies in it can be read."""
 
+import errno
 import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -19,38 +19,32 @@ _MIB = 1 << 20
 def of_folder(case: Case) -> Iterator[Finding]:
     """Whether records can be written there."""
     data = case.paths.data
-    if not os.path.lexists(data):
-        above = next(folder for folder in data.parents if os.path.lexists(folder))
-        if above.is_dir() and os.access(above, os.W_OK | os.X_OK):
-            yield Finding(f"{data} is made when it is first needed")
-        else:
-            yield found("D141", f"it is not there, and cannot be made in {above}", data)
+    there = next(folder for folder in (data.absolute(), *data.absolute().parents) if os.path.lexists(folder))
+    is_made = there == data.absolute()
+    if not is_made and not (there.is_dir() and os.access(there, os.W_OK | os.X_OK)):
+        yield found("D141", f"it is not there, and cannot be made in {there}", data)
         return
-    beside = data / f".doctor.{os.urandom(8).hex()}.new"
-    try:
-        _tried(beside)
-    except OSError as error:
-        yield found("D141", f"it cannot be written: {error.strerror}", data)
+    if is_made and (error := _unwritable(data)):
+        fix = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        yield found("D141", f"it cannot be written: {error.strerror}", data, fix)
         return
-    finally:
-        with suppress(OSError):
-            beside.unlink()
-    if (free := shutil.disk_usage(data).free) < _LITTLE:
+    if (free := shutil.disk_usage(there).free) < _LITTLE:
         yield found("D142", f"{free / _MIB:.1f} MB are left", data)
+    yield Finding(str(data) if is_made else f"{data} is made when it is first needed")
 
 
 def of_journals(case: Case) -> Iterator[Finding]:
     """Whether the journals can be read, line by line as far as that is quick."""
     looked = health.journals(case.paths.sessions)
     for path, why in looked.unreadable.items():
-        yield found("D143", why, path)
+        yield found("D143", why, path, "make it a folder that you can read" if path == case.paths.sessions else "")
     for path, places in looked.bad_lines.items():
         more = f" and {len(places) - 1} more" if len(places) > 1 else ""
         yield found("D144", f"the line at byte {places[0]}{more} cannot be read", path)
     if looked.count:
         partly = f", of which {looked.read / _MIB:.0f} MB were read now" if looked.read < looked.bytes else ""
-        limit = case.config.records.max_mb
-        yield Finding(f"{looked.count} journals with {looked.bytes / _MIB:.1f} of {limit} MB{partly}")
+        limit, journals = case.config.records.max_mb, "1 journal" if looked.count == 1 else f"{looked.count} journals"
+        yield Finding(f"{journals} with {looked.bytes / _MIB:.1f} of {limit} MB{partly}")
 
 
 def of_index(case: Case) -> Iterator[Finding]:
@@ -76,14 +70,20 @@ def of_decisions(case: Case) -> Iterator[Finding]:
             yield found(code, why, path, fix)
 
 
-def _tried(beside: Path) -> None:
-    """Make a file, lock it and write into it; raises OSError where one of these cannot be done."""
-    fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+def _unwritable(data: Path) -> OSError | None:
+    """Why no file can be made, locked and written there; None if one can."""
+    beside = data / f".doctor.{os.urandom(8).hex()}.new"
     try:
-        posix.lock(fd)
-        os.write(fd, b"\n")
-    finally:
-        os.close(fd)
+        fd = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+        try:
+            posix.lock(fd)
+            os.write(fd, b"\n")
+        finally:
+            os.close(fd)
+            beside.unlink()
+    except OSError as error:
+        return error
+    return None
 
 
 def _rebuilt(case: Case) -> str:

@@ -24,7 +24,7 @@ Findings = Mapping[str, Sequence[Finding]]
 
 def examined(case: Case, areas: Sequence[str] = tuple(AREAS)) -> dict[str, list[Finding]]:
     """What the checks of these areas find."""
-    return {area: [finding for check in AREAS[area] for finding in _alone(check, case)] for area in areas}
+    return {area: list(dict.fromkeys(each for check in AREAS[area] for each in _alone(check, case))) for area in areas}
 
 
 def repaired(case: Case) -> Iterator[str]:
@@ -42,7 +42,7 @@ def _alone(check: Check, case: Case) -> Iterator[Finding]:
         yield from check(case)
     except Exception as error:
         if isinstance(error, OSError) and error.filename:
-            yield found("D191", f"{error.strerror}: {error.filename}", _name(check), "make it readable")
+            yield found("D124", str(error.strerror), error.filename)
             return
         if os.environ.get("MCPCTL_DEBUG"):
             raise

@@ -97,6 +97,8 @@ def of_policy(paths: Paths) -> tuple[str, str]:
 
 
 def _of(path: Path, kind: Kind) -> tuple[str, str]:
+    if os.path.lexists(path) and not os.access(path, os.R_OK):
+        return "it cannot be read", f"chmod u+rw {path}"
     if why := damage(path):
         return why, f"{kind.if_damaged}: rm {path}"
     try:

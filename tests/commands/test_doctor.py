@@ -17,8 +17,9 @@ from tests.conftest import Mcpctl, Ran
 
 LITERALLY = {
     "D101": "error", "D102": "error", "D103": "error", "D104": "error", "D105": "warning", "D106": "warning",
-    "D107": "info", "D108": "info", "D121": "warning", "D122": "warning", "D123": "warning", "D131": "error",
-    "D132": "warning", "D133": "error", "D134": "info", "D135": "info", "D141": "error", "D142": "warning",
+    "D107": "info", "D108": "info", "D121": "warning", "D122": "warning", "D123": "warning", "D124": "error",
+    "D131": "error", "D132": "warning", "D133": "error", "D134": "info", "D135": "info", "D141": "error",
+    "D142": "warning",
     "D143": "warning", "D144": "warning", "D145": "warning", "D146": "info", "D147": "info", "D148": "error",
     "D149": "error", "D161": "warning", "D162": "info", "D171": "error", "D172": "error", "D173": "warning",
     "D174": "warning", "D175": "info", "D176": "info", "D177": "info", "D178": "info", "D179": "info", "D191": "error",
@@ -54,7 +55,7 @@ def test_a_healthy_home_has_nothing_to_fix(mcpctl: Mcpctl, paths: Paths) -> None
     assert (ran.code, ran.err) == (0, "")
     assert [line.split()[:2] for line in ran.out.splitlines()] == [[area, "ok"] for area in examination.AREAS]
     assert f"2 servers in {paths.config}" in ran.out
-    assert "1 journals with 0.0 of 512 MB" in ran.out
+    assert "1 journal with 0.0 of 512 MB" in ran.out
     assert codes(mcpctl("doctor", "--json")) == []
     assert mcpctl("doctor", "--fix").err == ""
 

@@ -1,7 +1,6 @@
 """config.toml, who can read it, and what it names."""
 
 import os
-import sys
 from typing import Any
 
 import pytest
@@ -95,9 +94,23 @@ def test_data_that_others_can_read_is_closed(paths: Paths, found: Found) -> None
 
 
 def test_what_belongs_to_somebody_else_is_named(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
-    configure(paths, {"s": {"command": sys.executable}})
+    paths.data.mkdir(parents=True)
     other = os.geteuid() + 1
     monkeypatch.setattr("os.geteuid", lambda: other)
     ((code, subject, message),) = told(list(permissions.of_owners(Case.of(None, None))))
-    assert (code, subject) == ("D123", str(paths.config))
+    assert (code, subject) == ("D123", str(paths.data))
     assert str(other) in message
+
+
+def test_what_its_owner_cannot_use_is_opened_to_them(paths: Paths, found: Found) -> None:
+    configure(paths)
+    paths.data.mkdir()
+    paths.config.chmod(0o000)
+    paths.data.chmod(0o000)
+    findings = found("permissions")
+    assert [(each.code, each.subject) for each in findings] == [("D124", str(paths.config)), ("D124", str(paths.data))]
+    assert [each.repair() for each in findings if each.repair] == [
+        f"chmod u+r {paths.config}", f"chmod u+rwx {paths.data}",
+    ]  # fmt: skip
+    assert (paths.config.stat().st_mode & 0o777, paths.data.stat().st_mode & 0o777) == (0o400, 0o700)
+    assert found("permissions") == []
