@@ -1,7 +1,7 @@
 """What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Self
 from mcpctl.models import Found, Progress, Row, Usage, unseen
 from mcpctl.paths import Paths
 from mcpctl.store import calls, query, sessions, sqlite, statistics
+from mcpctl.store.filters import EVERYTHING, CallFilter
 
 if TYPE_CHECKING:
-    from mcpctl.store.changes import Change, Position
+    from mcpctl.store.events import Event, Events
 
 _PATIENCE_S = 0.5
+_PAUSES = 20
+"""After so many pauses everything is looked at again: not every file system says that a folder has changed."""
 
 
 class Records:
@@ -163,32 +166,48 @@ class Records:
         index.catch_up(self._db, self._paths.sessions, self._on_progress)
         index.mark_the_dead(self._db, self._paths.sessions)
 
-    def position(self) -> "Position":
-        """Where the journals end that the index has read."""
-        from mcpctl.store import index
+    def events(
+        self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
+        without: Collection[str] = (),
+    ) -> "Events":  # fmt: skip
+        """What happened and happens: everything since a position, else so many of the newest events and what follows.
 
-        return index.offsets(self._db)
+        Events of types in `without` are left out.
 
-    def changes(self, since: "Position") -> "tuple[Sequence[Change], Position]":
-        """The sessions, calls and searches that are new or changed since a position, and the position after them.
-
-        One step of following the records, to be repeated with the position it gave: at once while anything came, and
-        after a pause when nothing did. A step without news reads no journal. `{}` is the beginning of all journals,
-        `position()` is now. Things come once a step, as they are by then; what was evicted does not come. A session
-        that was killed changes nothing until it is closed on record.
+        `since` is what `Events.position` gave, or `events.START`. The first event is a `reset` if it cannot be told
+        from the position what has come since, or a journal is gone that was not read to its end.
         """
-        from mcpctl.store import changes
+        from mcpctl.store.events import Events
 
-        self.refresh()
-        return changes.since(self._db, self._paths.sessions, since)
+        return Events(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
-    def follow(self, since: "Position", pause: Callable[[], object]) -> "Iterator[Change]":
-        """What `changes` gives, without end; `pause` is called whenever there is nothing new. It ends by raising."""
+    def follow(self, events: "Events", pause: Callable[[], object]) -> "Iterator[Event]":
+        """The events without end; `pause` is called whenever there is nothing new. It ends by raising.
+
+        While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.
+        """
+        seen: object = None
+        pauses = 0
         while True:
-            changes, since = self.changes(since)
-            yield from changes
-            if not changes:
+            look = events.look()
+            if look != seen or pauses >= _PAUSES:
+                seen, pauses = look, 0
+                if not self._refreshed():
+                    seen = None
+                yield from events.read()
+            else:
+                pauses += 1
                 pause()
+
+    def _refreshed(self) -> bool:
+        """Catch up, unless others have the index at this moment."""
+        try:
+            self.refresh()
+        except sqlite3.OperationalError as error:
+            if not sqlite.is_held(error):
+                raise sqlite.unwritable(self._paths.index, error) from error
+            return False
+        return True
 
     # ---- the file
 
