@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable
 
-INDEX_VERSION = 6
+INDEX_VERSION = 7
 """Part of the index's file name: programs with different schemas never share a file."""
 
 

@@ -42,6 +42,8 @@ FIELDS = {
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
     " a string with their beginning.",
     "annotations": "JSON: the hints that were declared or overridden at that time, as {hint: {value, source}}.",
+    "hints": "The same as four letters, for read-only, destructive, idempotent and open world: a capital for true, a"
+    " small letter for false, - for not declared.",
     "input_tokens": "The tokens of the arguments, estimated.",
     "output_tokens": "The tokens of the response, estimated.",
     "total_tokens": "Input and output tokens together.",

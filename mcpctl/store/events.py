@@ -76,6 +76,8 @@ class Events:
         self._db = db
         self._folder = folder
         self._wanted = wanted
+        self._of_rows = replace(wanted, since=None, until=None)
+        """What is asked of rows; the time that is meant is that of the event."""
         self._without = without
         self._ended: dict[str, None] = {}
         self._lost = False
@@ -185,6 +187,8 @@ class Events:
 
     def _events(self, line: _Line) -> Iterator[Event]:
         """What the line says that is wanted."""
+        if not (self._wanted.since or "") <= line.said.timestamp < (self._wanted.until or query.LAST):
+            return iter(())
         return (event for event in self._said(line) if event.type not in self._without)
 
     def _said(self, line: _Line) -> Iterator[Event]:
@@ -209,9 +213,9 @@ class Events:
 
     def _has_begun(self, said: CallStarted, begin: int) -> Sequence[Row]:
         """The call as it was then. A line that was written twice counts once, as in the index."""
-        if not _may_run(self._wanted):
+        if not _may_run(self._of_rows):
             return ()
-        conditions = filters.calls(replace(self._wanted, statuses=()))
+        conditions = filters.calls(replace(self._of_rows, statuses=()))
         if not self._is_any("calls", conditions.equal("id", said.id).when("position = ?", begin)):
             return ()
         values = projection.call_row(projection.StartedCall(begin, said))
@@ -219,18 +223,20 @@ class Events:
         return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS}]
 
     def _has_ended(self, said: CallFinished) -> Sequence[Row]:
-        if not self._is_any("calls", filters.calls(self._wanted).equal("id", said.id)):
+        if not self._is_any("calls", filters.calls(self._of_rows).equal("id", said.id)):
             return ()
         return calls.with_id(self._db, "calls", said.id)
 
     def _was_found(self, said: DiscoveryFinished, begin: int) -> Sequence[Row]:
-        conditions = filters.searches(self._wanted).equal("id", said.id).when("position = ?", begin)
-        if _is_of_calls(self._wanted) or not self._is_any("discoveries", conditions):
+        conditions = filters.searches(self._of_rows).equal("id", said.id).when("position = ?", begin)
+        if _is_of_calls(self._of_rows) or not self._is_any("discoveries", conditions):
             return ()
         return calls.with_id(self._db, "discoveries", said.id)
 
     def _session(self, id_: str) -> Sequence[Row]:
-        if _is_of_calls(self._wanted) or not self._is_any("sessions", filters.sessions(self._wanted).equal("id", id_)):
+        if _is_of_calls(self._of_rows) or not self._is_any(
+            "sessions", filters.sessions(self._of_rows).equal("id", id_)
+        ):
             return ()
         return [{"session_id": row.pop("id"), **row} for row in map(dict, sessions.with_id(self._db, id_))]
 
@@ -241,7 +247,7 @@ class Events:
 
 def _is_of_calls(wanted: CallFilter) -> bool:
     """Whether only calls can be meant."""
-    return replace(wanted, sessions=(), projects=(), clients=(), since=None, until=None) != EVERYTHING
+    return replace(wanted, sessions=(), projects=(), clients=()) != EVERYTHING
 
 
 def _may_run(wanted: CallFilter) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 
 from mcpctl.models import Found, Progress, Row, Usage, unseen
 from mcpctl.paths import Paths
-from mcpctl.store import calls, query, sessions, sqlite, statistics
+from mcpctl.store import calls, query, sessions, sqlite, statistics, text_search
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Records:
     """The records in a data directory, read in a `with` block, of one thread.
 
         with Records(paths) as records:
-            for row in records.calls(status="failed").rows(20, 0):
+            for row in records.calls(CallFilter(statuses=("failed",))).rows(20, 0):
                 ...
 
     On entering, the index is caught up with the journals; it is in memory where the disk cannot be written. Rows are
@@ -49,6 +49,7 @@ class Records:
 
     def __enter__(self) -> Self:
         self._connection = self._open(self._stack)
+        text_search.prepare(self._connection)
         return self
 
     def __exit__(
@@ -69,28 +70,20 @@ class Records:
 
     # ---- lists
 
-    def sessions(self, *, status: str | None = None, client: str | None = None, project: str | None = None) -> Found:
-        """Sessions, last activity newest first."""
-        return sessions.find(self._db, status=status, client=client, project=project)
+    def sessions(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls.
 
-    def calls(
-        self,
-        *,
-        session: str | None = None,
-        server: str | None = None,
-        tool: str | None = None,
-        status: str | None = None,
-        project: str | None = None,
-        since: str | None = None,
-    ) -> Found:
-        """Calls, newest first. `tool` is a bare name or a key, `session` an id, `since` a time as records have it."""
-        return calls.find(
-            self._db, session=session, server=server, tool=tool, status=status, project=project, since=since
-        )
+        `statuses` are those of the sessions; those of `wanted` are of calls.
+        """
+        return sessions.find(self._db, wanted, statuses)
 
-    def discoveries(self, *, session: str | None = None, project: str | None = None, since: str | None = None) -> Found:
-        """Searches, newest first."""
-        return calls.find_discoveries(self._db, session=session, project=project, since=since)
+    def calls(self, wanted: CallFilter = EVERYTHING) -> Found:
+        """Calls, newest first."""
+        return calls.find(self._db, wanted)
+
+    def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
+        """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
+        return calls.find_discoveries(self._db, wanted)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """What was decided of calls, and of attempts that became none, in the order in which it was."""
@@ -127,19 +120,12 @@ class Records:
         """How much tools were used, by server and tool; only those with calls on record."""
         return statistics.usage(self._db)
 
-    def totals(
-        self,
-        *by: str,
-        session: str | None = None,
-        server: str | None = None,
-        project: str | None = None,
-        since: str | None = None,
-    ) -> Sequence[Row]:
+    def totals(self, *by: str, wanted: CallFilter = EVERYTHING) -> Sequence[Row]:
         """Calls, failures, tokens and times: a row for each group, the one with the most calls first.
 
         `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
         """
-        return statistics.totals(self._db, by, session=session, server=server, project=project, since=since)
+        return statistics.totals(self._db, by, wanted)
 
     def names(self, noun: str) -> Iterator[str]:
         """The names on record: of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""

@@ -7,6 +7,7 @@ import pytest
 from mcpctl.errors import NotFound, WrongUsage
 from mcpctl.paths import Paths
 from mcpctl.store import index, records
+from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 from tests.recorded import (
     CLAUDE,
@@ -32,8 +33,11 @@ def test_lists_and_single_things_are_of_the_same_records(paths: Paths) -> None:
     two_sessions(paths)
     with Records(paths) as all_of_it:
         assert [row["id"] for row in all_of_it.sessions().rows(None, 0)] == [CURSOR, CLAUDE]
-        assert [row["id"] for row in all_of_it.calls(server="notes").rows(2, 0)] == [call_id(6), call_id(4)]
-        assert [row["id"] for row in all_of_it.discoveries(session=CLAUDE).rows(None, 0)] == [SEARCH]
+        assert [row["id"] for row in all_of_it.calls(CallFilter(servers=("notes",))).rows(2, 0)] == [
+            call_id(6),
+            call_id(4),
+        ]
+        assert [row["id"] for row in all_of_it.discoveries(CallFilter(sessions=(CLAUDE,))).rows(None, 0)] == [SEARCH]
         assert all_of_it.session_id("last") == CURSOR
         assert all_of_it.call("last")["id"] == call_id(6)
         assert all_of_it.call(SEARCH[:9])["id"] == SEARCH
@@ -131,10 +135,10 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
 def test_totals_are_of_what_was_asked_for(paths: Paths) -> None:
     two_sessions(paths)
     with Records(paths) as everything:
-        assert everything.totals(session=CURSOR)[0]["calls"] == 3
-        assert everything.totals(server="notes", since=at(12))[0]["calls"] == 1
-        assert everything.totals("tool", project="acme") == []
-        (nothing,) = everything.totals(project="acme")
+        assert everything.totals(wanted=CallFilter(sessions=(CURSOR,)))[0]["calls"] == 3
+        assert everything.totals(wanted=CallFilter(servers=("notes",), since=at(12)))[0]["calls"] == 1
+        assert everything.totals("tool", wanted=CallFilter(projects=("acme",))) == []
+        (nothing,) = everything.totals(wanted=CallFilter(projects=("acme",)))
         assert (nothing["calls"], nothing["failed"], nothing["total_tokens"]) == (0, 0, None)
         with pytest.raises(WrongUsage, match="response"):
             everything.totals("response")

@@ -6,9 +6,12 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.commands.filter_options import Asked, filtered
 
 
+@filtered
 def tail(
+    asked: Asked,
     follow: Annotated[
         bool, typer.Option("--follow", "-f", help="Go on with what happens from now on, until Ctrl-C.")
     ] = False,
@@ -27,9 +30,6 @@ def tail(
             autocompletion=complete.choices("start"),
         ),
     ] = None,
-    session: opt.SessionFilter = None,
-    server: opt.ServerFilter = None,
-    project: opt.ProjectFilter = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
     data_dir: opt.DataDir = None,
 ) -> None:
@@ -44,28 +44,31 @@ def tail(
     left out and nothing twice, also after a restart. The event reset comes first if that cannot be promised, since a
     journal was removed that was not read to its end.
 
-    Filters for calls leave out all other events, and calls.started too if they ask for what is known only at the end.
+    --session, --client and --project choose sessions; every other filter leaves only calls, and those of the end of a
+    call (--status other than running, --failed, --min-duration, --grep) only calls.finished. --since and --until are
+    about the time of the event; with --since all that came since is printed.
 
     \b
     Examples:
       mcpctl calls tail -f
+      mcpctl calls tail -f --failed --server github,linear
       mcpctl calls tail -f --json | jq -r 'select(.type == "calls.finished") | .data.tool'
       mcpctl calls tail --json --since-position "$(cat position)" | tee events | tail -n 1 | jq -r .position > position
     """
     from mcpctl import output
+    from mcpctl.commands import names
     from mcpctl.commands.calls import event_lines
     from mcpctl.errors import WrongUsage
-    from mcpctl.store.filters import CallFilter
 
     if since_position is not None and lines is not None:
         raise WrongUsage("--since-position says where to begin, and so does --lines", "give one of them")
-    newest = 10 if lines is None else lines
+    if asked.since and lines is None:
+        since_position = since_position or "start"
     with opt.records(data_dir) as records:
-        wanted = CallFilter(
-            sessions=(records.session_id(session),) if session else (),
-            servers=(server,) if server else (), projects=(project,) if project else (),
-        )  # fmt: skip
+        wanted = asked.resolved(records)
+        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
         without = () if json else event_lines.LEFT_OUT
+        newest = 10 if lines is None else lines
         events = records.events(wanted, since=since_position, newest=newest, without=without)
         come = records.follow(events, output.pause) if follow else events.read()
         output.write_live(event_lines.as_json(come, events.position) if json else event_lines.as_text(come))

@@ -49,6 +49,23 @@ def test_filters_leave_only_what_they_mean(mcpctl: Mcpctl, paths: Paths) -> None
     ]  # fmt: skip
 
 
+def test_a_time_is_that_of_the_event(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    out = mcpctl("calls", "tail", "--since", "2100-01-01T12:12Z", "--until", "2100-01-01T12:14Z", "--json").jsonl
+    assert [event["type"] for event in out] == [
+        "calls.started", "calls.finished", "sessions.updated", "discoveries.finished",
+    ]  # fmt: skip
+    assert len(mcpctl("calls", "tail", "--since", "2100-01-01T12:00Z").out.splitlines()) == 18
+
+
+def test_what_failed_is_known_at_the_end(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    out = mcpctl("calls", "tail", "--failed", "--json").jsonl
+    assert [(event["type"], event["data"]["status"]) for event in out] == [
+        ("calls.finished", "tool_error"), ("calls.finished", "denied"), ("calls.finished", "failed"),
+    ]  # fmt: skip
+
+
 def test_nothing_on_record_is_nothing(mcpctl: Mcpctl) -> None:
     assert mcpctl("calls", "tail").out == mcpctl("calls", "tail", "--json", "--since-position", "start").out == ""
 
