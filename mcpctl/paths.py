@@ -34,6 +34,11 @@ class Paths:
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
 
     @property
+    def evictions(self) -> Path:
+        """What was removed from the record, and for which limit, in JSON lines."""
+        return self.data / "evicted.jsonl"
+
+    @property
     def toolsets(self) -> Path:
         """The folder of the toolsets that are not in a repository, one file each."""
         return self.data / "toolsets"

@@ -143,6 +143,16 @@ class Records:
         """The searches, oldest first, of whose results some were called in the same session, and the keys called."""
         return calls.followed_searches(self._db, project)
 
+    def evictions(self) -> Sequence[Row]:
+        """What was removed to keep the limits of [records], each time and limit, the newest first.
+
+        `{timestamp, limit, value, sessions, calls, oldest, newest}`: the limit and what it was set to, how much was
+        removed, and from when to when that was. A hundred are kept.
+        """
+        from mcpctl.store import evictions
+
+        return evictions.rows(self._paths)
+
     # ---- what is new
 
     def refresh(self) -> None:

@@ -16,7 +16,7 @@ def ls(
     count: opt.Count = False,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """List the sessions on record, last activity first.
+    """List the sessions on record, last activity first. A terminal is told how many were removed, and why.
 
     With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
     and began in the time that --since and --until say; without them it was active in that time.
@@ -29,6 +29,7 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.commands import names
+    from mcpctl.commands.sessions import removed
     from mcpctl.commands.sessions.columns import COLUMNS
 
     listing = output.listing(json, jsonl, format, fields, limit, offset, count)
@@ -36,3 +37,5 @@ def ls(
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
         output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, listing)
+        for remark in removed.remarks(records.evictions()):
+            output.say(remark)
