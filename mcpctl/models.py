@@ -52,6 +52,7 @@ IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "note
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
+SESSION_STATUSES = ("active", "closed")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

@@ -1,12 +1,12 @@
 """The terminal table. Rich gives the width of characters; its own tables would take half of the time of a list."""
 
 import datetime
-import os
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len, set_cell_size
+
+from mcpctl.output.text import PLAIN, RED, is_coloured
 
 _FAILED = frozenset(("tool_error", "failed", "denied", "interrupted"))
 _NARROWEST = 6
@@ -14,7 +14,7 @@ _NARROWEST = 6
 _ROOMY = 20
 """The least width of such a column as long as headings can be cut instead."""
 _HEADING = 4
-_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
+_BOLD = "\x1b[1m"
 
 
 def lines(
@@ -28,10 +28,10 @@ def lines(
     rows = [[_age(cell) if number in times else cell for number, cell in enumerate(row)] for row in cells]
     room = shutil.get_terminal_size().columns
     widths, gap = _fitted([(cell_len(heading), _widest(rows, n)) for n, heading in enumerate(headings)], cut, room)
-    coloured = _is_coloured()
+    coloured = is_coloured()
     yield _line(headings, widths, gap, [_BOLD if coloured else ""] * len(headings), room, mark="")
     for row in rows:
-        yield _line(row, widths, gap, [_RED if coloured and cell in _FAILED else "" for cell in row], room)
+        yield _line(row, widths, gap, [RED if coloured and cell in _FAILED else "" for cell in row], room)
 
 
 def _line(
@@ -45,7 +45,7 @@ def _line(
         room_for_text = width - len(mark)
         shown = cell if cell_len(cell) <= width else set_cell_size(cell, room_for_text).rstrip() + mark
         space = " " * (width - cell_len(shown) + gap)
-        line += f"{style}{shown}{_PLAIN}{space}" if style else shown + space
+        line += f"{style}{shown}{PLAIN}{space}" if style else shown + space
         used += width + gap
     return line.rstrip()
 
@@ -83,13 +83,6 @@ def _narrowed(widths: Sequence[int], narrowable: frozenset[int], space: int, nar
 
 def _widest(rows: Sequence[Sequence[str]], number: int) -> int:
     return max((cell_len(row[number]) for row in rows), default=0)
-
-
-def _is_coloured() -> bool:
-    """Whether stdout is a terminal with colours and its user wants them (no-color.org)."""
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 def _age(time: str) -> str:
