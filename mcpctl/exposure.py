@@ -13,7 +13,9 @@ from mcpctl.paths import Paths
 from mcpctl.server_settings import VARIABLE, Server
 from mcpctl.store.redact import is_secret_name, mask
 
-_OURS = re.compile(r"sessions|toolsets|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key).*")
+_OURS = re.compile(
+    r"sessions|toolsets|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl).*"
+)
 """The names of mcpctl's own files in a data directory."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|test)|[^.]*", re.IGNORECASE)

@@ -57,6 +57,8 @@ _ALL = (
          "Remove it: it is a cache and fills again.", _ERROR),
     Rule("D149", "policy.db cannot be used.", "It has what people have decided: pins, approvals and tokens.",
          "Put a copy of it back.", _ERROR),
+    Rule("D150", "Sessions were removed from the record to keep its limits.",
+         "What was removed cannot be looked at any more.", "Raise the limit in [records], if they are missed.", _INFO),
     Rule("D161", "Servers of an mcpctl that is gone are still running.",
          "Nobody talks to them any more; they cost memory, and may hold files and ports.",
          "mcpctl doctor --fix", _WARNING),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcpctl import posix
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.store import health, retention
+from mcpctl.store import evictions, health, retention
 
 _LITTLE = 50 << 20
 _MIB = 1 << 20
@@ -43,7 +43,8 @@ def of_journals(case: Case) -> Iterator[Finding]:
         yield found("D144", f"the line at byte {places[0]}{more} cannot be read", path)
     if looked.count:
         partly = f", of which {looked.read / _MIB:.0f} MB were read now" if looked.read < looked.bytes else ""
-        limit, journals = case.config.records.max_mb, "1 journal" if looked.count == 1 else f"{looked.count} journals"
+        limit = case.config.records.max_mb or "unlimited"
+        journals = "1 journal" if looked.count == 1 else f"{looked.count} journals"
         yield Finding(f"{journals} with {looked.bytes / _MIB:.1f} of {limit} MB{partly}")
 
 
@@ -58,6 +59,11 @@ def of_index(case: Case) -> Iterator[Finding]:
         yield found("D147", f"{sessions} open on record, without a process", paths.index, repair=repair)
     if left := health.leftovers(paths):
         yield found("D146", f"left over: {', '.join(path.name for path in left)}", paths.data, repair=repair)
+
+
+def of_removed(case: Case) -> Iterator[Finding]:
+    """What retention has removed, and why."""
+    yield from (found("D150", remark) for remark in evictions.remarks(evictions.rows(case.paths)))
 
 
 def of_decisions(case: Case) -> Iterator[Finding]:

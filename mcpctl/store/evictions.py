@@ -1,13 +1,14 @@
 """What was removed from the record to keep its limits: `evicted.jsonl`, a line for each time and limit."""
 
 import contextlib
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from mcpctl.models import Row
 from mcpctl.paths import Paths
-from mcpctl.store import sqlite
+from mcpctl.store import journal, sqlite
 
 _KEPT = 100
 """Lines; the oldest are left out."""
@@ -48,9 +49,20 @@ def rows(paths: Paths) -> Sequence[Row]:
     return [msgspec.structs.asdict(each) for each in _read(paths)]
 
 
+def remarks(evictions: Sequence[Row]) -> Iterator[str]:
+    """A sentence for each limit that has cost sessions, of the evictions, newest first."""
+    for limit in dict.fromkeys(each["limit"] for each in evictions):
+        of_limit = [each for each in evictions if each["limit"] == limit]
+        sessions = sum(each["sessions"] for each in of_limit)
+        removed = "1 older session was" if sessions == 1 else f"{sessions:,} older sessions were"
+        when = " on" if len(of_limit) == 1 else ", the last on"
+        why = f"{limit} = {of_limit[0]['value']} in [records]"
+        yield f"{removed} removed{when} {of_limit[0]['timestamp'][:10]}: {why}"
+
+
 def _read(paths: Paths) -> list[Eviction]:
     try:
-        with paths.evictions.open("rb") as file:
+        with os.fdopen(journal.open_file(paths.evictions, os.O_RDONLY), "rb") as file:
             lines = file.read(_MOST_BYTES).splitlines()
     except OSError:
         return []

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from mcpctl import posix
+from mcpctl.config import RecordSettings
 from mcpctl.doctor import data
 from mcpctl.paths import Paths
-from mcpctl.store import health, index, policy_file, state_file, steps
+from mcpctl.store import health, index, policy_file, retention, state_file, steps
 from tests.configured import configure
 from tests.doctor.conftest import Found, told
 from tests.recorded import CURSOR, call, created, opened, session
@@ -137,3 +138,19 @@ def test_a_database_that_another_process_holds_is_not_damaged(paths: Paths, foun
     with closing(sqlite3.connect(paths.state, isolation_level=None)) as db:
         db.execute("BEGIN EXCLUSIVE")
         assert found("data") == []
+
+
+def test_what_was_removed_is_told_with_its_limit(paths: Paths, found: Found) -> None:
+    session(paths, CURSOR, 10, call(2, 11, CURSOR))
+    for number in range(2):
+        retention.tidy(paths, RecordSettings(keep_sessions=1))
+        session(paths, f"{number}0000000-0000-4000-8000-000000000000", 20 + number)
+    (finding,) = found("data")
+    assert finding.code == "D150"
+    assert finding.message.startswith("2 older sessions were removed, the last on ")
+    assert finding.message.endswith(": keep_sessions = 1 in [records]")
+
+
+def test_a_pipe_in_the_place_of_what_was_removed_holds_nobody_up(paths: Paths, found: Found) -> None:
+    os.mkfifo(paths.evictions)
+    assert found("data") == []

@@ -29,13 +29,13 @@ def ls(
     """
     from mcpctl import output
     from mcpctl.commands import names
-    from mcpctl.commands.sessions import removed
     from mcpctl.commands.sessions.columns import COLUMNS
+    from mcpctl.store import evictions
 
     listing = output.listing(json, jsonl, format, fields, limit, offset, count)
     with opt.records(data_dir) as records:
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
         output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, listing)
-        for remark in removed.remarks(records.evictions()):
+        for remark in evictions.remarks(records.evictions()):
             output.say(remark)
