@@ -62,12 +62,19 @@ def of_files(case: Case) -> Iterator[Finding]:
 def of_starts(_: Case) -> Iterator[Finding]:
     """Every entry for mcpctl started as its client does, and greeted: that starts no server, and is not on record."""
     entries = [entry for file in own_files() for entry in file.ours]
+    # Once each: Claude Code may have the same one for many projects.
+    different = {_key(entry): entry for entry in entries}
     with ThreadPoolExecutor(_AT_ONCE) as threads:
-        for entry, findings in zip(entries, threads.map(_started, entries), strict=True):
-            fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
-            for code, message in findings:
-                where = f"{message} ({entry.raw.name} in {entry.raw.file.path})" if code else message
-                yield found(code, where, entry.title, fix if code in ("D171", "D172", "D176") else "")
+        outcomes = dict(zip(different, threads.map(_started, different.values()), strict=True))
+    for entry in entries:
+        fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
+        code, message = outcomes[_key(entry)]
+        where = f"{message} ({entry.raw.name} in {entry.raw.file.path})" if code else message
+        yield found(code, where, entry.title, fix if code in ("D171", "D172", "D176") else "")
+
+
+def _key(entry: Entry) -> str:
+    return f"{entry.client} {entry.server}" if entry.server else f"{entry.raw}"
 
 
 def _doubled(file: OwnFile) -> Iterator[Finding]:
@@ -92,21 +99,21 @@ def _passed_by(case: Case, file: OwnFile) -> Iterator[Finding]:
                 )
 
 
-def _started(entry: Entry) -> list[tuple[str, str]]:
-    """Codes and messages of what came of it; without a code, that it works."""
+def _started(entry: Entry) -> tuple[str, str]:
+    """The code and the message of what came of it; without a code it works."""
     if entry.server is None:
-        return [("D175", f"its entry is not as mcpctl reads it: {entry.problem}")]
+        return "D175", f"its entry is not as mcpctl reads it: {entry.problem}"
     if entry.is_off:
-        return [("D177", "its entry is switched off")]
+        return "D177", "its entry is switched off"
     try:
         launch = entry.launched()
     except CannotLaunch as error:
-        return [("D172", error.message)]
+        return "D172", error.message
     program = exchange.program(launch)
     if program is None:
-        return [("D171", f"there is no program {launch.argv[0]}")]
+        return "D171", f"there is no program {launch.argv[0]}"
     if not _is_certainly_mcpctl(program, launch.argv):
-        return [("D175", f"{launch.argv[0]} may be more than mcpctl")]
+        return "D175", f"{launch.argv[0]} may be more than mcpctl"
     return _greeted(launch)
 
 
@@ -121,16 +128,16 @@ def _is_certainly_mcpctl(program: Path, argv: list[str]) -> bool:
         return False
 
 
-def _greeted(launch: Launch) -> list[tuple[str, str]]:
+def _greeted(launch: Launch) -> tuple[str, str]:
     try:
         said = exchange.first_line(launch, _INITIALIZE, _ANSWERS_S)
     except OSError as error:
-        return [("D172", f"it cannot be started: {error.strerror}")]
+        return "D172", f"it cannot be started: {error.strerror}"
     try:
         info = msgspec.json.decode(said.line, type=_Answer).result.serverInfo
     except msgspec.MsgspecError:
-        words = mask(" ".join(said.stderr.decode("utf-8", "replace").split()))[:_MOST_SAID]
-        return [("D172", f"it does not answer{f': {words}' if words else f' within {_ANSWERS_S} s'}")]
+        words = mask(" ".join(said.stderr.decode("utf-8", "replace").split()))[-_MOST_SAID:]
+        return "D172", f"it does not answer{f': {words}' if words else f' within {_ANSWERS_S} s'}"
     if (info.name, info.version) != ("mcpctl", __version__):
-        return [("D176", f"it starts {info.name} {info.version}; this is mcpctl {__version__}")]
-    return [("", "its entry starts")]
+        return "D176", f"it starts {info.name} {info.version}; this is mcpctl {__version__}"
+    return "", "its entry starts"

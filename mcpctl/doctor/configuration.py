@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from mcpctl import config, exposure, server_environment
 from mcpctl.catalog import policy_check, rows
+from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.errors import McpctlError
 from mcpctl.rules import Selection
@@ -31,9 +32,11 @@ def of_file(case: Case) -> Iterator[Finding]:
 
 def of_servers(case: Case) -> Iterator[Finding]:
     """Whether what the entries need is there, as far as that can be told without starting anything."""
+    # What a client's entry sets is there when the client starts mcpctl.
+    env = {**{name: value for entry in own_entries() for name, value in entry.env.items()}, **os.environ}
     for name, server in case.config.enabled.items():
         try:
-            (server_environment.endpoint if server.url else server_environment.launch)(server, case.paths.config)
+            (server_environment.endpoint if server.url else server_environment.launch)(server, case.paths.config, env)
         except CannotLaunch as error:
             yield found("D103", error.message, name, error.hint)
         if exposed := exposure.in_the_clear(server):

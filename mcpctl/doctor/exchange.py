@@ -49,14 +49,16 @@ def first_line(launch: Launch, said: bytes, limit_s: float) -> Answer:
     finally:
         os.close(theirs)
     try:
-        with contextlib.suppress(BrokenPipeError), open(ours, "wb", buffering=0) as stdin:  # noqa: PTH123 - a descriptor
-            stdin.write(said)
+        with open(ours, "wb", buffering=0) as stdin:  # noqa: PTH123 - a descriptor
+            with contextlib.suppress(BrokenPipeError):  # it has ended already, and may have said why
+                stdin.write(said)
             answer = _heard(process, time.monotonic() + limit_s)
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_LEAVES_S if answer.line.endswith(b"\n") else 0)
         return answer
     finally:
-        posix.signal_session(process.pid, signal.SIGKILL, posix.processes({process.pid}))
+        if left := posix.processes({process.pid}):
+            posix.signal_session(process.pid, signal.SIGKILL, left)
         process.wait()
         for stream in (process.stdout, process.stderr):
             if stream:

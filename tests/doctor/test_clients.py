@@ -9,6 +9,7 @@ import pytest
 
 from mcpctl.doctor import clients
 from mcpctl.paths import Paths
+from mcpctl.server_environment import Launch
 from tests.clients.test_window_path import program
 from tests.configured import configure, stub
 from tests.conftest import ROOT
@@ -145,3 +146,20 @@ def test_a_server_that_a_client_starts_past_mcpctl_is_named(found: Found, user: 
 def test_a_client_that_does_not_use_mcpctl_is_named(found: Found, user: Path) -> None:
     file = cursor(user, it=stub("a"))
     assert told(found("clients")) == [("D179", "Cursor", f"it starts it itself, from {file}")]
+
+
+@pytest.mark.process
+def test_the_entry_of_many_projects_is_started_once(
+    found: Found, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[Launch] = []
+
+    def greeted(launch: Launch) -> tuple[str, str]:
+        started.append(launch)
+        return "D172", "no"
+
+    monkeypatch.setattr(clients, "_greeted", greeted)
+    projects = {f"/p{number}": {"mcpServers": {"mcpctl": ours(home)}} for number in range(5)}
+    (user / ".claude.json").write_text(json.dumps({"projects": projects}), encoding="utf-8")
+    assert [each.subject for each in found("clients")] == [f"Claude Code (/p{number})" for number in range(5)]
+    assert len(started) == 1

@@ -1,6 +1,8 @@
 """config.toml, who can read it, and what it names."""
 
+import json
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +43,14 @@ def test_an_entry_is_named_with_what_is_wrong_with_it(
 ) -> None:
     configure(paths, {"s": server})
     assert [(each.code, each.subject) for each in found("configuration")] == ([(expected, "s")] if expected else [])
+
+
+def test_a_variable_that_a_clients_entry_sets_is_there(paths: Paths, found: Found, user: Path) -> None:
+    configure(paths, {"s": {"command": "true", "args": ["${OF_THE_CLIENT}"]}})
+    assert [each.code for each in found("configuration")] == ["D103"]
+    entry = {"command": "mcpctl", "args": ["serve"], "env": {"OF_THE_CLIENT": "x"}}
+    (user / ".claude.json").write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+    assert found("configuration") == []
 
 
 def test_a_toolset_or_project_that_is_not_there_is_named(
