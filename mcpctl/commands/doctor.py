@@ -10,6 +10,8 @@ from mcpctl.commands import options as opt
 if TYPE_CHECKING:
     from mcpctl.models import Row
 
+_MEANING = "what each code means: mcpctl doctor --list"
+
 
 def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Do what is safe to do about it, then check again.")] = False,
@@ -52,8 +54,7 @@ def doctor(
     if fix:
         for done in repaired(Case.of(config, data_dir)):
             output.say(done, always=True)
-    with output.progress("examining"):
-        areas = examined(Case.of(config, data_dir))
+    areas = examined(Case.of(config, data_dir))
     rows = [finding.row(area) for area, findings in areas.items() for finding in findings]
     if json:
         columns = output.Columns(fields=DOCTOR_FIELDS, shown=DOCTOR_FIELDS)
@@ -64,11 +65,7 @@ def doctor(
     fixable = sum(row["fixable"] for row in rows)
     if problems:
         number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
-        hint = (
-            f"{fixable} can be fixed with: mcpctl doctor --fix"
-            if fixable
-            else "what each code means: mcpctl doctor --list"
-        )
+        hint = f"{fixable} can be fixed with: mcpctl doctor --fix" if fixable else _MEANING
         raise Problems(number, hint)
 
 
@@ -78,8 +75,12 @@ def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
     from mcpctl.output.text import line_of
 
     worst = next((status for status in ("error", "warning") if any(row["status"] == status for row in rows)), "ok")
-    facts = "; ".join(_about(row) for row in rows if row["status"] == "ok")
-    lines = [f"{area:<15}{worst:<9}{facts}".rstrip()]
+    facts: dict[str, list[str]] = {}
+    for row in rows:
+        if row["status"] == "ok":
+            facts.setdefault(row["message"], []).extend([row["subject"]] if row["subject"] else [])
+    told = "; ".join(f"{', '.join(who)}: {fact}" if who else fact for fact, who in facts.items())
+    lines = [f"{area:<15}{worst:<9}{told}".rstrip()]
     for row in rows:
         if row["status"] != "ok":
             lines += [f"  {row['code']} {row['status']:<9}{_about(row)}", f"{'fix:':>15}  {row['fix']}"]
