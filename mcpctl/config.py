@@ -47,12 +47,16 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cloud_timeout_s: float = 5
 
 
+LIMITS = ("keep_sessions", "keep_days", "max_mb")
+"""The limits of the record."""
+
+
 class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[records]` of the configuration."""
 
     keep_sessions: int = 100
-    keep_days: int | None = None
-    """None for no limit."""
+    """0 for no limit, as of the next two."""
+    keep_days: int = 0
     max_mb: int = 512
     max_response_kb: int = 64
     redact_keys: list[str] = []
@@ -218,7 +222,8 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
     return Config(
         path, servers, problems, defined, project, elsewhere,
         toml_values.section(path, "search", document.get("search", {}), Search, _check_search),
-        toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records),
+        toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records,
+                             LIMITS),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text, members,

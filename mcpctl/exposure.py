@@ -13,7 +13,9 @@ from mcpctl.paths import Paths
 from mcpctl.server_settings import VARIABLE, Server
 from mcpctl.store.redact import is_secret_name, mask
 
-_OURS = re.compile(r"sessions|toolsets|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz).*")
+_OURS = re.compile(
+    r"sessions|toolsets|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl).*"
+)
 """The names of mcpctl's own files in a data directory."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|test)|[^.]*", re.IGNORECASE)
@@ -22,14 +24,33 @@ _LOCAL = re.compile(r"(?:.*\.)?localhost|.*\.(?:local|internal|lan|home\.arpa|te
 def guard(paths: Paths, config: Config) -> None:
     """Close the data directory to other users, and warn if they can read the secrets in config.toml or change it."""
     with contextlib.suppress(OSError):
-        _close(paths.data)
+        close(paths.data)
     with contextlib.suppress(OSError):
-        status = paths.config.stat()
-        mode = status.st_mode & _others(status)
-        if mode & (stat.S_IWGRP | stat.S_IWOTH):
-            warn(f"others can change {paths.config} and what it starts; prevent it with: chmod go-w {paths.config}")
-        elif mode & (stat.S_IRGRP | stat.S_IROTH) and any(map(_has_secret, config.servers.values())):
-            warn(f"others can read the secrets in {paths.config}; prevent it with: chmod 600 {paths.config}")
+        if exposed := of_config(paths.config, config):
+            what, mode = exposed
+            warn(f"{what}; prevent it with: chmod {mode} {paths.config}")
+
+
+def of_config(path: Path, config: Config) -> tuple[str, str] | None:
+    """What others can do with config.toml, and the mode for `chmod` that prevents it; raises OSError."""
+    status = path.stat()
+    mode = status.st_mode & _others(status)
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
+        return f"others can change {path} and what it starts", "go-w"
+    if mode & (stat.S_IRGRP | stat.S_IROTH) and any(map(_has_secret, config.servers.values())):
+        return f"others can read the secrets in {path}", "600"
+    return None
+
+
+def of_data(data: Path) -> list[Path]:
+    """Our files in the data directory that others can read or change, links left out; raises OSError."""
+    with os.scandir(data) as entries:
+        found = [(entry, entry.stat(follow_symlinks=False)) for entry in entries if _OURS.fullmatch(entry.name)]
+    return [
+        Path(entry.path)
+        for entry, status in found
+        if status.st_mode & _OTHERS and status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode)
+    ]
 
 
 def guard_secret(path: Path) -> None:
@@ -45,8 +66,8 @@ def _others(status: os.stat_result) -> int:
     return stat.S_IRWXO if status.st_gid == os.getegid() else _OTHERS
 
 
-def _close(data: Path) -> None:
-    """Close our files to other users, and the folder too if it has only our files."""
+def close(data: Path) -> None:
+    """Close our files to other users, and the folder too if it has only our files; raises OSError."""
     is_all_ours = True
     with os.scandir(data) as entries:
         for entry in entries:

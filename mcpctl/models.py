@@ -47,11 +47,13 @@ ANNOTATION_FIELDS = ("key", "kind", "name", "value", "toolset", "path")
 FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why", "fix", "toolset", "counts")
 TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
 CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
+DOCTOR_FIELDS = ("area", "status", "code", "subject", "message", "fix", "fixable")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
+SESSION_STATUSES = ("active", "closed")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from mcpctl.errors import Unusable
 
-INDEX_VERSION = 6
+INDEX_VERSION = 7
 """Part of the index's file name: programs with different schemas never share a file."""
 
 
@@ -32,6 +32,11 @@ class Paths:
     def older_indexes(self) -> list[Path]:
         """Where older versions kept their index: it has nothing that this version's index lacks."""
         return [self.data / f"index-v{version}.db" for version in range(1, INDEX_VERSION)]
+
+    @property
+    def evictions(self) -> Path:
+        """What was removed from the record, and for which limit, in JSON lines."""
+        return self.data / "evicted.jsonl"
 
     @property
     def toolsets(self) -> Path:

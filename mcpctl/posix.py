@@ -3,8 +3,9 @@
 import contextlib
 import fcntl
 import os
+import stat
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import subprocess
 
 _PR_SET_DUMPABLE = 4
+_MOST_ENVIRONMENT = 2 << 20
+"""Linux lets arguments and environment have so much together, where nobody has raised its limit on stacks."""
 _THREADS = 13
 """The position of the number of threads in `/proc/PID/stat`, counted from after the session."""
 
@@ -108,6 +111,23 @@ def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
     return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
 
 
+def environments(variable: str) -> dict[int, str]:
+    """The value that a variable had when a process started, by id: for this user's processes that this one can see.
+
+    A process in a container numbers its processes anew: what it names by id is not known here, so it is left out.
+    """
+    return dict(_environments_by_proc(variable) if sys.platform == "linux" else _environments_by_ps(variable))
+
+
+def reads_from(pid: int) -> int | None:
+    """The inode of the pipe that a process has as its stdin; None where it has none, or that cannot be told."""
+    try:
+        status = os.stat(f"/proc/{pid}/fd/0")  # noqa: PTH116 - as with the files beside it
+    except OSError:
+        return None
+    return status.st_ino if stat.S_ISFIFO(status.st_mode) else None
+
+
 def in_session(session: int, table: Mapping[int, Process]) -> dict[int, str]:
     """The names of a session's processes by id, in every process group."""
     return {pid: process.name for pid, process in table.items() if process.session == session}
@@ -189,13 +209,39 @@ def _processes_by_proc(sessions: Collection[int] | None = None) -> dict[int, Pro
     return table
 
 
-def _beginning(path: str) -> bytes:
+def _beginning(path: str, size: int = 4096) -> bytes:
     """The beginning of a file; reading it through `Path` would take twice as long."""
     fd = os.open(path, os.O_RDONLY)
     try:
-        return os.read(fd, 4096)
+        return os.read(fd, size)
     finally:
         os.close(fd)
+
+
+def _environments_by_proc(variable: str) -> Iterator[tuple[int, str]]:
+    begins = f"{variable}=".encode()
+    with os.scandir("/proc") as folders:
+        pids = [folder.name for folder in folders if folder.name.isdigit()]
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
+                continue
+            texts = _beginning(f"/proc/{pid}/environ", _MOST_ENVIRONMENT).split(b"\0")
+            values = [text.removeprefix(begins).decode("utf-8", "replace") for text in texts if text.startswith(begins)]
+            if values and Path(f"/proc/{pid}/ns/pid").readlink() == Path("/proc/self/ns/pid").readlink():
+                yield int(pid), values[0]
+
+
+def _environments_by_ps(variable: str) -> Iterator[tuple[int, str]]:
+    import subprocess  # commands that only read records need locks but no processes
+
+    said = subprocess.run(
+        ["ps", "xeww", "-o", "pid=", "-o", "command="], capture_output=True, check=False
+    ).stdout.decode("utf-8", "replace")
+    for line in said.splitlines():
+        pid, _, words = line.strip().partition(" ")
+        if (place := words.find(f" {variable}=")) >= 0:
+            yield int(pid), words[place + len(variable) + 2 :].partition(" ")[0]
 
 
 def _processes_by_ps() -> dict[int, Process]:

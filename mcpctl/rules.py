@@ -14,17 +14,18 @@ FIELDS = ("id", "severity", "what", "why", "fix")
 
 @dataclass(frozen=True)
 class Rule:
-    """One rule; the first letter of its id is its severity."""
+    """One rule; the first letter of its id is its severity, unless it has a `level`."""
 
     id: str
     what: str
     why: str
     fix: str
+    level: str = ""
 
     @property
     def severity(self) -> str:
         """`error`, `warning` or `info`."""
-        return SEVERITIES[self.id[0]]
+        return self.level or SEVERITIES[self.id[0]]
 
 
 Rules = Mapping[str, Rule]

@@ -1,7 +1,7 @@
 """Tables of TOML as the structs that they stand for; what is wrong with them in the words of a user."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -47,15 +47,20 @@ def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]
 
 
 def section(
-    path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None
-) -> _Struct:
-    """A section as a `kind` whose numbers are positive; `check` finds what else is wrong. Raises `Unusable`."""
+    path: Path, name: str, table: Any, kind: type[_Struct], check: Callable[[_Struct], None] = lambda _: None,
+    may_be_0: Collection[str] = (),
+) -> _Struct:  # fmt: skip
+    """A section as a `kind` whose numbers are positive, or 0 where they may be; `check` finds what else is wrong.
+
+    Raises `Unusable`.
+    """
     try:
         values = converted(table, kind)
         check(values)
         for key, value in msgspec.structs.asdict(values).items():
-            if isinstance(value, int) and not isinstance(value, bool) and value < 1:
-                raise ValueError(f".{key}: must be 1 or more")
+            least = 0 if key in may_be_0 else 1
+            if isinstance(value, int) and not isinstance(value, bool) and value < least:
+                raise ValueError(f".{key}: must be {least} or more")
             if isinstance(value, float) and not 0 < value < MAX_S:
                 raise ValueError(f".{key}: must be a number of seconds, more than 0")
     except ValueError as error:

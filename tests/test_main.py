@@ -128,6 +128,12 @@ LISTS = {
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
     ("tokens create", "--project"), ("tokens create", "--server"),
     ("tools diff", "--select"), ("tools diff", "--ignore"), ("tools approve", "--server"),
+    *((f"tools {verb}", "--server") for verb in ("ls", "search", "export", "diff")),
+    *(
+        (words, f"--{filter_}")
+        for words in ("calls ls", "sessions ls")
+        for filter_ in ("session", "server", "tool", "status", "client", "project", "hint")
+    ),
 }  # fmt: skip
 """Options that may be given again and again; each of the others is refused the second time."""
 OPTIONS = [
@@ -150,11 +156,12 @@ def test_an_option_is_a_list_or_is_given_once(mcpctl: Mcpctl, words: str, option
         assert ran.code == 2
 
 
-def test_a_filter_given_twice_is_refused_and_not_answered(mcpctl: Mcpctl, paths: Paths) -> None:
+def test_a_filter_given_twice_is_both_or_is_refused_and_not_answered(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
-    ran = mcpctl("calls", "ls", "--server", "weather", "--server=notes", "--count")
+    assert mcpctl("calls", "ls", "--server", "weather", "--server=notes", "--count").out == "6\n"
+    ran = mcpctl("calls", "ls", "--since", "1h", "--since=2h", "--count")
     assert (ran.code, ran.out) == (2, "")
-    assert ran.err == "mcpctl: --server is given 2 times, and only one value can count\nhint: give --server once\n"
+    assert ran.err == "mcpctl: --since is given 2 times, and only one value can count\nhint: give --since once\n"
 
 
 def test_version_is_printed(mcpctl: Mcpctl) -> None:

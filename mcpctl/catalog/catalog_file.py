@@ -17,8 +17,8 @@ _TOOL = 'a line is {"server": "…", "tool": {"name": "…", …as its server li
 
 def written(catalog: Catalog, wanted: rows.Wanted) -> Iterator[bytes]:
     """The tools that may be found, one JSON line each, as their servers sent them."""
-    if wanted.server is not None:
-        catalog.config.server(wanted.server)
+    for server in wanted.servers:
+        catalog.config.server(server)
     for tool in catalog.visible():
         if wanted.met_by(tool):
             # Some servers indent what they send, and a line is one tool.

@@ -1,6 +1,6 @@
 """Tools as commands list them: one row each, filtered by their effective hints."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -42,9 +42,9 @@ GROUPS = ("risk",)
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which tools; None asks nothing. Hints are compared by the value in effect."""
+    """Which tools; None asks nothing, nor do no servers. Hints are compared by the value in effect."""
 
-    server: str | None = None
+    servers: Sequence[str] = ()
     read_only: bool | None = None
     destructive: bool | None = None
     idempotent: bool | None = None
@@ -52,7 +52,7 @@ class Wanted:
 
     def met_by(self, tool: Tool) -> bool:
         """Whether the tool is one of them."""
-        if self.server is not None and tool.server != self.server:
+        if self.servers and tool.server not in self.servers:
             return False
         effective = hints.effective(tool)
         wanted = ((HINT_FIELDS[name], getattr(self, name)) for name in HINT_FIELDS)
@@ -81,12 +81,12 @@ def catalog(
     toolset: str | None = NONE,
     project: str | None = None,
     *,
-    server: str | None = None,
+    servers: Sequence[str] = (),
     quiet: bool = False,
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force.
 
-    Unless it is to be `quiet`, it says which servers it knows nothing of; with `server`, whether that is one of them.
+    Unless it is to be `quiet`, it says which servers it knows nothing of; with `servers`, which of those.
     """
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
@@ -94,7 +94,7 @@ def catalog(
     with State.opened(paths) as state:
         view = View(loaded, in_force.current(paths, loaded, toolset, state))
         found = Catalog(view, state, Lists(holding(paths, loaded)))
-        unlisted = [name for name in found.unlisted() if server in (None, name)] if not quiet else []
+        unlisted = [name for name in found.unlisted() if not servers or name in servers] if not quiet else []
         if unlisted:
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
         yield found
@@ -113,8 +113,8 @@ def holding(paths: Paths, loaded: Config) -> Holding:
 
 def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None) -> Found:
     """The tools that may be found; without `used` their rows lack the fields of usage."""
-    if wanted.server is not None:
-        found.config.server(wanted.server)
+    for server in wanted.servers:
+        found.config.server(server)
     found.check_together()
     rows = [row(tool, found, used) for tool in found.visible(with_held=True) if wanted.met_by(tool)]
     return Found.of(order.of(rows), filtered=wanted != Wanted() or found.toolset is not None)

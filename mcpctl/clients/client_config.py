@@ -14,7 +14,7 @@ from mcpctl.server_settings import Server
 
 NAME = "mcpctl"
 _VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
-_FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
+FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
 """Clients that a person starts in a shell, so that they have its PATH."""
 
 
@@ -25,7 +25,7 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
     """
     words = [*command(), "serve", *option_words(options)]
     env = environment()
-    if client not in _FROM_A_SHELL and (path := window_path.complete(servers)):
+    if client not in FROM_A_SHELL and (path := window_path.complete(servers)):
         env["PATH"] = path
     block = {CLIENTS[client].section: {NAME: _entry(client, words, env)}}
     if client != "codex":

@@ -17,14 +17,16 @@ _MAX_CHAIN = 3
 """How many scripts are followed that run one another."""
 
 
-def hidden(servers: Mapping[str, Server]) -> dict[str, str]:
-    """The servers that start from this shell but not from a window, each with the program that is missing there."""
-    standard = os.pathsep.join(STANDARD)
+def hidden(servers: Mapping[str, Server], path: str = os.pathsep.join(STANDARD)) -> dict[str, str]:
+    """The servers that start from this shell but not from a window, each with the program that is missing there.
+
+    `path` is another PATH that a client with a window has.
+    """
     missing = {}
     for name, server in servers.items():
         if server.command and "PATH" not in server.env:
             programs = [program for program in _programs(server.command) if shutil.which(program)]
-            lost = [program for program in programs if not shutil.which(program, path=standard)]
+            lost = [program for program in programs if not shutil.which(program, path=path)]
             missing.update({name: lost[0]} if lost else {})
     return missing
 

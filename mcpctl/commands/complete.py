@@ -102,6 +102,15 @@ def clients(incomplete: str) -> list[Pair]:
     return [(name, "") for name in CLIENTS if name.startswith(incomplete)]
 
 
+def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The names of the clients on record."""
+    from mcpctl.store.records import Records
+
+    with Records.as_they_lie(_paths(ctx)) as records:
+        names = sorted(set(records.names("client")))
+    return [(name, "") for name in names if name.startswith(incomplete)]
+
+
 def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The names of the toolsets in the data directory; one elsewhere is a path."""
     names = sorted(file.stem for file in _paths(ctx).toolsets.glob("*.json"))
@@ -151,10 +160,12 @@ def commands(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def choices(*values: str) -> Callable[[str], list[Pair]]:
-    """A completer of fixed values."""
+    """A completer of fixed values, after a comma too."""
 
     def complete(incomplete: str) -> list[Pair]:
-        return [(value, "") for value in values if value.startswith(incomplete)]
+        before, comma, part = incomplete.rpartition(",")
+        given = before.split(",")
+        return [(f"{before}{comma}{value}", "") for value in values if value.startswith(part) and value not in given]
 
     return complete
 

@@ -1,7 +1,7 @@
 """Options that several commands share."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -107,59 +107,57 @@ Offset = Annotated[int, typer.Option("--offset", metavar="N", min=0, help="Leave
 Count = Annotated[bool, typer.Option("--count", help="Print only the number of rows.")]
 
 ServerFilter = Annotated[
-    str | None,
+    list[str] | None,
     typer.Option(
-        "--server",
-        metavar="NAME",
-        help="Only rows of this server.",
-        show_default=False,
-        autocompletion=complete.servers,
-    ),
-]
-ProjectFilter = Annotated[
-    str | None,
-    typer.Option(
-        "--project", metavar="NAME", help="Only rows with this project in force.", show_default=False,
-        autocompletion=complete.projects,
-    ),
-]  # fmt: skip
-SessionFilter = Annotated[
-    str | None,
-    typer.Option(
-        "--session", metavar="ID", help="Only rows of this session; last is the newest.", show_default=False,
-        autocompletion=complete.sessions,
-    ),
-]  # fmt: skip
-Since = Annotated[
-    str | None,
-    typer.Option(
-        "--since",
-        metavar="TIME",
-        help="Only rows since 30m, 2h or 7d ago, or since 2026-07-28T12:00Z.",
-        show_default=False,
+        "--server", metavar="NAME,…", help="Only of these servers.", show_default=False, autocompletion=complete.servers
     ),
 ]
 
 
-def since(text: str | None) -> str | None:
-    """The time that `--since` names, in the format of records."""
+def moment(option: str, text: str | None) -> str | None:
+    """The time that an option names, in the format of records; a day is where it begins, here."""
     if text is None:
         return None
     import datetime
-    import re
     import time
 
     from mcpctl.errors import WrongUsage
     from mcpctl.store.clock import iso
 
-    ago = re.fullmatch(r"(\d{1,9})([smhdw])", text)
-    if ago:
-        unit = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[ago[2]]
-        return iso(max(0, time.time() - int(ago[1]) * unit))
+    days = {"today": 0, "yesterday": 1}
     try:
+        ago = _duration_ms(text)
+        if ago is not None:
+            return iso(max(0, time.time() - ago / 1000))
+        if text in days:
+            text = str(datetime.date.today() - datetime.timedelta(days=days[text]))
         return iso(max(0, datetime.datetime.fromisoformat(text).timestamp()))
     except (ValueError, OverflowError):
-        raise WrongUsage(f"'{text}' is not a time", "give --since as 30m, 2h, 7d, or 2026-07-28T12:00Z") from None
+        hint = f"give --{option} as 30m, 1h30m, 2d, today, yesterday, 2026-11-20 or 2026-07-28T12:00Z"
+        raise WrongUsage(f"'{text}' is not a time", hint) from None
+
+
+def milliseconds(option: str, text: str) -> int:
+    """The duration that an option names."""
+    ms = _duration_ms(text)
+    if ms is None:
+        from mcpctl.errors import WrongUsage
+
+        raise WrongUsage(f"'{text}' is not a duration", f"give --{option} as 500ms, 2s or 1m30s")
+    return ms
+
+
+_UNITS_MS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
+
+
+def _duration_ms(text: str) -> int | None:
+    """Such as 1h30m: each unit once, the largest first. None for another text."""
+    import re
+
+    found = re.fullmatch("".join(rf"(?:(\d{{1,9}}){unit})?" for unit in _UNITS_MS), text, re.ASCII) if text else None
+    if found is None:
+        return None
+    return sum(int(number or 0) * ms for number, ms in zip(found.groups(), _UNITS_MS.values(), strict=True))
 
 
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
@@ -228,3 +226,15 @@ def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
         from mcpctl.errors import WrongUsage
 
         raise WrongUsage(f"--{option} has no value '{value}'", f"values: {', '.join(values)}")
+
+
+def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The values of an option that may be repeated and takes several with commas between them, each once."""
+    values = tuple(dict.fromkeys(value.strip() for each in given or () for value in each.split(",")))
+    for value in values if allowed else ():
+        one_of(option, value, tuple(allowed or ()))
+    if "" in values:
+        from mcpctl.errors import WrongUsage
+
+        raise WrongUsage(f"--{option} has an empty value", f"give it as --{option} A or --{option} A,B")
+    return values

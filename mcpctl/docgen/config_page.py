@@ -111,9 +111,12 @@ SEARCH = {
 RECORDS = {
     "keep_sessions": "How many sessions are kept. The session with the oldest last activity is removed first, with all"
     " its calls and searches; an active session is never removed. The daily session of commands such as tools call is"
-    " not counted. serve and db rebuild name on stderr what they remove.",
-    "keep_days": "How many days a session is kept after its last activity. Not set: no limit.",
-    "max_mb": "The most megabytes of all journals together; beyond them closed sessions are removed.",
+    " not counted. 0: no limit. serve and db rebuild name on stderr what they remove, sessions ls says it again, and"
+    " evicted.jsonl in the data directory keeps it.",
+    "keep_days": "How many days a session is kept after its last activity. 0: no limit. Where the record is to answer"
+    " for a period, as in an audit, set keep_days = 90 with keep_sessions = 0, so that a busy day removes no older one,"
+    " and max_mb = 0 or large enough.",
+    "max_mb": "The most megabytes of all journals together; beyond them closed sessions are removed. 0: no limit.",
     "max_response_kb": "The most kilobytes of a recorded response. A longer one is recorded cut, with its true size;"
     " the client always gets all of it.",
     "redact_keys": "Names whose values are recorded as [redacted:HASH], in addition to password, token, api_key and the"
@@ -156,7 +159,9 @@ optimization = "semantic"
 semantic_model = "~/models/all-MiniLM-L6-v2"
 
 [records]
+keep_sessions = 0
 keep_days = 90
+max_mb = 4096
 redact_keys = ["passphrase"]
 """
 _ABOUT = (

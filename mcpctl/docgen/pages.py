@@ -6,6 +6,7 @@ from mcpctl.catalog import drift_rules, policy_check
 from mcpctl.checks import definition_rules
 from mcpctl.docgen import guides, roff
 from mcpctl.docgen.tree import Node, Parameter, whole
+from mcpctl.doctor import codes
 from mcpctl.errors import EXIT_MEANINGS
 from mcpctl.paths import INDEX_VERSION
 from mcpctl.rules import Rules
@@ -24,6 +25,7 @@ ENVIRONMENT = {
     " counts while a policy is enforced. --token-file goes before it, and the _meta.token of a request before both.",
     "MCPCTL_SEMANTIC_TOKEN": "The bearer token of the embeddings endpoint, semantic_url in the configuration.",
     "MCPCTL_CLOUD_TOKEN": "The bearer token of the search service, cloud_url in the configuration.",
+    "MCPCTL_OWNER": "mcpctl sets it for the servers that it starts, so that mcpctl doctor finds those left over.",
     "MCPCTL_DEBUG": "Set to any text: an internal error shows its traceback.",
     "NO_COLOR": "Set to any text: nothing is printed in colour. --no-color and TERM=dumb do the same.",
     "FORCE_COLOR": "Set to any text: tables are in colour even if stdout is not a terminal.",
@@ -34,6 +36,7 @@ RULES: Mapping[tuple[str, ...], Rules] = {
     ("mcpctl", "tools", "check"): definition_rules.RULES,
     ("mcpctl", "policy", "check"): policy_check.RULES,
     ("mcpctl", "tools", "diff"): drift_rules.RULES,
+    ("mcpctl", "doctor"): codes.CODES,
 }
 """The commands that check by rules."""
 FILES = {

@@ -42,6 +42,8 @@ FIELDS = {
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
     " a string with their beginning.",
     "annotations": "JSON: the hints that were declared or overridden at that time, as {hint: {value, source}}.",
+    "hints": "The same as four letters, for read-only, destructive, idempotent and open world: a capital for true, a"
+    " small letter for false, - for not declared.",
     "input_tokens": "The tokens of the arguments, estimated.",
     "output_tokens": "The tokens of the response, estimated.",
     "total_tokens": "Input and output tokens together.",
@@ -102,6 +104,9 @@ _ABOUT = (
     " like a secret is redacted; ids, hashes, counts, paths, plain words under token, and ${VARIABLES} stay. A redacted"
     " value is [redacted:HASH]; equal values have equal hashes. What has neither a known shape nor a telling name is"
     " not recognised: redact_keys in mcpctl-config(5) adds names.",
+    "Sessions that exceed the limits of [records] in mcpctl-config(5) are removed. evicted.jsonl in the data directory"
+    " has a line for each time and limit, the last hundred: timestamp, limit, value (what it was set to), sessions and"
+    " calls (how many were removed), oldest and newest (from when to when they were).",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
     " as calls. What servers asked the client is in the journals alone.",
 )

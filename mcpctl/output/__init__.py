@@ -7,6 +7,7 @@ orders the columns in every format.
 import itertools
 import os
 import re
+import select
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from mcpctl.output.columns import listing as listing
 from mcpctl.output.text import line_of, pairs, plain_json, quoted
 
 _PIECES_AT_ONCE = 500
+_PAUSE_MS = 250
 _SHORT_ID = 8
 _TIMES = frozenset((
     "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
@@ -88,6 +90,20 @@ def write_text(text: str) -> None:
 def write_lines(lines: Iterator[str]) -> None:
     """Print lines of data."""
     _write(lines)
+
+
+def write_live(lines: Iterator[str]) -> None:
+    """Print safe lines as they come; they reach the reader at the latest in the next `pause`."""
+    _write_pieces((f"{line}\n" for line in lines), coloured=True, at_once=1)
+
+
+def pause() -> None:
+    """Let the reader have what was printed, and wait a moment; raises BrokenPipeError once the reader has gone."""
+    sys.stdout.buffer.flush()
+    reader = select.poll()
+    reader.register(sys.stdout.fileno(), 0)
+    if any(state & (select.POLLERR | select.POLLNVAL) for _, state in reader.poll(_PAUSE_MS)):
+        raise BrokenPipeError
 
 
 def say(message: str, *, always: bool = False) -> None:
@@ -254,10 +270,10 @@ def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
     _write_pieces((f"{line}\n" for line in lines), coloured=coloured)
 
 
-def _write_pieces(pieces: Iterator[str], *, coloured: bool = False) -> None:
+def _write_pieces(pieces: Iterator[str], *, coloured: bool = False, at_once: int = _PIECES_AT_ONCE) -> None:
     visible = plain_json if sys.stdout.isatty() and not coloured else str
     try:
-        while some := "".join(itertools.islice(pieces, _PIECES_AT_ONCE)):
+        while some := "".join(itertools.islice(pieces, at_once)):
             # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.
             data = visible(some).encode("utf-8", "backslashreplace")
             while data:

@@ -1,19 +1,19 @@
 """The terminal table. Rich gives the width of characters; its own tables would take half of the time of a list."""
 
 import datetime
-import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
+from mcpctl.output.text import PLAIN, RED, is_coloured
+
 _FAILED = frozenset(("tool_error", "failed", "denied", "interrupted"))
 _FIRST = 40
 """What the first column keeps before a column of text goes. It is whole before any other goes: people copy it."""
 _GAP = 2
-_BOLD, _RED, _PLAIN = "\x1b[1m", "\x1b[31m", "\x1b[0m"
+_BOLD = "\x1b[1m"
 
 
 @dataclass(frozen=True)
@@ -33,10 +33,10 @@ class Table:
 
     def lines(self) -> Iterator[str]:
         """The headings and the rows; none is wider than the terminal."""
-        coloured = _is_coloured()
+        coloured = is_coloured()
         yield self._line(self.headings, lambda _: _BOLD if coloured else "", mark="")
         for row in self.rows:
-            yield self._line(row, lambda cell: _RED if coloured and cell in _FAILED else "")
+            yield self._line(row, lambda cell: RED if coloured and cell in _FAILED else "")
 
     def _line(self, cells: Sequence[str], style_of: Callable[[str], str], mark: str = "\u2026") -> str:
         line, used = "", 0
@@ -47,7 +47,7 @@ class Table:
                 break
             shown = cell if cell_len(cell) <= width else set_cell_size(cell, width - len(mark)).rstrip() + mark
             space = " " * (width - cell_len(shown) + self.gap)
-            line += f"{style}{shown}{_PLAIN}{space}" if style else shown + space
+            line += f"{style}{shown}{PLAIN}{space}" if style else shown + space
             used += width + self.gap
         return line.rstrip()
 
@@ -101,13 +101,6 @@ def _narrowed(widths: Mapping[int, int], least: Mapping[int, int], space: int) -
 
 def _widest(rows: Sequence[Sequence[str]], number: int) -> int:
     return max((cell_len(row[number]) for row in rows), default=0)
-
-
-def _is_coloured() -> bool:
-    """Whether stdout is a terminal with colours and its user wants them (no-color.org)."""
-    if os.environ.get("FORCE_COLOR"):
-        return True
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 def _age(time: str) -> str:

@@ -1,7 +1,9 @@
 """The texts of commands, and untrusted text made safe for a terminal."""
 
 import json
+import os
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +13,16 @@ _UNSAFE = re.compile(
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff\U000e0000-\U000e007f]"
 )
+
+
+RED, PLAIN = "\x1b[31m", "\x1b[0m"
+
+
+def is_coloured() -> bool:
+    """Whether stdout is a terminal with colours and its user wants them (no-color.org)."""
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") not in (None, "", "dumb")
 
 
 def line_of(text: str) -> str:

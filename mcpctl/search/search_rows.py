@@ -28,8 +28,8 @@ def search(
     `build` makes the provider, and `index_path` is a file for its index. Without `usage` the rows lack the fields of
     usage. With `explained` each row has the explanation of its relevance.
     """
-    if filters.server is not None:
-        catalog.config.server(filters.server)
+    for server in filters.servers:
+        catalog.config.server(server)
     tools = {tool.key: tool for tool in catalog.visible()}
     ranking = build(list(tools.values()), searched(tools.values()), index_path).search(queries, limit=len(tools) or 1)
     _warn(queries, ranking, tools)

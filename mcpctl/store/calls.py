@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from mcpctl import tool_keys
 from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, Found, Row
-from mcpctl.store import query
+from mcpctl.store import filters, query
+from mcpctl.store.filters import EVERYTHING, CallFilter
 
 STATUS = (
     "CASE WHEN status = 'running' AND session_id IN (SELECT session_id FROM dead) THEN 'interrupted' ELSE status END"
@@ -19,22 +19,9 @@ _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
-def find(
-    db: sqlite3.Connection,
-    *,
-    session: str | None = None,
-    server: str | None = None,
-    tool: str | None = None,
-    status: str | None = None,
-    project: str | None = None,
-    since: str | None = None,
-) -> Found:
-    """Calls, newest first. `tool` is a bare name or a key; `session` a full id; `since` a time as records have it."""
-    conditions = query.Conditions().equal("session_id", session).equal("server", server)
-    if tool is not None:
-        _of_tool(conditions, tool)
-    conditions.equal(STATUS, status).equal("project", project).when("started_at >= ?", since)
-    return query.select(db, "calls", _COLUMNS, conditions, _ORDER)
+def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING) -> Found:
+    """Calls, newest first."""
+    return query.select(db, "calls", _COLUMNS, filters.calls(wanted), _ORDER)
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Found:
@@ -43,13 +30,9 @@ def of_session(db: sqlite3.Connection, session: str) -> Found:
     return query.select(db, "calls", columns, query.Conditions().equal("session_id", session), "position")
 
 
-def find_discoveries(
-    db: sqlite3.Connection, *, session: str | None = None, project: str | None = None, since: str | None = None
-) -> Found:
+def find_discoveries(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING) -> Found:
     """Searches, newest first."""
-    conditions = query.Conditions().equal("session_id", session).equal("project", project)
-    conditions.when("started_at >= ?", since)
-    return query.select(db, "discoveries", _DISCOVERY_COLUMNS, conditions, _ORDER)
+    return query.select(db, "discoveries", _DISCOVERY_COLUMNS, filters.searches(wanted), _ORDER)
 
 
 def find_decisions(db: sqlite3.Connection, *, session: str | None = None, call: str | None = None) -> Found:
@@ -117,16 +100,6 @@ def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
     """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
     columns = {name: name for name in ("id", "server", "tool", "status", "started_at")}
     return list(query.select(db, "calls", columns, query.beginning(prefix), _ORDER).rows(at_most, 0))
-
-
-def _of_tool(conditions: query.Conditions, tool: str) -> None:
-    if ":" in tool:
-        conditions.when("server = ? AND tool = ?", *tool_keys.split(tool))
-    elif "." in tool:
-        server, _, name = tool.partition(".")  # a server's name has no dot, a tool's may have some
-        conditions.when("tool IN (?, ?) AND (tool = ? OR server = ?)", tool, name, tool, server)
-    else:
-        conditions.equal("tool", tool)
 
 
 def _is_any(db: sqlite3.Connection, table: str, ref: str) -> bool:

@@ -15,6 +15,12 @@ from mcpctl.models import Progress, unseen
 from mcpctl.paths import Paths, cannot_write, private_dir
 from mcpctl.store import journal, journal_lines, projection, schema, sqlite, tables
 
+DEAD = (
+    "SELECT id, journal, last_activity FROM sessions"
+    " WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
+    " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
+)
+"""The sessions that `mark_the_dead` has marked, but for that of today's commands."""
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 1 << 20
 _NEW = ".new"

@@ -1,11 +1,13 @@
 """What the lines of a journal change in the tables of the index, many lines at once. Nothing here knows a database."""
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
+from mcpctl import hints
 from mcpctl.store.journal_lines import (
     AnyLine,
     CallFinished,
@@ -25,7 +27,7 @@ SESSION = (
 )  # fmt: skip
 CALL = (
     "id", "position", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "annotations",
-    "started_at", "input_tokens", "encoding", "client_name", "client_version", "project", "toolset",
+    "hints", "started_at", "input_tokens", "encoding", "client_name", "client_version", "project", "toolset",
 )  # fmt: skip
 CALL_END = (
     "status", "response", "error", "duration_ms", "output_tokens", "total_tokens", "response_bytes",
@@ -176,8 +178,8 @@ def call_row(call: StartedCall) -> tuple[Any, ...]:
     line, end = call.start, call.end
     return (
         line.id, call.position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server,
-        line.tool, _text(line.arguments), _text(line.annotations), line.timestamp, line.input_tokens, line.encoding,
-        line.client_name, line.client_version, line.project, line.toolset,
+        line.tool, _text(line.arguments), *_annotations(bytes(line.annotations)), line.timestamp, line.input_tokens,
+        line.encoding, line.client_name, line.client_version, line.project, line.toolset,
         *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, None, None)),
     )  # fmt: skip
 
@@ -201,6 +203,16 @@ def discovery_row(position: int, line: DiscoveryFinished) -> tuple[Any, ...]:
 def _text(raw: msgspec.Raw) -> str | None:
     text = str(raw, "utf-8")
     return None if text == "null" else text
+
+
+@functools.lru_cache(maxsize=4096)
+def _annotations(raw: bytes) -> tuple[str | None, str]:
+    """The hints on record, and their letters."""
+    try:
+        recorded = msgspec.json.decode(raw, type=dict[str, Any] | None)
+    except (msgspec.DecodeError, RecursionError):
+        recorded = None
+    return _text(msgspec.Raw(raw)), hints.compact(recorded).replace(hints.MARK, "")
 
 
 def _reason(line: CallFinished) -> str | None:

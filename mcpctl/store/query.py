@@ -1,7 +1,7 @@
 """How sessions, calls and discoveries are selected: conditions, windows and references, all as bound parameters."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from mcpctl.errors import NotFound, WrongUsage
@@ -26,7 +26,14 @@ class Conditions:
         """`expression` equals `value`."""
         return self.when(f"{expression} = ?", value)
 
-    def when(self, condition: str, *values: str | None) -> Self:
+    def any_of(self, expression: str, values: Sequence[str]) -> Self:
+        """`expression` is one of the values; none ask nothing."""
+        if len(values) == 1:
+            return self.equal(expression, values[0])
+        # By an index of several values the rows would come in several orders, and all be sorted, responses and all.
+        return self.when(f"+{expression} IN ({', '.join('?' * len(values))})", *values) if values else self
+
+    def when(self, condition: str, *values: str | int | None) -> Self:
         """`condition` holds with `values` for its question marks, if all of them are given."""
         if None not in values:
             self._sql.append(condition)
@@ -65,6 +72,13 @@ def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condi
         return int(row[0])
 
     return Found(count, rows, filtered=bool(conditions.where))
+
+
+def value(name: str, stored: Any) -> Any:
+    """The value of a row's member, of what its column holds."""
+    if stored is None:
+        return None
+    return RawJson(stored) if name in _JSON_FIELDS else bool(stored) if name in _BOOL_FIELDS else stored
 
 
 def beginning(prefix: str) -> Conditions:

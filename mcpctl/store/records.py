@@ -1,7 +1,7 @@
 """What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
 
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING, Self
 
 from mcpctl.models import Found, Progress, Row, Usage, unseen
 from mcpctl.paths import Paths
-from mcpctl.store import calls, query, sessions, sqlite, statistics
+from mcpctl.store import calls, query, sessions, sqlite, statistics, text_search
+from mcpctl.store.filters import EVERYTHING, CallFilter
 
 if TYPE_CHECKING:
-    from mcpctl.store.changes import Change, Position
+    from mcpctl.store.events import Event, Events
 
 _PATIENCE_S = 0.5
+_PAUSES = 20
+"""After so many pauses everything is looked at again: not every file system says that a folder has changed."""
 
 
 class Records:
     """The records in a data directory, read in a `with` block, of one thread.
 
         with Records(paths) as records:
-            for row in records.calls(status="failed").rows(20, 0):
+            for row in records.calls(CallFilter(statuses=("failed",))).rows(20, 0):
                 ...
 
     On entering, the index is caught up with the journals; it is in memory where the disk cannot be written. Rows are
@@ -46,6 +49,7 @@ class Records:
 
     def __enter__(self) -> Self:
         self._connection = self._open(self._stack)
+        text_search.prepare(self._connection)
         return self
 
     def __exit__(
@@ -66,28 +70,20 @@ class Records:
 
     # ---- lists
 
-    def sessions(self, *, status: str | None = None, client: str | None = None, project: str | None = None) -> Found:
-        """Sessions, last activity newest first."""
-        return sessions.find(self._db, status=status, client=client, project=project)
+    def sessions(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+        """Sessions, last activity newest first: active in that time, and with such calls where it asks for calls.
 
-    def calls(
-        self,
-        *,
-        session: str | None = None,
-        server: str | None = None,
-        tool: str | None = None,
-        status: str | None = None,
-        project: str | None = None,
-        since: str | None = None,
-    ) -> Found:
-        """Calls, newest first. `tool` is a bare name or a key, `session` an id, `since` a time as records have it."""
-        return calls.find(
-            self._db, session=session, server=server, tool=tool, status=status, project=project, since=since
-        )
+        `statuses` are those of the sessions; those of `wanted` are of calls.
+        """
+        return sessions.find(self._db, wanted, statuses)
 
-    def discoveries(self, *, session: str | None = None, project: str | None = None, since: str | None = None) -> Found:
-        """Searches, newest first."""
-        return calls.find_discoveries(self._db, session=session, project=project, since=since)
+    def calls(self, wanted: CallFilter = EVERYTHING) -> Found:
+        """Calls, newest first."""
+        return calls.find(self._db, wanted)
+
+    def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
+        """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
+        return calls.find_discoveries(self._db, wanted)
 
     def decisions(self, *, session: str | None = None, call: str | None = None) -> Found:
         """What was decided of calls, and of attempts that became none, in the order in which it was."""
@@ -124,19 +120,12 @@ class Records:
         """How much tools were used, by server and tool; only those with calls on record."""
         return statistics.usage(self._db)
 
-    def totals(
-        self,
-        *by: str,
-        session: str | None = None,
-        server: str | None = None,
-        project: str | None = None,
-        since: str | None = None,
-    ) -> Sequence[Row]:
+    def totals(self, *by: str, wanted: CallFilter = EVERYTHING) -> Sequence[Row]:
         """Calls, failures, tokens and times: a row for each group, the one with the most calls first.
 
         `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
         """
-        return statistics.totals(self._db, by, session=session, server=server, project=project, since=since)
+        return statistics.totals(self._db, by, wanted)
 
     def names(self, noun: str) -> Iterator[str]:
         """The names on record: of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
@@ -154,6 +143,16 @@ class Records:
         """The searches, oldest first, of whose results some were called in the same session, and the keys called."""
         return calls.followed_searches(self._db, project)
 
+    def evictions(self) -> Sequence[Row]:
+        """What was removed to keep the limits of [records], each time and limit, the newest first.
+
+        `{timestamp, limit, value, sessions, calls, oldest, newest}`: the limit and what it was set to, how much was
+        removed, and from when to when that was. A hundred are kept.
+        """
+        from mcpctl.store import evictions
+
+        return evictions.rows(self._paths)
+
     # ---- what is new
 
     def refresh(self) -> None:
@@ -163,32 +162,48 @@ class Records:
         index.catch_up(self._db, self._paths.sessions, self._on_progress)
         index.mark_the_dead(self._db, self._paths.sessions)
 
-    def position(self) -> "Position":
-        """Where the journals end that the index has read."""
-        from mcpctl.store import index
+    def events(
+        self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
+        without: Collection[str] = (),
+    ) -> "Events":  # fmt: skip
+        """What happened and happens: everything since a position, else so many of the newest events and what follows.
 
-        return index.offsets(self._db)
+        Events of types in `without` are left out.
 
-    def changes(self, since: "Position") -> "tuple[Sequence[Change], Position]":
-        """The sessions, calls and searches that are new or changed since a position, and the position after them.
-
-        One step of following the records, to be repeated with the position it gave: at once while anything came, and
-        after a pause when nothing did. A step without news reads no journal. `{}` is the beginning of all journals,
-        `position()` is now. Things come once a step, as they are by then; what was evicted does not come. A session
-        that was killed changes nothing until it is closed on record.
+        `since` is what `Events.position` gave, or `events.START`. The first event is a `reset` if it cannot be told
+        from the position what has come since, or a journal is gone that was not read to its end.
         """
-        from mcpctl.store import changes
+        from mcpctl.store.events import Events
 
-        self.refresh()
-        return changes.since(self._db, self._paths.sessions, since)
+        return Events(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
-    def follow(self, since: "Position", pause: Callable[[], object]) -> "Iterator[Change]":
-        """What `changes` gives, without end; `pause` is called whenever there is nothing new. It ends by raising."""
+    def follow(self, events: "Events", pause: Callable[[], object]) -> "Iterator[Event]":
+        """The events without end; `pause` is called whenever there is nothing new. It ends by raising.
+
+        While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.
+        """
+        seen: object = None
+        pauses = 0
         while True:
-            changes, since = self.changes(since)
-            yield from changes
-            if not changes:
+            look = events.look()
+            if look != seen or pauses >= _PAUSES:
+                seen, pauses = look, 0
+                if not self._refreshed():
+                    seen = None
+                yield from events.read()
+            else:
+                pauses += 1
                 pause()
+
+    def _refreshed(self) -> bool:
+        """Catch up, unless others have the index at this moment."""
+        try:
+            self.refresh()
+        except sqlite3.OperationalError as error:
+            if not sqlite.is_held(error):
+                raise sqlite.unwritable(self._paths.index, error) from error
+            return False
+        return True
 
     # ---- the file
 

@@ -3,14 +3,13 @@
 import contextlib
 import sqlite3
 import time
-from collections import Counter
 from pathlib import Path
 
 from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.models import Progress, Row, unseen
 from mcpctl.paths import Paths, cannot_write
-from mcpctl.store import clock, index, journal
+from mcpctl.store import clock, evictions, index, journal
 
 _MIB = 1 << 20
 _DAY_S = 86_400
@@ -20,7 +19,7 @@ _TABLES = ("journals", "sessions", "calls", "discoveries")
 def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen) -> None:
     """Close what died, then evict closed sessions, stalest first, down to the limits. Only serve and rebuild do.
 
-    What was evicted, and for which limit, is told on stderr.
+    What was evicted, and for which limit, is told on stderr and kept: `Records.evictions` has it.
     """
     with index.opened(paths, on_progress) as db:
         _close_the_dead(db, paths)
@@ -49,12 +48,7 @@ def rebuild(paths: Paths, settings: RecordSettings, on_progress: Progress = unse
 
 
 def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
-    rows = db.execute(
-        "SELECT id, journal, last_activity FROM sessions"
-        " WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
-        " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
-    ).fetchall()
-    for session, name, last_activity in rows:
+    for session, name, last_activity in db.execute(index.DEAD).fetchall():
         path = paths.sessions / name
         try:
             journal.close_for_the_dead(path, session, last_activity)
@@ -64,30 +58,39 @@ def _close_the_dead(db: sqlite3.Connection, paths: Paths) -> None:
 
 def _evict(db: sqlite3.Connection, paths: Paths, settings: RecordSettings) -> None:
     rows = db.execute(
-        "SELECT journal, via, status, last_activity FROM sessions ORDER BY last_activity DESC, id"
+        "SELECT journal, via, status, last_activity, start_time, tool_call_count FROM sessions"
+        " ORDER BY last_activity DESC, id"
     ).fetchall()
     oldest = clock.iso(time.time() - settings.keep_days * _DAY_S) if settings.keep_days else ""
     counted = used = 0
-    evicted: Counter[str] = Counter()
-    for name, via, status, last_activity in rows:
+    evicted: dict[str, list[tuple[str, str, int]]] = {}
+    for name, via, status, last_activity, start_time, calls in rows:
         path = paths.sessions / name
         with contextlib.suppress(OSError):  # evicted by another meanwhile, or it cannot be looked at
             used += path.stat().st_size
         counted += via != "cli"
         exceeded = {
             # Once the newest fill the room, everything staler goes, however small.
-            "max_mb": used > settings.max_mb * _MIB,
+            "max_mb": 0 < settings.max_mb * _MIB < used,
             "keep_days": last_activity < oldest,
-            "keep_sessions": via != "cli" and counted > settings.keep_sessions,
+            "keep_sessions": via != "cli" and 0 < settings.keep_sessions < counted,
         }
         limit = next((limit for limit, is_exceeded in exceeded.items() if is_exceeded), None)
         if limit and status == "closed" and _is_removed(path):
-            evicted[limit] += 1
-    for limit, number in evicted.items():
-        sessions = "1 session was" if number == 1 else f"{number} sessions were"
-        warn(
-            f"{sessions} removed from the record, the oldest first: {limit} is {getattr(settings, limit)} in [records]"
-        )
+            evicted.setdefault(limit, []).append((start_time, last_activity, calls))
+    for limit, sessions in evicted.items():
+        removed = "1 session was" if len(sessions) == 1 else f"{len(sessions)} sessions were"
+        warn(f"{removed} removed from the record, the oldest first: {limit} is {getattr(settings, limit)} in [records]")
+    if evicted:
+        evictions.note(paths, [_eviction(limit, settings, sessions) for limit, sessions in evicted.items()])
+
+
+def _eviction(limit: str, settings: RecordSettings, sessions: list[tuple[str, str, int]]) -> evictions.Eviction:
+    starts, ends, calls = zip(*sessions, strict=True)
+    return evictions.Eviction(
+        timestamp=clock.now(), limit=limit, value=getattr(settings, limit), sessions=len(sessions), calls=sum(calls),
+        oldest=min(starts), newest=max(ends),
+    )  # fmt: skip
 
 
 def _is_removed(path: Path) -> bool:

@@ -18,8 +18,8 @@ TABLES = (
         via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL,
         duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT,
         client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT,
-        response_bytes INTEGER, response_truncated INTEGER, annotations TEXT, arguments TEXT, error TEXT,
-        response TEXT)""",
+        response_bytes INTEGER, response_truncated INTEGER, hints TEXT NOT NULL, annotations TEXT, arguments TEXT,
+        error TEXT, response TEXT)""",
     """CREATE TABLE discoveries (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
         provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
@@ -36,7 +36,11 @@ TABLES = (
     "CREATE INDEX calls_by_session ON calls (session_id, position)",
 )
 INDEXES = (
-    "CREATE INDEX calls_by_time ON calls (started_at, session_id, position)",
+    # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
+    """CREATE INDEX calls_by_time ON calls (
+        started_at, session_id, position, server, tool, status, duration_ms, client_name, project, hints, parent_id,
+        input_tokens, output_tokens, total_tokens)""",
+    "CREATE INDEX calls_not_ok ON calls (started_at, session_id, position, server, tool, status) WHERE status <> 'ok'",
     "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
     "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",

@@ -1,9 +1,11 @@
 """Sessions on record: lists, and one with its aggregates and calls."""
 
 import sqlite3
+from collections.abc import Sequence
 
 from mcpctl.models import SESSION_FIELDS, Found, Row
-from mcpctl.store import calls, query, statistics
+from mcpctl.store import calls, filters, query, statistics
+from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _STATUS = "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead) THEN 'closed' ELSE status END"
 _COLUMNS = {
@@ -14,13 +16,9 @@ _COLUMNS = {
 _ORDER = "last_activity DESC, id"
 
 
-def find(
-    db: sqlite3.Connection, *, status: str | None = None, client: str | None = None, project: str | None = None
-) -> Found:
+def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
     """Sessions, last activity newest first."""
-    conditions = query.Conditions()
-    conditions.equal(_STATUS, status)
-    conditions.equal("client_name", client).equal("project", project)
+    conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses)
     return query.select(db, "sessions", _COLUMNS, conditions, _ORDER)
 
 

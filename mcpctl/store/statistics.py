@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Row, Usage
-from mcpctl.store import calls, query
+from mcpctl.store import calls, filters
+from mcpctl.store.filters import EVERYTHING, CallFilter
 
 GROUPS = ("server", "tool", "status", "project", "client_name")
 """What calls can be grouped by."""
@@ -28,11 +29,8 @@ _OF_SESSION = ("calls", "failed", "total_tokens", "duration_ms")
 def totals(
     db: sqlite3.Connection,
     by: Sequence[str] = (),
+    wanted: CallFilter = EVERYTHING,
     *,
-    session: str | None = None,
-    server: str | None = None,
-    project: str | None = None,
-    since: str | None = None,
     fields: Sequence[str] = FIELDS,
 ) -> Sequence[Row]:
     """A row for each group, the one with the most calls first: what it is grouped by, then `fields`.
@@ -43,8 +41,7 @@ def totals(
         raise WrongUsage(f"calls are not grouped by '{strange[0]}'", f"groups: {', '.join(GROUPS)}")
     groups = {name: calls.STATUS if name == "status" else name for name in by}
     columns = {**groups, **{name: _OF[name] for name in fields}}
-    conditions = query.Conditions().equal("session_id", session).equal("server", server).equal("project", project)
-    conditions.when("started_at >= ?", since)
+    conditions = filters.calls(wanted)
     selection = ", ".join(f'{sql} AS "{name}"' for name, sql in columns.items())
     numbers = ", ".join(str(number) for number, _ in enumerate(by, 1))
     grouped = f" GROUP BY {numbers} ORDER BY {_OF['calls']} DESC, {numbers}" if by else ""
@@ -54,7 +51,7 @@ def totals(
 
 def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
     """What was called in one session: `{server, tool, calls, failed, total_tokens, duration_ms}`."""
-    return totals(db, ("server", "tool"), session=session, fields=_OF_SESSION)
+    return totals(db, ("server", "tool"), CallFilter(sessions=(session,)), fields=_OF_SESSION)
 
 
 def usage(db: sqlite3.Connection) -> Usage:

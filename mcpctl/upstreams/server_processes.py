@@ -11,6 +11,8 @@ from pathlib import Path
 from mcpctl import posix
 from mcpctl.server_environment import Launch
 
+OWNER = "MCPCTL_OWNER"
+"""The variable by which a server that is left over is known: who started it, and the inode of the pipe it reads."""
 _WATCHER = Path(__file__).with_name("watcher.sh")
 
 
@@ -29,9 +31,10 @@ class ServerProcesses:
             with contextlib.suppress(OSError):  # without a shell nobody ends servers after a kill -9; all else works
                 self._watcher = posix.run_aside(_WATCHER)
         theirs, ours = os.pipe()
-        self._tell(f"starting {os.fstat(theirs).st_ino}")
+        pipe = os.fstat(theirs).st_ino
+        self._tell(f"starting {pipe}")
         try:
-            process = posix.spawn(launch.argv, launch.env, launch.cwd, theirs)
+            process = posix.spawn(launch.argv, {**launch.env, OWNER: f"{os.getpid()}:{pipe}"}, launch.cwd, theirs)
         except BaseException:
             self._tell("failed")
             os.close(ours)

@@ -17,15 +17,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl.paths import Paths, find
-from mcpctl.store import journal_lines
+from mcpctl.store import clock, journal_lines
 from tests.bench import raw_client
 from tests.bench.raw_client import MCPCTL, Unavailable
-from tests.recorded import call, closed, created, opened, raw
+from tests.recorded import call, closed, created, hints, opened, raw
 
 A_SESSION = 10_000
 TOOLS = [(f"server{n % 8}", f"tool_{n}") for n in range(50)]
 RESPONSE = raw({"content": [{"type": "text", "text": "cloudy, with some rain in the afternoon; " * 4}]})
-ARGUMENTS = raw({"city": "Oslo", "days": 3, "units": "metric"})
+HINTS = (hints(True, None, None, True), hints(False, True, None, False), hints(None, None, None, None))
+CLIENTS = ("claude-code", "cursor", "codex", "zed")
+DAYS = 90
+A_YEAR_START = 1_767_225_600
 READERS = (
     "calls ls --limit 50",
     "calls ls --limit 50 --json",
@@ -49,18 +52,29 @@ class Run:
 
 
 def make_journals(paths: Paths, calls: int, a_session: int) -> None:
-    """So many calls in closed sessions."""
+    """So many calls in closed sessions, one in eleven failed, spread over some months."""
+
+    def moment(number: float) -> str:
+        return clock.iso(A_YEAR_START + number / calls * DAYS * 86_400)
+
     for first in range(0, calls, a_session):
-        id_, minute = str(uuid.uuid4()), first / calls * 700
-        journal = opened(paths, created(id_, minute))
+        id_, client = str(uuid.uuid4()), CLIENTS[first // a_session % len(CLIENTS)]
+        beginning = created(id_, client_name=client, project="acme" if first // a_session % 3 else None)
+        beginning.timestamp = moment(first)
+        journal = opened(paths, beginning)
         for number in range(first, min(first + a_session, calls)):
             server, tool = TOOLS[number % len(TOOLS)]
-            begun = minute + (number - first) / a_session
-            lines = call(
-                str(uuid.uuid4()), begun, id_, server=server, tool=tool, arguments=ARGUMENTS, response=RESPONSE
-            )
-            journal.append(b"".join(map(journal_lines.encode, lines)))
-        journal.close(journal_lines.encode(closed(id_, minute + 1)))
+            start, end = call(
+                str(uuid.uuid4()), 0, id_, server=server, tool=tool, response=RESPONSE, client_name=client,
+                arguments=raw({"city": f"Oslo {number}", "days": 3, "units": "metric"}), project=beginning.project,
+                annotations=HINTS[number % len(HINTS)], duration_ms=number * 7919 % 5000 // (1 + number % 9),
+                status="ok" if number % 11 else "tool_error",
+            )  # fmt: skip
+            start.timestamp, end.timestamp = moment(number), moment(number + 0.5)
+            journal.append(journal_lines.encode(start) + journal_lines.encode(end))
+        end_of_session = closed(id_)
+        end_of_session.timestamp = end_of_session.end_time = moment(min(first + a_session, calls))
+        journal.close(journal_lines.encode(end_of_session))
 
 
 def run(command: Sequence[str], env: Mapping[str, str]) -> Run:

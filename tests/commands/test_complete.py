@@ -72,7 +72,7 @@ def test_every_option_is_offered(name: str, mcpctl: Mcpctl) -> None:
 
 def test_help_offers_nouns_and_then_their_verbs() -> None:
     assert "calls" in offered("help ")
-    assert offered("help calls ") == ["ls", "show"]
+    assert offered("help calls ") == ["ls", "show", "tail"]
     assert offered("help calls ls ") == []
 
 
@@ -129,6 +129,7 @@ TAKE_A_PROJECT = {
     "annotate rm",
     "annotate set",
     "calls ls",
+    "calls tail",
     "policy check",
     "policy explain",
     "policy hook",

@@ -11,8 +11,9 @@ import pytest
 
 from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
-from mcpctl.store import clock, index, journal, journal_lines, retention, sessions
+from mcpctl.store import clock, evictions, index, journal, journal_lines, retention, sessions
 from mcpctl.store.journal import Journal
+from mcpctl.store.records import Records
 from tests.recorded import at, call, closed, created, opened, raw, session
 
 MIB = 1 << 20
@@ -90,6 +91,43 @@ def test_what_is_evicted_is_told_with_the_limit(paths: Paths, capsys: pytest.Cap
         "mcpctl: 1 session was removed from the record, the oldest first: keep_sessions is 2 in [records]",
         "mcpctl: 1 session was removed from the record, the oldest first: keep_days is 300 in [records]",
     ]
+
+
+def test_a_limit_of_0_is_none(paths: Paths) -> None:
+    for number in range(3):
+        large(paths, number, 0.5, number)
+    of_days_ago(paths, 4, 400)
+    tidy(paths, keep_sessions=0, keep_days=0, max_mb=0)
+    assert left(paths) == [2, 1, 0, 4]
+    tidy(paths, keep_sessions=0, keep_days=90, max_mb=0)
+    assert left(paths) == [2, 1, 0]
+
+
+def test_what_was_evicted_is_kept_with_the_limit(paths: Paths) -> None:
+    for number in (1, 2, 3):
+        session(paths, id_of(number), number, call(number, number, id_of(number)))
+    of_days_ago(paths, 4, 400)
+    tidy(paths, keep_sessions=4)
+    assert evictions.rows(paths) == []
+    tidy(paths, keep_sessions=1)
+    tidy(paths, keep_sessions=0, keep_days=0, max_mb=1)
+    with Records(paths) as records:
+        (row,) = records.evictions()
+    assert (row["limit"], row["value"], row["sessions"], row["calls"]) == ("keep_sessions", 1, 3, 2)
+    assert (row["oldest"][:4], row["newest"]) != (row["newest"][:4], at(1))
+    assert row["newest"] == at(2.1)
+    assert paths.evictions.stat().st_mode & 0o777 == 0o600
+
+
+def test_evictions_are_kept_up_to_a_number_and_what_cannot_be_read_is_none(paths: Paths) -> None:
+    for number in range(130):
+        note = evictions.Eviction(
+            timestamp=at(number), limit="keep_sessions", value=1, sessions=number, calls=0, oldest="", newest=""
+        )
+        evictions.note(paths, [note])
+    assert [row["sessions"] for row in evictions.rows(paths)] == list(range(129, 29, -1))
+    paths.evictions.write_bytes(b'{"half": \xff\n' + paths.evictions.read_bytes()[:200])
+    assert [row["sessions"] for row in evictions.rows(paths)] == [30]
 
 
 def test_an_active_session_is_never_evicted_however_stale(paths: Paths, living: list[Journal]) -> None:

@@ -3,7 +3,9 @@
 from mcpctl.commands import options as opt
 from mcpctl.commands.calls.ls import ls
 from mcpctl.commands.calls.show import show
+from mcpctl.commands.calls.tail import tail
 
 app = opt.group("Calls and searches on record.")
 app.command()(ls)
 app.command()(show)
+app.command()(tail)

@@ -6,29 +6,12 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.models import CALL_STATUSES
+from mcpctl.commands.filter_options import Asked, filtered
 
 
+@filtered
 def ls(
-    session: opt.SessionFilter = None,
-    server: opt.ServerFilter = None,
-    tool: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TOOL", help="Only of this tool, by name or key.", show_default=False, autocompletion=complete.tools
-        ),
-    ] = None,
-    status: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STATUS",
-            help="ok, tool_error, denied, failed, ….",
-            show_default=False,
-            autocompletion=complete.choices(*CALL_STATUSES),
-        ),
-    ] = None,
-    project: opt.ProjectFilter = None,
-    since: opt.Since = None,
+    asked: Asked,
     kind: Annotated[
         str,
         typer.Option(metavar="KIND", help="call or discovery.", autocompletion=complete.choices("call", "discovery")),
@@ -44,22 +27,36 @@ def ls(
 ) -> None:
     """List the calls on record, newest first, or with --kind discovery the searches.
 
+    Filters take several values, repeated or with commas between them, of which one has to fit; a name of a client may
+    have a comma, so --client is only repeated. Different filters have to fit together.
+
+    A day begins at midnight, here, and --until is exclusive: --since yesterday --until today is all of yesterday.
+    --hint is what was known when the call was made; undeclared is a tool of which it was neither known that it only
+    reads nor whether it destroys. --grep finds a text however JSON escapes it; what was redacted or cut is not found.
+
     Hints show as one column, RDIO for read-only, destructive, idempotent, open world: a capital says true, a small
     letter false, - not declared when the call was made; * marks what a toolset overrode.
 
     \b
     Examples:
       mcpctl calls ls --session last
-      mcpctl calls ls --status tool_error --since 1h --json | jq -r '.[].tool'
+      mcpctl calls ls --failed --server github,linear --since yesterday --until today
+      mcpctl calls ls --hint destructive,undeclared --since 2026-11-01 --until 2026-11-08
+      mcpctl calls ls --grep alice@example.com --fields started_at,client_name,tool
+      mcpctl calls ls --status tool_error --since 1h30m --json | jq -r '.[].tool'
     """
     from mcpctl import output
     from mcpctl.commands import names
     from mcpctl.commands.calls import columns
 
+    opt.one_of("kind", kind, ("call", "discovery"))
     listing = output.listing(json, jsonl, format, fields, limit, offset, count)
-    selection = columns.Selection(kind, session, server, tool, status, project, opt.since(since))
+    if kind == "discovery":
+        asked.refuse("searches", "server", "tool", "status", "failed", "hint")
     with opt.records(data_dir) as records:
-        rows = selection.rows(records)
-        named = {"server": server, "tool": tool, "project": project}
-        names.refuse_strangers(rows, records, opt.paths(None, data_dir), named)
-        output.write_list(rows, selection.columns, listing)
+        wanted = asked.resolved(records)
+        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
+        if kind == "call":
+            output.write_list(records.calls(wanted), columns.CALLS, listing)
+        else:
+            output.write_list(records.discoveries(wanted), columns.DISCOVERIES, listing)

@@ -1,25 +1,12 @@
 """`mcpctl sessions ls`"""
 
-from typing import Annotated
-
-import typer
-
-from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.commands.filter_options import AskedOfSessions, filtered
 
 
+@filtered
 def ls(
-    status: Annotated[
-        str | None,
-        typer.Option(
-            metavar="STATUS",
-            help="active or closed.",
-            show_default=False,
-            autocompletion=complete.choices("active", "closed"),
-        ),
-    ] = None,
-    client: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this client.", show_default=False)] = None,
-    project: opt.ProjectFilter = None,
+    asked: AskedOfSessions,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -29,20 +16,26 @@ def ls(
     count: opt.Count = False,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """List the sessions on record, last activity first.
+    """List the sessions on record, last activity first. A terminal is told how many were removed, and why.
+
+    With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
+    and began in the time that --since and --until say; without them it was active in that time.
 
     \b
     Examples:
       mcpctl sessions ls
       mcpctl sessions ls --status active --json
+      mcpctl sessions ls --failed --server github --since yesterday
     """
     from mcpctl import output
     from mcpctl.commands import names
     from mcpctl.commands.sessions.columns import COLUMNS
+    from mcpctl.store import evictions
 
     listing = output.listing(json, jsonl, format, fields, limit, offset, count)
-    opt.one_of("status", status, ("active", "closed"))
     with opt.records(data_dir) as records:
-        rows = records.sessions(status=status, client=client, project=project)
-        names.refuse_strangers(rows, records, opt.paths(None, data_dir), {"client": client, "project": project})
-        output.write_list(rows, COLUMNS, listing)
+        wanted = asked.resolved(records)
+        names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
+        output.write_list(records.sessions(wanted, *asked.statuses), COLUMNS, listing)
+        for remark in evictions.remarks(records.evictions()):
+            output.say(remark)

@@ -59,5 +59,5 @@ def diff(
     if rules:
         checks.write_rules(RULES, kind)
         return
-    found = differences.of(opt.paths(config, data_dir), keys or [], server, lock, project, asked)
+    found = differences.of(opt.paths(config, data_dir), keys or [], opt.listed("server", server), lock, project, asked)
     differences.write(found, kind)

@@ -35,19 +35,19 @@ class Differences:
 
 
 def of(
-    paths: Paths, keys: Sequence[str], server: str | None, lock: Path | None, project: str | None, asked: Selection
+    paths: Paths, keys: Sequence[str], servers: Sequence[str], lock: Path | None, project: str | None, asked: Selection
 ) -> Differences:
     """What changed since tools were pinned, or against a lock file."""
     locked = lock_file.read(lock) if lock else None
-    with rows.catalog(paths, project=project, server=server) as catalog:
-        chosen = wanted(catalog, keys, [server] if server else [])
+    with rows.catalog(paths, project=project, servers=servers) as catalog:
+        chosen = wanted(catalog, keys, servers)
         if locked:
             found = drift_check.against(catalog, locked, chosen, suspicion(catalog))
             return Differences(drift_check.rows(found, asked, locked), [str(lock)])
         with pinned(paths, catalog) as file:
             found = drift_check.since_pinned(catalog, file, chosen, suspicion(catalog))
-        servers = [name for name in catalog.config.enabled if chosen.has_server(name)]
-        return Differences(drift_check.rows(found, asked), servers)
+        checked = [name for name in catalog.config.enabled if chosen.has_server(name)]
+        return Differences(drift_check.rows(found, asked), checked)
 
 
 def suspicion(catalog: Catalog) -> Suspicion:

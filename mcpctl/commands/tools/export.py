@@ -34,7 +34,7 @@ def export(
     from mcpctl import output
     from mcpctl.catalog import catalog_file, rows
 
-    filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
-    with rows.catalog(opt.paths(config, data_dir), toolset, project, server=server) as catalog:
+    filters = rows.Wanted(opt.listed("server", server), read_only, destructive, idempotent, open_world)
+    with rows.catalog(opt.paths(config, data_dir), toolset, project, servers=filters.servers) as catalog:
         lines = (line.decode() for line in catalog_file.written(catalog, filters))
         output.write_lines(iter([f"[{','.join(lines)}]"]) if json else lines)

@@ -47,9 +47,9 @@ def ls(
     opt.one_of("sort", sort, rows.SORTS)
     opt.one_of("by", by, rows.GROUPS)
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
-    filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    filters = rows.Wanted(opt.listed("server", server), read_only, destructive, idempotent, open_world)
     order, paths = rows.Order(sort, by), opt.paths(config, data_dir)
-    with rows.catalog(paths, toolset, project, server=server) as catalog:
+    with rows.catalog(paths, toolset, project, servers=filters.servers) as catalog:
         layout = columns.ordered(order, options, with_held=catalog.has_held)
         usage = columns.usage(paths, layout, options, sort)
         output.write_list(rows.listed(catalog, filters, order, usage), layout, options)

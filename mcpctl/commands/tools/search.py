@@ -51,10 +51,10 @@ def search(
     from mcpctl.search.providers import builder
 
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
-    filters = rows.Wanted(server, read_only, destructive, idempotent, open_world)
+    filters = rows.Wanted(opt.listed("server", server), read_only, destructive, idempotent, open_world)
     paths = opt.paths(config, data_dir)
     usage = columns.usage(paths, columns.FOUND, options)
-    with rows.catalog(paths, toolset, project, server=server) as catalog:
+    with rows.catalog(paths, toolset, project, servers=filters.servers) as catalog:
         with output.progress("embedding", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             results = search_rows.search(

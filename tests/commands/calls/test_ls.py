@@ -6,6 +6,7 @@ import pytest
 
 from mcpctl.paths import Paths
 from mcpctl.store import calls, clock, index
+from mcpctl.store.filters import CallFilter
 from tests.configured import DEMO, demo_tools
 from tests.conftest import Mcpctl
 from tests.recorded import (
@@ -93,7 +94,7 @@ def test_since_counts_back_from_now(mcpctl: Mcpctl, paths: Paths, ago: int, sinc
     assert numbers(mcpctl, "--since", since) == [1] * is_listed
 
 
-@pytest.mark.parametrize("bad", ["yesterday", "2x", "", "m", "2026-13-01", "12:00", "0001-01-01"])
+@pytest.mark.parametrize("bad", ["tomorrow", "2x", "30m1h", "1h1h", "", "m", "2026-13-01", "12:00", "0001-01-01"])
 def test_a_time_that_is_none_is_refused(mcpctl: Mcpctl, bad: str) -> None:
     ran = mcpctl("calls", "ls", "--since", bad)
     assert ran.code == 2
@@ -243,7 +244,7 @@ def test_calls_of_a_tool_are_found_without_looking_at_the_others(paths: Paths, t
     with index.opened(paths) as db:
         asked: list[str] = []
         db.set_trace_callback(asked.append)
-        found = calls.find(db, tool=tool)
+        found = calls.find(db, CallFilter(tools=(tool,)))
         rows = [(row["server"], row["tool"]) for row in found.rows(None, 0)] if not counted else []
         count = found.count() if counted else len(rows)
         db.set_trace_callback(None)

@@ -1,9 +1,13 @@
 """`mcpctl sessions ls`"""
 
+import re
+
 import pytest
 
+from mcpctl.config import RecordSettings
 from mcpctl.models import SESSION_FIELDS
 from mcpctl.paths import Paths
+from mcpctl.store import retention
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, searched, session, two_sessions
 
@@ -89,3 +93,16 @@ def test_an_unknown_status_is_refused_with_the_values_there_are(mcpctl: Mcpctl, 
     ran = mcpctl("sessions", "ls", "--status", bad)
     assert ran.code == 2
     assert "active, closed" in ran.err
+
+
+def test_a_terminal_is_told_what_was_removed_and_why(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, CLAUDE, 0)
+    session(paths, CURSOR, 1)
+    retention.tidy(paths, RecordSettings(keep_sessions=1))
+    said = mcpctl("sessions", "ls", tty=True).err
+    assert re.fullmatch(r"1 older session was removed on \d{4}-\d\d-\d\d: keep_sessions = 1 in \[records\]\n", said)
+    session(paths, CLAUDE, 2)
+    session(paths, f"3{CLAUDE[1:]}", 3)
+    retention.tidy(paths, RecordSettings(keep_sessions=1))
+    assert mcpctl("sessions", "ls", tty=True).err.startswith("3 older sessions were removed, the last on ")
+    assert mcpctl("sessions", "ls").err == ""

@@ -1,8 +1,9 @@
-CREATE TABLE calls ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT, via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT, response_bytes INTEGER, response_truncated INTEGER, annotations TEXT, arguments TEXT, error TEXT, response TEXT);
+CREATE TABLE calls ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, request_id TEXT, parent_id TEXT, via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL, duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT, client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT, response_bytes INTEGER, response_truncated INTEGER, hints TEXT NOT NULL, annotations TEXT, arguments TEXT, error TEXT, response TEXT);
 CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position);
 CREATE INDEX calls_by_session ON calls (session_id, position);
-CREATE INDEX calls_by_time ON calls (started_at, session_id, position);
+CREATE INDEX calls_by_time ON calls ( started_at, session_id, position, server, tool, status, duration_ms, client_name, project, hints, parent_id, input_tokens, output_tokens, total_tokens);
 CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server);
+CREATE INDEX calls_not_ok ON calls (started_at, session_id, position, server, tool, status) WHERE status <> 'ok';
 CREATE TABLE decisions ( id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, call_id TEXT, key TEXT NOT NULL, decision TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT, channel TEXT NOT NULL, scope TEXT, arguments_hash TEXT, pin TEXT, token_id TEXT, project TEXT, waited_ms INTEGER, enforced INTEGER NOT NULL, made_at TEXT NOT NULL);
 CREATE INDEX decisions_by_call ON decisions (call_id, position);
 CREATE INDEX decisions_by_session ON decisions (session_id, position);

@@ -1,0 +1,91 @@
+"""`mcpctl doctor`"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+if TYPE_CHECKING:
+    from mcpctl.models import Row
+
+_MEANING = "what each code means: mcpctl doctor --list"
+
+
+def doctor(
+    fix: Annotated[bool, typer.Option("--fix", help="Do what is safe to do about it, then check again.")] = False,
+    list_codes: Annotated[
+        bool, typer.Option("--list", help="List all codes, each with its reason and its fix.")
+    ] = False,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Check the whole installation, and say what is wrong and how to fix it.
+
+    It looks at the configuration, at who else can read the files, at the programs that start servers (also with the
+    PATH that clients with a window have), at the data directory with its journals, index and databases, at servers of
+    killed processes, and at the entries for mcpctl of all clients on this machine. Each of those entries is started as
+    its client starts it. No server is started: see mcpctl servers check.
+
+    --fix closes files to other users, makes the index anew, removes what is left over, and ends servers that certainly
+    were started by an mcpctl that is gone. It says what it did; what is left decides the exit status: 7 for an error
+    or a warning.
+
+    \b
+    Examples:
+      mcpctl doctor
+      mcpctl doctor --fix
+      mcpctl doctor --json | jq -r '.[] | select(.status == "error") | .fix'
+      mcpctl doctor --list
+    """
+    from mcpctl import output
+    from mcpctl.commands.check_options import write_rules
+    from mcpctl.doctor.codes import CODES
+    from mcpctl.doctor.examination import examined, repaired
+    from mcpctl.doctor.finding import Case
+    from mcpctl.errors import Problems
+    from mcpctl.models import DOCTOR_FIELDS, Found
+
+    if list_codes:
+        write_rules(CODES, "json" if json else "text")
+        return
+    if fix:
+        for done in repaired(Case.of(config, data_dir)):
+            output.say(done, always=True)
+    areas = examined(Case.of(config, data_dir))
+    rows = [finding.row(area) for area, findings in areas.items() for finding in findings]
+    if json:
+        columns = output.Columns(fields=DOCTOR_FIELDS, shown=DOCTOR_FIELDS)
+        output.write_list(Found.of(rows), columns, output.ListOptions("json"))
+    else:
+        output.write_lines(line for area in areas for line in _lines(area, [r for r in rows if r["area"] == area]))
+    problems = [row for row in rows if row["status"] in ("error", "warning")]
+    fixable = sum(row["fixable"] for row in rows)
+    if problems:
+        number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        hint = f"{fixable} can be fixed with: mcpctl doctor --fix" if fixable else _MEANING
+        raise Problems(number, hint)
+
+
+def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:
+    """What is in order in one line, and below it each finding with its fix."""
+    from mcpctl.errors import inert
+    from mcpctl.output.text import line_of
+
+    worst = next((status for status in ("error", "warning") if any(row["status"] == status for row in rows)), "ok")
+    facts: dict[str, list[str]] = {}
+    for row in rows:
+        if row["status"] == "ok":
+            facts.setdefault(row["message"], []).extend([row["subject"]] if row["subject"] else [])
+    told = "; ".join(f"{', '.join(who)}: {fact}" if who else fact for fact, who in facts.items())
+    lines = [f"{area:<15}{worst:<9}{told}".rstrip()]
+    for row in rows:
+        if row["status"] != "ok":
+            lines += [f"  {row['code']} {row['status']:<9}{_about(row)}", f"{'fix:':>15}  {row['fix']}"]
+    yield from (inert(line_of(line)) for line in lines)
+
+
+def _about(row: "Row") -> str:
+    return f"{row['subject']}: {row['message']}" if row["subject"] else str(row["message"])

@@ -1,0 +1,108 @@
+"""What the files of clients have: the entries for mcpctl, and those beside them."""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import msgspec
+
+from mcpctl.clients import client_config, client_files, client_kinds, window_path
+from mcpctl.clients.client_files import ClientEntry, ClientFile
+from mcpctl.clients.client_kinds import CLIENTS
+from mcpctl.clients.entry_translation import is_mcpctl, table_of
+from mcpctl.clients.entry_variables import CannotTake
+from mcpctl.errors import McpctlError, Unusable
+from mcpctl.server_environment import Launch, inherited, launch
+from mcpctl.server_settings import ALL, MINIMAL, Server
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry for a server in a client's own file, read as config.toml has them."""
+
+    raw: ClientEntry
+    client: str
+    server: Server | None
+    """None where it cannot be read so."""
+    problem: str = ""
+
+    @property
+    def title(self) -> str:
+        """The client's name for people, with the project of the entry where it has one."""
+        return CLIENTS[self.client].title + (f" ({self.raw.project})" if self.raw.project else "")
+
+    @property
+    def has_window(self) -> bool:
+        """Whether its client has no PATH of a shell."""
+        return self.client not in client_config.FROM_A_SHELL
+
+    @property
+    def is_mcpctl(self) -> bool:
+        """Whether it starts mcpctl."""
+        return is_mcpctl(self.raw.value)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether it is switched off in the client."""
+        return self.server is not None and not self.server.enabled
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """The variables that the entry sets."""
+        return self.server.env if self.server else {}
+
+    def launched(self) -> Launch:
+        """The command as the client starts it, from a window with little environment; raises `CannotLaunch`."""
+        assert self.server
+        env: Mapping[str, str] = os.environ
+        inherits = self.server.inherit_env
+        if self.has_window:
+            inherits = ALL
+            env = {**inherited(self.server), "PATH": os.pathsep.join(window_path.STANDARD)}
+        elif self.client != "codex":  # which passes on only what the entry names
+            inherits = ALL
+        server = msgspec.structs.replace(self.server, inherit_env=inherits)
+        return launch(server, self.raw.file.path, env)
+
+
+@dataclass(frozen=True)
+class OwnFile:
+    """A client's file of this user's, and what is in it."""
+
+    file: ClientFile
+    entries: list[Entry] = field(default_factory=list)
+    problem: Unusable | None = None
+
+    @cached_property
+    def ours(self) -> list[Entry]:
+        """The entries that start mcpctl."""
+        return [entry for entry in self.entries if entry.is_mcpctl]
+
+
+def own_files() -> Iterator[OwnFile]:
+    """The files of all clients that are there. Those of the current folder may be a stranger's, and are left out."""
+    for client in CLIENTS.values():
+        for path in client_kinds.places(client):
+            if not client_kinds.project_of(path) and os.path.lexists(path):
+                yield _read(ClientFile(path, client), client.name)
+
+
+def own_entries() -> list[Entry]:
+    """The entries that start mcpctl in the files that can be read."""
+    return [entry for file in own_files() for entry in file.ours]
+
+
+def _read(file: ClientFile, client: str) -> OwnFile:
+    try:
+        return OwnFile(file, [_entry(entry, client) for entry in client_files.entries(file) or ()])
+    except McpctlError as error:
+        return OwnFile(file, problem=Unusable(error.message, error.hint))
+
+
+def _entry(raw: ClientEntry, client: str) -> Entry:
+    try:
+        table, _ = table_of(raw)
+    except CannotTake as error:
+        return Entry(raw, client, None, str(error))
+    return Entry(raw, client, msgspec.convert({"inherit_env": MINIMAL, **table}, Server))

@@ -1,0 +1,141 @@
+"""The clients on this machine: what they start, whether mcpctl is among it, and whether that starts."""
+
+import re
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from mcpctl import __version__
+from mcpctl.clients.client_kinds import CLIENTS
+from mcpctl.doctor import exchange
+from mcpctl.doctor.client_entries import Entry, OwnFile, own_files
+from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.server_environment import CannotLaunch, Launch
+from mcpctl.store.redact import mask
+
+_AT_ONCE = 4
+_ANSWERS_S = 10
+_INITIALIZE = (
+    b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},'
+    b'"clientInfo":{"name":"mcpctl doctor","version":"%b"}}}\n' % __version__.encode()
+)
+_SCRIPT = re.compile(rb"#!.*\bfrom mcpctl\.main import main\b", re.DOTALL)
+_PYTHON = re.compile(r"python[\d.]*")
+_MOST_SAID = 300
+
+
+class _Info(msgspec.Struct):
+    name: str = ""
+    version: str = ""
+
+
+class _Result(msgspec.Struct):
+    serverInfo: _Info
+
+
+class _Answer(msgspec.Struct):
+    result: _Result
+
+
+def of_files(case: Case) -> Iterator[Finding]:
+    """What is in the clients' files, without starting anything."""
+    files = list(own_files())
+    for file in files:
+        title = CLIENTS[file.file.source].title
+        if file.problem:
+            yield found("D173", file.problem.message, title, file.problem.hint)
+        elif file.ours:
+            yield from _doubled(file)
+            yield from _passed_by(case, file)
+        elif file.entries:
+            names = ", ".join(entry.raw.name for entry in file.entries)
+            fix = f"mcpctl serve --print-config {file.file.source}"
+            yield found("D179", f"it starts {names} itself, from {file.file.path}", title, fix)
+    if not any(file.ours for file in files):
+        yield Finding("no client has an entry for mcpctl")
+
+
+def of_starts(_: Case) -> Iterator[Finding]:
+    """Every entry for mcpctl started as its client does, and greeted: that starts no server, and is not on record."""
+    entries = [entry for file in own_files() for entry in file.ours]
+    # Once each: Claude Code may have the same one for many projects.
+    different = {_key(entry): entry for entry in entries}
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        outcomes = dict(zip(different, threads.map(_started, different.values()), strict=True))
+    for entry in entries:
+        fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
+        code, message = outcomes[_key(entry)]
+        where = f"{message} ({entry.raw.name} in {entry.raw.file.path})" if code else message
+        yield found(code, where, entry.title, fix if code in ("D171", "D172", "D176") else "")
+
+
+def _key(entry: Entry) -> str:
+    return f"{entry.client} {entry.server}" if entry.server else f"{entry.raw}"
+
+
+def _doubled(file: OwnFile) -> Iterator[Finding]:
+    seen: dict[str, str] = {}
+    for entry in file.ours:
+        if entry.server and not entry.is_off:
+            other = seen.setdefault(f"{entry.raw.project} {entry.server.launch}", entry.raw.name)
+            if other != entry.raw.name:
+                yield found("D174", f"'{other}' and '{entry.raw.name}' in {file.file.path} are the same", entry.title)
+
+
+def _passed_by(case: Case, file: OwnFile) -> Iterator[Finding]:
+    """The servers beside mcpctl that mcpctl has, too."""
+    programs = {(server.command, *server.args, server.url): name for name, server in case.config.enabled.items()}
+    for entry in file.entries:
+        if entry.server and not entry.is_mcpctl and not entry.is_off:
+            name = programs.get((entry.server.command, *entry.server.args, entry.server.url))
+            if name:
+                fix = f"remove '{entry.raw.name}' from {file.file.path}"
+                yield found(
+                    "D178", f"it also starts '{entry.raw.name}' itself, which mcpctl has as {name}", entry.title, fix
+                )
+
+
+def _started(entry: Entry) -> tuple[str, str]:
+    """The code and the message of what came of it; without a code it works."""
+    if entry.server is None:
+        return "D175", f"its entry is not as mcpctl reads it: {entry.problem}"
+    if entry.is_off:
+        return "D177", "its entry is switched off"
+    try:
+        launch = entry.launched()
+    except CannotLaunch as error:
+        return "D172", error.message
+    program = exchange.program(launch)
+    if program is None:
+        return "D171", f"there is no program {launch.argv[0]}"
+    if not _is_certainly_mcpctl(program, launch.argv):
+        return "D175", f"{launch.argv[0]} may be more than mcpctl"
+    return _greeted(launch)
+
+
+def _is_certainly_mcpctl(program: Path, argv: list[str]) -> bool:
+    """Whether it is the script that pip makes for mcpctl, or `python -m mcpctl`, with `serve`."""
+    if argv[1:4] == ["-m", "mcpctl", "serve"]:
+        return _PYTHON.fullmatch(program.name) is not None
+    try:
+        with program.open("rb") as file:
+            return argv[1:2] == ["serve"] and _SCRIPT.match(file.read(4096)) is not None
+    except OSError:
+        return False
+
+
+def _greeted(launch: Launch) -> tuple[str, str]:
+    try:
+        said = exchange.first_line(launch, _INITIALIZE, _ANSWERS_S)
+    except OSError as error:
+        return "D172", f"it cannot be started: {error.strerror}"
+    try:
+        info = msgspec.json.decode(said.line, type=_Answer).result.serverInfo
+    except msgspec.MsgspecError:
+        words = mask(" ".join(said.stderr.decode("utf-8", "replace").split()))[-_MOST_SAID:]
+        return "D172", f"it does not answer{f': {words}' if words else f' within {_ANSWERS_S} s'}"
+    if (info.name, info.version) != ("mcpctl", __version__):
+        return "D176", f"it starts {info.name} {info.version}; this is mcpctl {__version__}"
+    return "", "its entry starts"

@@ -1,0 +1,67 @@
+"""config.toml: whether it can be used, and whether what it names is there."""
+
+import os
+from collections.abc import Iterator
+
+from mcpctl import config, exposure, server_environment
+from mcpctl.catalog import policy_check, rows
+from mcpctl.doctor.client_entries import own_entries
+from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.errors import McpctlError
+from mcpctl.rules import Selection
+from mcpctl.server_environment import CannotLaunch
+from mcpctl.store.state import StateError
+from mcpctl.toolsets import in_force
+
+
+def of_file(case: Case) -> Iterator[Finding]:
+    """Whether the file can be used, and what is in it."""
+    path = case.paths.config
+    if case.problem:
+        yield found("D101", case.problem.message, path, case.problem.hint)
+        return
+    for name, problem in case.config.problems.items():
+        yield found("D102", problem, name, f"fix [servers.{name}] in {path}")
+    servers = case.config.servers
+    for name in sorted(name for name, server in servers.items() if not server.enabled):
+        yield found("D107", "it is disabled", name, f"mcpctl servers enable {name}")
+    if not servers and not case.config.problems:
+        yield found("D108", "there is no server yet", path)
+    yield Finding(f"{len(servers)} server{'' if len(servers) == 1 else 's'} in {path}")
+
+
+def of_servers(case: Case) -> Iterator[Finding]:
+    """Whether what the entries need is there, as far as that can be told without starting anything."""
+    # What a client's entry sets is there when the client starts mcpctl.
+    env = {**{name: value for entry in own_entries() for name, value in entry.env.items()}, **os.environ}
+    for name, server in case.config.enabled.items():
+        try:
+            (server_environment.endpoint if server.url else server_environment.launch)(server, case.paths.config, env)
+        except CannotLaunch as error:
+            yield found("D103", error.message, name, error.hint)
+        if exposed := exposure.in_the_clear(server):
+            yield found("D105", exposed, name)
+
+
+def of_names(case: Case) -> Iterator[Finding]:
+    """Whether the projects and toolsets that are named can be used."""
+    if case.problem:
+        return
+    chosen = os.environ.get("MCPCTL_PROJECT") or None
+    for project in dict.fromkeys([chosen, *case.config.projects]):
+        try:
+            in_force.check(case.paths, config.load(case.paths.config, project), None)
+        except McpctlError as error:
+            yield found("D104", error.message, project, error.hint)
+
+
+def of_policy(case: Case) -> Iterator[Finding]:
+    """Whether the rules match tools, where the tools are known."""
+    if case.problem or not case.config.policy.is_on:
+        return
+    try:
+        with rows.catalog(case.paths, quiet=True) as catalog:
+            checked = policy_check.check(catalog, Selection("never", ["W901"]))
+            yield from (found("D106", each["message"], f"{each['path']}:{each['line']}") for each in checked.findings)
+    except (McpctlError, StateError):
+        return  # what cannot be opened is found where the data is looked at

@@ -1,0 +1,103 @@
+"""The programs that start servers: found on this PATH and on that of clients with a window, and new enough."""
+
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from mcpctl import __version__, server_environment
+from mcpctl.clients import client_config, window_path
+from mcpctl.doctor import exchange
+from mcpctl.doctor.client_entries import own_entries
+from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.server_environment import CannotLaunch, Launch
+
+_NODE = 18
+_ANSWERS_S = 5
+_RUNNERS = {"npx": "node", "npm": "node", "node": "node", "uvx": "uv", "uv": "uv"}
+"""What the programs that start most servers need."""
+_NAMING = ("-p", "--package", "--from")
+_UNPINNED = re.compile(r"(?:@[\w.-]+/)?\w[\w.-]*(?:@latest)?\Z")
+_GET = {"node": "install Node.js: https://nodejs.org", "uv": "install uv: https://docs.astral.sh/uv"}
+
+
+def of_mcpctl(_: Case) -> Iterator[Finding]:
+    """Which mcpctl this is."""
+    words = client_config.command()
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding(f"mcpctl {__version__} is {' '.join(words)}, on Python {python}")
+    first = shutil.which(client_config.NAME)
+    if first and len(words) == 1 and Path(first).resolve() != Path(words[0]).resolve():
+        yield found("D134", f"this is {words[0]}", first)
+
+
+def of_commands(case: Case) -> Iterator[Finding]:
+    """Whether each command is there, and what runs it."""
+    needed: dict[tuple[str, str], tuple[str, Mapping[str, str]]] = {}
+    for name, launch in _launches(case):
+        program = Path(launch.argv[0]).name
+        if not exchange.program(launch):
+            where = "" if os.sep in launch.argv[0] else f" on the PATH{_own_path(case, name)}"
+            get = _GET.get(_RUNNERS.get(program, ""), "install it, or write its absolute path into the entry")
+            yield found("D131", f"'{launch.argv[0]}' is not found{where}", name, get)
+        elif runner := _RUNNERS.get(program):
+            needed.setdefault((runner, launch.env.get("PATH", "")), (name, launch.env))
+    for (runner, path), (name, env) in needed.items():
+        if why := _unfit(runner, path, env):
+            yield found("D133", why, name, _GET[runner])
+    if newest := [name for name, server in case.local.items() if _takes_the_newest(server.command, server.args)]:
+        yield found("D135", f"no version is named in the entry of {', '.join(newest)}", fix="name one: package@1.2.3")
+
+
+def of_windows(case: Case) -> Iterator[Finding]:
+    """Whether clients find what starts the servers on the PATH that they have."""
+    for entry in own_entries():
+        path = entry.env.get("PATH")
+        if entry.is_off or (path is None and not entry.has_window):
+            continue
+        hidden = window_path.hidden(case.local) if path is None else window_path.hidden(case.local, path)
+        if hidden:
+            lost = ", ".join(f"{program} of {name}" for name, program in hidden.items())
+            fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
+            yield found("D132", f"it does not find {lost}", entry.title, fix)
+
+
+def _launches(case: Case) -> Iterator[tuple[str, Launch]]:
+    for name, server in case.local.items():
+        try:
+            yield name, server_environment.launch(server, case.paths.config)
+        except CannotLaunch:
+            continue  # which is found where the configuration is looked at
+
+
+def _own_path(case: Case, name: str) -> str:
+    return " that its env sets" if "PATH" in case.config.servers[name].env else ""
+
+
+def _unfit(program: str, path: str, env: Mapping[str, str]) -> str | None:
+    """Why a program cannot run servers; None if it can."""
+    file = shutil.which(program, path=path or os.defpath)
+    if file is None:
+        return f"it needs {program}, which is not found on the PATH"
+    try:
+        said = exchange.first_line(Launch([file, "--version"], dict(env), None), b"", _ANSWERS_S)
+    except OSError as error:
+        return f"{file} cannot be started: {error.strerror}"
+    version = re.search(rb"(\d{1,9})(?:\.\d+)*", said.line)
+    if version is None:
+        return f"{file} does not say its version within {_ANSWERS_S} s"
+    if program == "node" and int(version[1]) < _NODE:
+        return f"{file} is version {version[0].decode()}; servers need {_NODE} or newer"
+    return None
+
+
+def _takes_the_newest(command: str, args: list[str]) -> bool:
+    """Whether npx or uvx runs a package of a registry without a version."""
+    if Path(command).name not in ("npx", "uvx"):
+        return False
+    words = [word for arg in args for word in (arg.split("=", 1) if arg.startswith("--") else [arg])]
+    named = [words[place + 1] for place, word in enumerate(words[:-1]) if word in _NAMING]
+    package = next(iter(named), "") or next((word for word in words if not word.startswith("-")), "")
+    return _UNPINNED.match(package) is not None

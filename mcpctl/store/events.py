@@ -1,0 +1,299 @@
+"""What happens, line by line of the journals: each event once, across restarts and processes."""
+
+import heapq
+import os
+import sqlite3
+from collections import deque
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from mcpctl.models import CALL_FIELDS, Row
+from mcpctl.store import calls, clock, filters, index, journal, journal_lines, projection, query, sessions
+from mcpctl.store.cursor import Cursor, Lost, Place
+from mcpctl.store.filters import EVERYTHING, CallFilter
+from mcpctl.store.journal_lines import (
+    AnyLine,
+    CallFinished,
+    CallStarted,
+    DiscoveryFinished,
+    SessionClosed,
+    SessionCreated,
+)
+
+RESET = "reset"
+TYPES = (
+    "sessions.created", "sessions.updated", "sessions.closed", "calls.started", "calls.finished",
+    "discoveries.finished", RESET,
+)  # fmt: skip
+"""What may happen. `reset`: what came before it is not whole; a journal is gone that was not read to its end."""
+START = "start"
+"""The position before all events."""
+_AT_ONCE = 1 << 16
+"""Bytes of a journal that are read at once, or one line where that is longer."""
+_ENDED = 1000
+"""How many of the last calls that ended are known."""
+_TOTALS = ("session_id", "tool_call_count", "total_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened."""
+
+    type: str
+    """One of `TYPES`."""
+    data: Row
+    """The row of the call, session or search as lists have it; of a session `session_id` in place of `id`, and after a
+    call only that, `tool_call_count` and `total_tokens`."""
+    timestamp: str
+
+
+class _Line(NamedTuple):
+    """A line of a journal, and where it begins and ends."""
+
+    journal: str
+    begin: int
+    end: int
+    said: AnyLine
+
+
+class _Found(NamedTuple):
+    """Where an event is; the later is the greater."""
+
+    timestamp: str
+    journal: str
+    begin: int
+    number: int
+    """Which of the events of its line."""
+
+
+class Events:
+    """The events of all journals since a position, or the newest. Rows and totals are those of the index of now."""
+
+    def __init__(self, db: sqlite3.Connection, folder: Path, wanted: CallFilter, without: Collection[str] = ()) -> None:
+        """Of the types `without` there are none."""
+        self._db = db
+        self._folder = folder
+        self._wanted = wanted
+        self._of_rows = replace(wanted, since=None, until=None)
+        """What is asked of rows; the time that is meant is that of the event."""
+        self._without = without
+        self._ended: dict[str, None] = {}
+        self._lost = False
+        self._cursor = Cursor()
+
+    def beginning(self, since: str | None, newest: int = 0) -> Self:
+        """Begin at the text `since`, else with so many of the `newest`."""
+        ends = index.offsets(self._db)
+        if since == START:
+            return self
+        if since is None:
+            self._cursor = self._now(ends)
+            self._go_back(newest, ends)
+            return self
+        try:
+            self._cursor, self._lost = Cursor.read(since, ends)
+        except Lost:
+            self._cursor, self._lost = self._now(ends), True
+        return self
+
+    def position(self) -> str:
+        """The position after the event that came last, for `since`."""
+        return self._cursor.text()
+
+    def look(self) -> object:
+        """What is different once a journal that is not at its end gained something, or journals came or went."""
+        growing = (self._folder / name for name, place in self._cursor.places.items() if not place.is_closed)
+        return _status(self._folder, "st_mtime_ns"), [_status(path, "st_size") for path in growing]
+
+    def read(self) -> Iterator[Event]:
+        """The events up to where the index was caught up, oldest first. Whoever stops in the middle goes on there."""
+        ends = index.offsets(self._db)
+        self._compare(ends)
+        if self._lost:
+            self._lost = False
+            yield Event(RESET, {}, clock.now())
+        places = self._cursor.places
+        unread = (_read(self._folder / name, places[name].offset, end) for name, end in ends.items())
+        for line in heapq.merge(*unread, key=_time):
+            given = places[line.journal].given
+            after = Place(line.end, 0, isinstance(line.said, SessionClosed))
+            events = () if self._was_told(line.said) else tuple(self._events(line))
+            for number, event in enumerate(events[given:], given + 1):
+                self._cursor.move(line.journal, after if number == len(events) else Place(line.begin, number))
+                yield event
+            self._cursor.move(line.journal, after)
+            self._note(line.said)
+
+    def _was_told(self, said: AnyLine) -> bool:
+        """Whether it is the end of a call that is on record again, since it could not be written whole before."""
+        return isinstance(said, CallFinished) and said.id in self._ended
+
+    def _note(self, said: AnyLine) -> None:
+        if isinstance(said, CallFinished):
+            self._ended[said.id] = None
+            if len(self._ended) > _ENDED:
+                del self._ended[next(iter(self._ended))]
+
+    def _compare(self, ends: Mapping[str, int]) -> None:
+        """Take note of the journals that are new, gone, or another under an old name."""
+        for name in self._cursor.places.keys() - ends.keys():
+            self._lost |= not self._cursor.forget(name).is_closed
+        for name, end in ends.items():
+            place = self._cursor.places.get(name)
+            if place is None or place.offset > end:
+                self._lost |= place is not None
+                self._cursor.move(name, Place())
+        self._cursor.settle()
+
+    def _now(self, ends: Mapping[str, int]) -> Cursor:
+        """The position after all that there is."""
+        closed = {name for (name,) in self._db.execute("SELECT journal FROM sessions WHERE status = 'closed'")}
+        cursor = Cursor()
+        for name, end in ends.items():
+            cursor.move(name, Place(end, 0, name in closed))
+        return cursor
+
+    # ---- the newest
+
+    def _go_back(self, number: int, ends: Mapping[str, int]) -> None:
+        """Put the position before so many of the newest events, as far as there are so many."""
+        found: list[_Found] = []
+        journals_seen = 0
+        for name in sorted(ends, key=lambda name: _status(self._folder / name, "st_mtime_ns"), reverse=True):
+            if journals_seen == number:
+                break  # what is left was written before
+            newest = self._newest(name, ends[name], number)
+            journals_seen += bool(newest)
+            found += newest
+        for event in sorted(found, reverse=True)[:number]:
+            self._cursor.move(event.journal, Place(event.begin, event.number))
+
+    def _newest(self, name: str, end: int, number: int) -> Sequence[_Found]:
+        """The newest events of one journal."""
+        size = _AT_ONCE
+        while True:
+            begin = max(0, end - size)
+            events: deque[_Found] = deque(maxlen=number)
+            for line in _read(self._folder / name, begin, end, from_middle=begin > 0):
+                of_line = enumerate(self._events(line))
+                events.extend(_Found(event.timestamp, name, line.begin, place) for place, event in of_line)
+            if len(events) == number or not begin:
+                return events
+            size *= 8
+
+    # ---- what a line says
+
+    def _events(self, line: _Line) -> Iterator[Event]:
+        """What the line says that is wanted."""
+        if not (self._wanted.since or "") <= line.said.timestamp < (self._wanted.until or query.LAST):
+            return iter(())
+        return (event for event in self._said(line) if event.type not in self._without)
+
+    def _said(self, line: _Line) -> Iterator[Event]:
+        said = line.said
+        if isinstance(said, CallStarted):
+            rows = self._has_begun(said, line.begin)
+        elif isinstance(said, CallFinished):
+            rows = self._has_ended(said)
+        elif isinstance(said, DiscoveryFinished):
+            rows = self._was_found(said, line.begin)
+        elif isinstance(said, SessionCreated):
+            rows = [{**row, **_as_it_began(said)} for row in self._session(said.id)]
+        elif isinstance(said, SessionClosed):
+            rows = self._session(said.id)
+        else:
+            return
+        for row in rows:
+            yield Event(str(said.__struct_config__.tag), row, said.timestamp)
+        if rows and isinstance(said, CallFinished):
+            for row in self._session(said.session_id):
+                yield Event("sessions.updated", {name: row[name] for name in _TOTALS}, said.timestamp)
+
+    def _has_begun(self, said: CallStarted, begin: int) -> Sequence[Row]:
+        """The call as it was then. A line that was written twice counts once, as in the index."""
+        if not _may_run(self._of_rows):
+            return ()
+        conditions = filters.calls(replace(self._of_rows, statuses=()))
+        if not self._is_any("calls", conditions.equal("id", said.id).when("position = ?", begin)):
+            return ()
+        values = projection.call_row(projection.StartedCall(begin, said))
+        row = dict(zip((*projection.CALL, *projection.CALL_END), values, strict=True))
+        return [{name: query.value(name, row.get(name)) for name in CALL_FIELDS}]
+
+    def _has_ended(self, said: CallFinished) -> Sequence[Row]:
+        if not self._is_any("calls", filters.calls(self._of_rows).equal("id", said.id)):
+            return ()
+        return calls.with_id(self._db, "calls", said.id)
+
+    def _was_found(self, said: DiscoveryFinished, begin: int) -> Sequence[Row]:
+        conditions = filters.searches(self._of_rows).equal("id", said.id).when("position = ?", begin)
+        if _is_of_calls(self._of_rows) or not self._is_any("discoveries", conditions):
+            return ()
+        return calls.with_id(self._db, "discoveries", said.id)
+
+    def _session(self, id_: str) -> Sequence[Row]:
+        if _is_of_calls(self._of_rows) or not self._is_any(
+            "sessions", filters.sessions(self._of_rows).equal("id", id_)
+        ):
+            return ()
+        return [{"session_id": row.pop("id"), **row} for row in map(dict, sessions.with_id(self._db, id_))]
+
+    def _is_any(self, table: str, conditions: query.Conditions) -> bool:
+        rows = self._db.execute(f"SELECT 1 FROM {table}{conditions.where}", conditions.values)
+        return rows.fetchone() is not None
+
+
+def _is_of_calls(wanted: CallFilter) -> bool:
+    """Whether only calls can be meant."""
+    return replace(wanted, sessions=(), projects=(), clients=()) != EVERYTHING
+
+
+def _may_run(wanted: CallFilter) -> bool:
+    """Whether a call can be meant that has not ended."""
+    is_of_end = wanted.grep is not None or wanted.min_duration_ms is not None
+    return not is_of_end and (not wanted.statuses or "running" in wanted.statuses)
+
+
+def _as_it_began(said: SessionCreated) -> Row:
+    counts = dict.fromkeys(("tool_call_count", "total_tokens", "discovery_count", "discovery_tokens"), 0)
+    return {"status": "active", "last_activity": said.timestamp, "end_time": None, **counts}
+
+
+def _time(line: _Line) -> str:
+    return line.said.timestamp
+
+
+def _status(path: Path, what: str) -> int:
+    try:
+        return int(getattr(path.stat(), what))
+    except OSError:
+        return 0
+
+
+def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[_Line]:
+    """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
+    while begin < end and (text := _chunk(path, begin, end)):
+        rest = text.partition(b"\n")[2] if from_middle else text
+        begin += len(text) - len(rest)
+        from_middle = False
+        for line in rest.split(b"\n")[:-1]:
+            after = begin + len(line) + 1
+            # What cannot be read was told when the index took it.
+            for _, said in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
+                yield _Line(path.name, begin, after, said)
+            begin = after
+
+
+def _chunk(path: Path, begin: int, end: int) -> bytes:
+    """Whole lines from there on."""
+    try:
+        with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
+            file.seek(begin)
+            text = file.read(min(_AT_ONCE, end - begin))
+            if b"\n" not in text:
+                text += file.readline()
+    except OSError:
+        return b""
+    return text[: text.rfind(b"\n") + 1]

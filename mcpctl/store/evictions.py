@@ -1,0 +1,73 @@
+"""What was removed from the record to keep its limits: `evicted.jsonl`, a line for each time and limit."""
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from mcpctl.models import Row
+from mcpctl.paths import Paths
+from mcpctl.store import journal, sqlite
+
+_KEPT = 100
+"""Lines; the oldest are left out."""
+_MOST_BYTES = 1 << 20
+
+
+class Eviction(msgspec.Struct, frozen=True, kw_only=True):
+    """What one limit cost, one time."""
+
+    timestamp: str
+    limit: str
+    """`keep_sessions`, `keep_days` or `max_mb`."""
+    value: int
+    """What it was set to."""
+    sessions: int
+    calls: int
+    oldest: str
+    """When the oldest of the sessions began."""
+    newest: str
+    """The last activity of the newest."""
+
+
+_decoder = msgspec.json.Decoder(Eviction)
+
+
+def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
+    """Keep what was removed; raises OSError where that cannot be written."""
+    with sqlite.alone(paths.data):
+        kept = [*reversed(_read(paths)), *evictions][-_KEPT:]
+        beside = paths.evictions.with_suffix(".new")
+        beside.touch(0o600)
+        beside.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in kept))
+        beside.replace(paths.evictions)
+
+
+def rows(paths: Paths) -> Sequence[Row]:
+    """What was removed, the newest first: the members of `Eviction`."""
+    return [msgspec.structs.asdict(each) for each in _read(paths)]
+
+
+def remarks(evictions: Sequence[Row]) -> Iterator[str]:
+    """A sentence for each limit that has cost sessions, of the evictions, newest first."""
+    for limit in dict.fromkeys(each["limit"] for each in evictions):
+        of_limit = [each for each in evictions if each["limit"] == limit]
+        sessions = sum(each["sessions"] for each in of_limit)
+        removed = "1 older session was" if sessions == 1 else f"{sessions:,} older sessions were"
+        when = " on" if len(of_limit) == 1 else ", the last on"
+        why = f"{limit} = {of_limit[0]['value']} in [records]"
+        yield f"{removed} removed{when} {of_limit[0]['timestamp'][:10]}: {why}"
+
+
+def _read(paths: Paths) -> list[Eviction]:
+    try:
+        with os.fdopen(journal.open_file(paths.evictions, os.O_RDONLY), "rb") as file:
+            lines = file.read(_MOST_BYTES).splitlines()
+    except OSError:
+        return []
+    found: list[Eviction] = []
+    for line in reversed(lines):
+        with contextlib.suppress(msgspec.DecodeError):
+            found.append(_decoder.decode(line))
+    return found

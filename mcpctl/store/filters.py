@@ -1,0 +1,142 @@
+"""Which calls, searches and sessions are meant: one value, and what it asks of each table."""
+
+from dataclasses import dataclass, replace
+
+from mcpctl import tool_keys
+from mcpctl.models import CALL_STATUSES
+from mcpctl.store import query, text_search
+
+FAILED = tuple(status for status in CALL_STATUSES if status not in ("ok", "running", "input_required"))
+"""The statuses of calls that did not do what was asked."""
+
+_HINTS = ("read-only", "destructive", "idempotent", "open-world")
+_LETTERS = "RDIO"
+HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
+"""What a tool may have said of itself when it was called; undeclared: neither that it only reads, nor whether it
+destroys."""
+
+
+@dataclass(frozen=True)
+class CallFilter:
+    """Which calls are meant. Of each member one of the values has to fit; an empty one asks nothing."""
+
+    sessions: tuple[str, ...] = ()
+    """Full ids."""
+    servers: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    """Bare names, keys, or globs of either, with `*` and `?`."""
+    statuses: tuple[str, ...] = ()
+    projects: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
+    """Of `HINTS`."""
+    since: str | None = None
+    """Begun then or later; a time as records have it."""
+    until: str | None = None
+    """Begun before."""
+    grep: str | None = None
+    """A text in arguments, response or error, in whatever case; of a search, in query, context or results."""
+    min_duration_ms: int | None = None
+
+
+EVERYTHING = CallFilter()
+
+
+def calls(wanted: CallFilter) -> query.Conditions:
+    """What it asks of a row of `calls`; more conditions can follow."""
+    asked = query.Conditions().any_of("session_id", wanted.sessions).any_of("server", wanted.servers)
+    _either(asked, [_tool(tool) for tool in wanted.tools])
+    _status(asked, wanted.statuses)
+    asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
+    _either(asked, [("hints GLOB ?", (_hint(hint),)) for hint in wanted.hints])
+    _times(asked, wanted)
+    return _text(asked, wanted.grep, ("arguments", "error", "response"))
+
+
+def searches(wanted: CallFilter) -> query.Conditions:
+    """What it asks of a row of `discoveries`, which has no server, tool, status or hints."""
+    asked = query.Conditions().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
+    if wanted.clients:
+        inner = query.Conditions().any_of("client_name", wanted.clients)
+        asked.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
+    _times(asked, wanted)
+    return _text(asked, wanted.grep, ("query", "context", "results"))
+
+
+def sessions(wanted: CallFilter) -> query.Conditions:
+    """What it asks of a row of `sessions`: to be active in that time, and to have such calls if it asks for calls."""
+    asked = query.Conditions().any_of("id", wanted.sessions).any_of("project", wanted.projects)
+    asked.any_of("client_name", wanted.clients)
+    asked.when("last_activity >= ?", wanted.since).when("start_time < ?", wanted.until)
+    of_calls = replace(wanted, sessions=(), projects=(), clients=())
+    if replace(of_calls, since=None, until=None) != EVERYTHING:
+        inner = calls(of_calls)
+        asked.when(f"id IN (SELECT session_id FROM calls{inner.where})", *inner.values)
+    return asked
+
+
+def is_glob(name: str) -> bool:
+    """Whether it stands for several names."""
+    return "*" in name or "?" in name
+
+
+def _tool(tool: str) -> tuple[str, tuple[str, ...]]:
+    if ":" in tool:
+        server, name = tool_keys.split(tool)
+        return f"({_named('server', server)} AND {_named('tool', name)})", (_pattern(server), _pattern(name))
+    if "." not in tool:
+        return _named("tool", tool), (_pattern(tool),)
+    server, _, name = tool.partition(".")  # a server's name has no dot, a tool's may have some
+    if is_glob(tool):
+        either = f"({_named('tool', tool)} OR {_named('server', server)} AND {_named('tool', name)})"
+        return either, (_pattern(tool), _pattern(server), _pattern(name))
+    return "(tool IN (?, ?) AND (tool = ? OR server = ?))", (tool, name, tool, server)
+
+
+def _named(column: str, name: str) -> str:
+    # A glob is asked of the index by time, which has the rows in their order.
+    return f"+{column} GLOB ?" if is_glob(name) else f"{column} = ?"
+
+
+def _pattern(name: str) -> str:
+    return name.replace("[", "[[]") if is_glob(name) else name
+
+
+def _status(asked: query.Conditions, statuses: tuple[str, ...]) -> None:
+    """A call that runs in a session whose process is gone counts as interrupted."""
+    if not statuses:
+        return
+    dead = "session_id IN (SELECT session_id FROM dead)"
+    among = f"status IN ({', '.join('?' * len(statuses))})"
+    if "interrupted" in statuses and "running" not in statuses:
+        among = f"({among} OR status = 'running' AND {dead})"
+    elif "running" in statuses and "interrupted" not in statuses:
+        among = f"({among} AND NOT (status = 'running' AND {dead}))"
+    # Word for word what the index of what was not ok is of, so that it may be used.
+    asked.when(among if "ok" in statuses else f"status <> 'ok' AND {among}", *statuses)
+
+
+def _hint(hint: str) -> str:
+    """What the column `hints` is like."""
+    if hint == "undeclared":
+        return "--*"
+    name = hint.removeprefix("no-")
+    place = _HINTS.index(name)
+    letter = _LETTERS[place] if name == hint else _LETTERS[place].lower()
+    return f"{'?' * place}{letter}*"
+
+
+def _times(asked: query.Conditions, wanted: CallFilter) -> None:
+    asked.when("started_at >= ?", wanted.since).when("started_at < ?", wanted.until)
+    asked.when("duration_ms >= ?", wanted.min_duration_ms)
+
+
+def _text(asked: query.Conditions, text: str | None, columns: tuple[str, ...]) -> query.Conditions:
+    _either(asked, [text_search.condition(column, text) for column in columns] if text else [])
+    return asked
+
+
+def _either(asked: query.Conditions, alternatives: list[tuple[str, tuple[str, ...]]]) -> None:
+    if alternatives:
+        values = tuple(value for _, each in alternatives for value in each)
+        asked.when(f"({' OR '.join(sql for sql, _ in alternatives)})", *values)

@@ -1,0 +1,126 @@
+"""Whether what the store keeps is whole: looked at as it lies, and changed in nothing."""
+
+import os
+import sqlite3
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths
+from mcpctl.store import index, journal, journal_lines, policy_file, sqlite, state_file, steps
+from mcpctl.store.steps import Kind
+
+_LOOKS_S = 0.5
+_STEPS = 10_000
+"""How many steps SQLite takes between two looks at the clock."""
+_MOST_READ = 32 << 20
+"""How many bytes of journals are read, those of the newest first: what is quick."""
+_MOST_BAD = 1000
+
+
+@dataclass
+class Journals:
+    """What was seen of the journals."""
+
+    count: int = 0
+    bytes: int = 0
+    read: int = 0
+    unreadable: dict[Path, str] = field(default_factory=dict)
+    """Why one cannot be read."""
+    bad_lines: dict[Path, list[int]] = field(default_factory=dict)
+    """Where the lines begin that cannot be read, of those that were read."""
+
+
+def journals(sessions: Path) -> Journals:
+    """Every journal looked at, and the newest of them read."""
+    looked = Journals()
+    try:
+        names = sorted((name for name in os.listdir(sessions) if name.endswith(".jsonl")), reverse=True)  # noqa: PTH208 - names are all that is needed
+    except OSError as error:
+        if os.path.lexists(sessions):
+            looked.unreadable[sessions] = error.strerror or str(error)
+        return looked
+    for name in names:
+        path = sessions / name
+        looked.count += 1
+        try:
+            _look(path, looked)
+        except OSError as error:
+            if os.path.lexists(path):
+                looked.unreadable[path] = error.strerror or str(error)
+            else:
+                looked.count -= 1  # evicted meanwhile
+    return looked
+
+
+def damage(path: Path) -> str | None:
+    """Why a database is not whole, as far as that can be told quickly; None for one that is, or is not there."""
+    if not os.path.lexists(path):
+        return None
+    try:
+        with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
+            last = time.monotonic() + _LOOKS_S
+            db.set_progress_handler(lambda: time.monotonic() > last, _STEPS)
+            (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        in_time = getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT
+        return str(error) if in_time and not sqlite.is_held(error) else None
+    return None if said == "ok" else str(said)
+
+
+def dead(paths: Paths) -> list[str]:
+    """The sessions that the index has as open, though their processes are gone; that of today's commands is not."""
+    try:
+        with closing(sqlite.connect_unchanged(paths.index, patience_s=_LOOKS_S)) as db:
+            index.mark_the_dead(db, paths.sessions)
+            return [row[0] for row in db.execute(index.DEAD)]
+    except sqlite3.Error:
+        return []  # there is no index, or it is damaged
+
+
+def leftovers(paths: Paths) -> list[Path]:
+    """What older versions, and processes that were killed while they wrote, have left in the data directory."""
+    unfinished = [path for path in paths.sessions.glob("*.new") if not journal.is_alive(path)]
+    return [path for path in paths.older_indexes if os.path.lexists(path)] + unfinished
+
+
+def of_state(paths: Paths) -> tuple[str, str]:
+    """Why state.db cannot be used, and what to do about it; empty where it can be."""
+    return _of(paths.state, state_file.KIND)
+
+
+def of_policy(paths: Paths) -> tuple[str, str]:
+    """Why policy.db cannot be used, and what to do about it; empty where it can be."""
+    return _of(paths.policy, policy_file.KIND)
+
+
+def _of(path: Path, kind: Kind) -> tuple[str, str]:
+    if os.path.lexists(path) and not os.access(path, os.R_OK):
+        return "it cannot be read", f"chmod u+rw {path}"
+    if why := damage(path):
+        return why, f"{kind.if_damaged}: rm {path}"
+    try:
+        with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
+            steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, kind)
+    except Unusable as error:
+        return error.message, error.hint
+    except sqlite3.Error:
+        return "", ""  # it is not there, has no table yet, or another process has it at this moment
+    return "", ""
+
+
+def _look(path: Path, looked: Journals) -> None:
+    with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        looked.bytes += size
+        text = file.read(max(0, _MOST_READ - looked.read))
+    looked.read += len(text)
+    whole = text[: text.rfind(b"\n") + 1]
+    bad: list[int] = []
+    for _ in journal_lines.decode_all(whole, 0, bad.append):
+        if len(bad) >= _MOST_BAD:
+            break
+    if bad:
+        looked.bad_lines[path] = bad

@@ -1,0 +1,50 @@
+"""How a text is found in the JSON on record, whatever its case, and whether it stands there escaped or not."""
+
+import re
+import sqlite3
+
+_DEPTH = 3
+"""So deep in strings of JSON a text is found: an answer's text is one, JSON in it another, a cut one a third."""
+_NEVER_ESCAPED = re.compile(r'[^"\\/\x00-\x1f\x7f-\U0010ffff]+')
+"""What stands in JSON as it is, unless as `\\u0041`."""
+_ESCAPE = re.compile(r'\\(?:((?:u[0-9a-fA-F]{4}\\?)+(?<!\\))|(["\\/bfnrt]))')
+_MEANT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+
+
+def prepare(db: sqlite3.Connection) -> None:
+    """Let this connection answer the conditions below."""
+    db.create_function("says", 2, says, deterministic=True)
+
+
+def condition(column: str, text: str) -> tuple[str, tuple[str, ...]]:
+    """SQL that holds where the column has the text, and the values of its parameters."""
+    # SQLite looks through a text many times faster than a function in Python: that is asked of few rows.
+    whole = text.lower()
+    part = max(_NEVER_ESCAPED.findall(text), key=len, default="")
+    like = "%" + re.sub(r"([%_!])", r"!\1", part) + "%"
+    if part == text:
+        return f"({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u') AND says({column}, ?))", (like, whole)
+    if part:
+        return f"(({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u')) AND says({column}, ?))", (like, whole)
+    if not text.isascii():
+        return f"((instr({column}, '\\u') OR {column} GLOB '*[^ -~]*') AND says({column}, ?))", (whole,)
+    return f"says({column}, ?)", (whole,)
+
+
+def says(text: str | None, wanted: str) -> bool:
+    """Whether a text, or what JSON in it stands for, has `wanted`, which is in lower case."""
+    for _ in range(_DEPTH + 1):
+        if text is None or wanted in text.lower():
+            return text is not None
+        if "\\" not in text:
+            return False
+        text = _ESCAPE.sub(_meant, text)
+    return False
+
+
+def _meant(escape: re.Match[str]) -> str:
+    units, letter = escape[1], escape[2]
+    if units is None:
+        return _MEANT.get(letter, letter)
+    # Two halves of a character are escaped one by one.
+    return bytes.fromhex(units.replace("\\", "").replace("u", "")).decode("utf-16-be", "replace")

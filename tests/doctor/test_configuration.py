@@ -1,0 +1,126 @@
+"""config.toml, who can read it, and what it names."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpctl.doctor import permissions
+from mcpctl.doctor.finding import Case
+from mcpctl.paths import Paths
+from tests.configured import configure, listed, stub
+from tests.doctor.conftest import Found, told
+
+
+def test_a_file_that_cannot_be_used_says_where(paths: Paths, found: Found) -> None:
+    configure(paths)
+    paths.config.write_text("[servers.a]\ncommand = ]\n", encoding="utf-8")
+    ((code, subject, message),) = told(found("configuration"))
+    assert (code, subject) == ("D101", str(paths.config))
+    assert "line 2" in message
+    paths.config.write_text("[serves]", encoding="utf-8")
+    ((code, _, message),) = told(found("configuration"))
+    assert (code, message) == ("D101", f"{paths.config}: unknown key 'serves'")
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        ({"command": "true", "argz": []}, "D102"),
+        ({"command": "true", "args": ["${NO_SUCH_VARIABLE}"]}, "D103"),
+        ({"command": "true", "env_file": "no-such-file"}, "D103"),
+        ({"command": "true", "cwd": "/no/such/folder"}, "D103"),
+        ({"url": "https://a.example", "headers": {"Authorization": "Bearer ${NO_SUCH_VARIABLE}"}}, "D103"),
+        ({"url": "http://a.example", "headers": {"Authorization": "Bearer abc"}}, "D105"),
+        ({"command": "true", "enabled": False}, "D107"),
+        ({"command": "true"}, None),
+    ],
+)
+def test_an_entry_is_named_with_what_is_wrong_with_it(
+    paths: Paths, found: Found, server: dict[str, Any], expected: str | None
+) -> None:
+    configure(paths, {"s": server})
+    assert [(each.code, each.subject) for each in found("configuration")] == ([(expected, "s")] if expected else [])
+
+
+def test_a_variable_that_a_clients_entry_sets_is_there(paths: Paths, found: Found, user: Path) -> None:
+    configure(paths, {"s": {"command": "true", "args": ["${OF_THE_CLIENT}"]}})
+    assert [each.code for each in found("configuration")] == ["D103"]
+    entry = {"command": "mcpctl", "args": ["serve"], "env": {"OF_THE_CLIENT": "x"}}
+    (user / ".claude.json").write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+    assert found("configuration") == []
+
+
+def test_a_toolset_or_project_that_is_not_there_is_named(
+    paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(paths, {"s": stub()}, projects={"work": {"toolset": "no-such-toolset"}})
+    ((code, subject, message),) = told(found("configuration"))
+    assert (code, subject) == ("D104", "work")
+    assert "no-such-toolset" in message
+    monkeypatch.setenv("MCPCTL_PROJECT", "wrok")
+    assert ("D104", "wrok") in [(each.code, each.subject) for each in found("configuration")]
+
+
+def test_a_rule_that_matches_nothing_is_named_at_its_line(paths: Paths, found: Found) -> None:
+    configure(paths, {"s": stub()}, policy={"deny": ["s:no_such_tool"]})
+    listed(paths, "s", [{"name": "read"}])
+    ((code, subject, message),) = told(found("configuration"))
+    assert (code, message) == ("D106", "'deny s:no_such_tool' matches no tool")
+    assert subject
+    assert subject.startswith(str(paths.config))
+
+
+def test_no_server_is_worth_knowing(paths: Paths, found: Found) -> None:
+    assert [each.code for each in found("configuration")] == ["D108"]
+
+
+def test_a_file_that_others_can_change_or_read_secrets_in_is_closed(paths: Paths, found: Found) -> None:
+    configure(paths, {"s": {"command": "true", "env": {"API_TOKEN": "abc"}}})
+    for bits in (0o666, 0o644):
+        paths.config.chmod(bits)
+        (finding,) = found("permissions")
+        assert (finding.code, finding.subject) == ("D121", str(paths.config))
+        assert finding.repair
+        assert "600" in finding.repair()
+        assert paths.config.stat().st_mode & 0o777 == 0o600
+        assert found("permissions") == []
+
+
+def test_data_that_others_can_read_is_closed(paths: Paths, found: Found) -> None:
+    configure(paths)
+    paths.data.mkdir()
+    paths.redaction_key.write_bytes(b"k" * 32)
+    paths.redaction_key.chmod(0o644)
+    paths.data.chmod(0o755)
+    ((code, subject, message),) = told(findings := found("permissions"))
+    assert (code, subject, message) == ("D122", str(paths.data), "others can read redaction.key")
+    assert findings[0].repair
+    findings[0].repair()
+    assert found("permissions") == []
+    assert paths.data.stat().st_mode & 0o777 == 0o700
+
+
+def test_what_belongs_to_somebody_else_is_named(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths.data.mkdir(parents=True)
+    other = os.geteuid() + 1
+    monkeypatch.setattr("os.geteuid", lambda: other)
+    ((code, subject, message),) = told(list(permissions.of_owners(Case.of(None, None))))
+    assert (code, subject) == ("D123", str(paths.data))
+    assert str(other) in message
+
+
+def test_what_its_owner_cannot_use_is_opened_to_them(paths: Paths, found: Found) -> None:
+    configure(paths)
+    paths.data.mkdir()
+    paths.config.chmod(0o000)
+    paths.data.chmod(0o000)
+    findings = found("permissions")
+    assert [(each.code, each.subject) for each in findings] == [("D124", str(paths.config)), ("D124", str(paths.data))]
+    assert [each.repair() for each in findings if each.repair] == [
+        f"chmod u+r {paths.config}", f"chmod u+rwx {paths.data}",
+    ]  # fmt: skip
+    assert (paths.config.stat().st_mode & 0o777, paths.data.stat().st_mode & 0o777) == (0o400, 0o700)
+    assert found("permissions") == []

@@ -1,0 +1,156 @@
+"""The data directory."""
+
+import os
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from mcpctl import posix
+from mcpctl.config import RecordSettings
+from mcpctl.doctor import data
+from mcpctl.paths import Paths
+from mcpctl.store import health, index, policy_file, retention, state_file, steps
+from tests.configured import configure
+from tests.doctor.conftest import Found, told
+from tests.recorded import CURSOR, call, created, opened, session
+
+
+@pytest.fixture(autouse=True)
+def recorded(paths: Paths) -> None:
+    """One session, and its index."""
+    configure(paths, {})
+    session(paths, rest=call(1, 1))
+    index.on_disk(paths)
+
+
+def test_records_that_are_whole_are_in_order(found: Found) -> None:
+    assert found("data") == []
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), OSError(30, "Read-only file system")])
+def test_a_folder_that_cannot_be_written_is_named(
+    paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    def full(*_: Any) -> None:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(posix, "lock", full)
+        assert told(found("data")) == [("D141", str(paths.data), f"it cannot be written: {error.strerror}")]
+    assert not list(paths.data.glob(".doctor*"))
+
+
+def test_a_folder_that_cannot_be_made_is_named(paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = paths.config.parent / "file"
+    file.write_text("", encoding="utf-8")
+    monkeypatch.setenv("MCPCTL_DATA_DIR", str(file / "data"))
+    ((code, subject, _),) = told(found("data"))
+    assert (code, subject) == ("D141", str(file / "data"))
+
+
+def test_little_room_is_told(paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data, "_LITTLE", 1 << 62)
+    ((code, _, message),) = told(found("data"))
+    assert code == "D142"
+    assert message.endswith(" MB are left")
+
+
+def test_a_journal_that_cannot_be_read_is_named(paths: Paths, found: Found) -> None:
+    fifo, link = paths.sessions / "1_fifo.jsonl", paths.sessions / "0_link.jsonl"
+    os.mkfifo(fifo)
+    link.symlink_to("nowhere")
+    assert told(found("data")) == [
+        ("D143", str(fifo), "it is not a regular file"), ("D143", str(link), "No such file or directory"),
+    ]  # fmt: skip
+
+
+def test_lines_that_cannot_be_read_are_named_and_one_that_is_being_written_is_not(paths: Paths, found: Found) -> None:
+    (path,) = paths.sessions.iterdir()
+    size = path.stat().st_size
+    with path.open("ab") as file:
+        file.write(b'{"torn": \n\xff\n{"type": "of.a.later.version"}\n{"being wri')
+    assert told(found("data")) == [("D144", str(path), f"the line at byte {size} and 1 more cannot be read")]
+
+
+def test_only_so_much_is_read_and_that_is_said(paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_MOST_READ", 100)
+    looked = health.journals(paths.sessions)
+    assert (looked.count, looked.read, looked.bad_lines) == (1, 100, {})
+    assert looked.bytes > 100
+
+
+@pytest.mark.parametrize("content", [b"rubbish" * 2000, b"SQLite format 3\0" + b"\1" * 5000])
+def test_a_damaged_index_is_made_anew(paths: Paths, found: Found, content: bytes) -> None:
+    paths.index.write_bytes(content)
+    (finding,) = found("data")
+    assert (finding.code, finding.subject) == ("D145", str(paths.index))
+    assert finding.repair
+    finding.repair()
+    assert found("data") == []
+
+
+def test_what_is_left_over_is_removed(paths: Paths, found: Found) -> None:
+    old, beside = paths.older_indexes[0], paths.sessions / "1_a.0123456789abcdef.new"
+    for path in (old, beside):
+        path.write_bytes(b"")
+    (finding,) = found("data")
+    assert (finding.code, finding.message) == ("D146", f"left over: {old.name}, {beside.name}")
+    assert finding.repair
+    finding.repair()
+    assert not old.exists()
+    assert not beside.exists()
+
+
+def test_sessions_of_the_dead_are_closed_and_those_of_the_living_are_not(paths: Paths, found: Found) -> None:
+    journal = opened(paths, created(CURSOR, 10), call(2, 11, CURSOR))
+    index.on_disk(paths)
+    assert found("data") == []
+    journal.close()
+    (finding,) = found("data")
+    assert (finding.code, finding.message) == ("D147", "1 session is open on record, without a process")
+    assert finding.repair
+    finding.repair()
+    assert found("data") == []
+
+
+@pytest.mark.parametrize(("name", "code"), [("state", "D148"), ("policy", "D149")])
+def test_databases_that_are_damaged_or_newer_are_named_and_left_alone(
+    paths: Paths, found: Found, name: str, code: str
+) -> None:
+    kind = {"state": state_file.KIND, "policy": policy_file.KIND}[name]
+    path = getattr(paths, name)
+    steps.connect(path, kind).close()
+    assert found("data") == []
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("INSERT INTO steps VALUES ('of a later version')")
+    (finding,) = found("data")
+    assert (finding.code, finding.fix) == (code, "upgrade mcpctl, or name another place with MCPCTL_HOME")
+    path.write_bytes(b"rubbish" * 2000)
+    (finding,) = found("data")
+    assert (finding.code, finding.message, finding.repair) == (code, "file is not a database", None)
+    assert finding.fix.endswith(f"rm {path}")
+
+
+def test_a_database_that_another_process_holds_is_not_damaged(paths: Paths, found: Found) -> None:
+    steps.connect(paths.state, state_file.KIND).close()
+    with closing(sqlite3.connect(paths.state, isolation_level=None)) as db:
+        db.execute("BEGIN EXCLUSIVE")
+        assert found("data") == []
+
+
+def test_what_was_removed_is_told_with_its_limit(paths: Paths, found: Found) -> None:
+    session(paths, CURSOR, 10, call(2, 11, CURSOR))
+    for number in range(2):
+        retention.tidy(paths, RecordSettings(keep_sessions=1))
+        session(paths, f"{number}0000000-0000-4000-8000-000000000000", 20 + number)
+    (finding,) = found("data")
+    assert finding.code == "D150"
+    assert finding.message.startswith("2 older sessions were removed, the last on ")
+    assert finding.message.endswith(": keep_sessions = 1 in [records]")
+
+
+def test_a_pipe_in_the_place_of_what_was_removed_holds_nobody_up(paths: Paths, found: Found) -> None:
+    os.mkfifo(paths.evictions)
+    assert found("data") == []
