@@ -117,9 +117,9 @@ class Activity:
 
 
 def activity(
-    calls: Iterable[StartedCall], ended: Iterable[tuple[CallFinished, bool]], discoveries: Iterable[DiscoveryFinished]
+    calls: Iterable[StartedCall], ended: Iterable[CallFinished], discoveries: Iterable[DiscoveryFinished]
 ) -> Mapping[str, Activity]:
-    """What sessions gained, by id. Of `ended`, the tokens of those count that ended a call."""
+    """What sessions gained, by id. `ended` are the lines that ended an earlier call."""
     sessions: dict[str, Activity] = {}
 
     def of(session: str, timestamp: str) -> Activity:
@@ -136,8 +136,8 @@ def activity(
         # What goes on with an earlier call, after the tool had asked for input, is the same call: it counts once.
         gained.calls += start.parent_id is None
         gained.tokens += start.input_tokens + (end.output_tokens if end else 0)
-    for end, counts in ended:
-        of(end.session_id, end.timestamp).tokens += end.output_tokens if counts else 0
+    for end in ended:
+        of(end.session_id, end.timestamp).tokens += end.output_tokens
     for line in discoveries:
         gained = of(line.session_id, line.timestamp)
         gained.discoveries += 1

@@ -58,7 +58,7 @@ def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
 def _count(
     db: sqlite3.Connection,
     calls: Mapping[str, projection.StartedCall],
-    ended: list[tuple[CallFinished, bool]],
+    ended: list[CallFinished],
     discoveries: Mapping[str, tuple[int, Any]],
 ) -> None:
     gained = projection.activity(calls.values(), ended, (line for _, line in discoveries.values()))
@@ -86,9 +86,9 @@ def _insert(
     return {id_: things[id_] for (id_,) in new}
 
 
-def _end_calls(db: sqlite3.Connection, lines: Iterable[CallFinished]) -> list[tuple[CallFinished, bool]]:
-    """End calls that are in the table; each line, and whether it ended one."""
-    return [(line, db.execute(_END, (*projection.end_row(line, 0), line.id)).rowcount > 0) for line in lines]
+def _end_calls(db: sqlite3.Connection, lines: Iterable[CallFinished]) -> list[CallFinished]:
+    """End calls that are in the table; the lines that ended one."""
+    return [line for line in lines if db.execute(_END, (*projection.end_row(line, 0), line.id)).rowcount > 0]
 
 
 def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
