@@ -105,6 +105,26 @@ def edit(
         raise cannot_write(path, error, hint) from error
 
 
+def create(path: Path, content: bytes, *, replaces: bool) -> None:
+    """Write a new file; raises `Unusable` where there is something of the name, unless the file is to replace it."""
+    if replaces:
+        edit(path, lambda _: content, "choose another file", private=False)
+        return
+    try:
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    except FileExistsError:
+        raise there_is(path) from None
+    try:
+        _fill(fd, content)
+    finally:
+        os.close(fd)
+
+
+def there_is(path: Path) -> Unusable:
+    """The failure for a file that is not to be overwritten."""
+    return Unusable(f"{path} exists already", "overwrite it with --force, or choose another name", "file_exists")
+
+
 def _target(path: Path, within: Path | None) -> Path:
     try:
         target = path.resolve()
