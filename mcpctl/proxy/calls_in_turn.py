@@ -93,7 +93,7 @@ class _Calls:
         view = gateway.view(CALLER)
         await gateway.load(server, view)
         passed = arguments(gateway.catalog(view).find(server, name))
-        return await self._session.call(tool_keys.join(server, name), passed)
+        return await self._session.call(tool_keys.join(server, name), passed, as_sent=True)
 
     def _take(self, made: Result | McpctlError) -> None:
         self.failure = self.failure or (made if isinstance(made, McpctlError) else made.failure)

@@ -35,11 +35,13 @@ def call(
     toolset: str | None = None,
     project: str | None = None,
     tell: Tell = None,
+    *,
+    as_sent: bool = False,
 ) -> Result:
     """Call a tool; raises what `McpctlError` fits where it has not answered.
 
     The arguments are asked for when the key is known to name a server, and before anything starts. With `tell`, the
-    server is asked for its progress.
+    server is asked for its progress. An error has help on the arguments, unless it is wanted `as_sent`.
     """
     loaded = load(paths, project)
     server, name = tool_keys.split_typed(key)
@@ -50,7 +52,13 @@ def call(
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
             loaded.server(server)
         passed = arguments(catalog.find(server, name))
-    return asyncio.run(_called(patient(loaded, timeout_s), paths, tool_keys.join(server, name), passed, toolset, tell))
+    full_key, loaded = tool_keys.join(server, name), patient(loaded, timeout_s)
+
+    async def called() -> Result:
+        async with own_session(loaded, paths, toolset, tell) as session:
+            return await session.call(full_key, passed, as_sent=as_sent)
+
+    return asyncio.run(called())
 
 
 def patient(loaded: Config, timeout_s: float | None) -> Config:
@@ -80,11 +88,6 @@ def refresh(
         return Found.of(rows), None
     hint = f"look closer with: mcpctl servers check {next(iter(failures))}"
     return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
-
-
-async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None, tell: Tell) -> Result:
-    async with own_session(loaded, paths, toolset, tell) as session:
-        return await session.call(key, arguments)
 
 
 async def _refreshed(

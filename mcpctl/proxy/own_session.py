@@ -55,13 +55,15 @@ class OwnSession(Session):
         self._number = 0
         self._outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
-    async def call(self, key: str, arguments: bytes) -> Result:
-        """Call a tool; raises what `McpctlError` fits where it has not answered."""
+    async def call(self, key: str, arguments: bytes, *, as_sent: bool) -> Result:
+        """Call a tool; raises what `McpctlError` fits where it has not answered. An error has help on the arguments,
+        unless it is wanted as it was sent."""
         self._key, self._number = key, self._number + 1
         self._outcome = asyncio.get_running_loop().create_future()
         id_ = b"%d" % self._number
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
-        self.execute.start(CallRequest(id_, CALLER, {"progressToken": id_} if self._tell else {}), envelope)
+        meta = {"progressToken": id_} if self._tell else {}
+        self.execute.start(CallRequest(id_, CALLER, meta, as_sent=as_sent), envelope)
         return await self._outcome
 
     def answer(self, request: CallRequest, result: Json) -> None:

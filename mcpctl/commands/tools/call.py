@@ -50,8 +50,8 @@ def call(
     """Call a tool and print the text of its result. The call is recorded like any other.
 
     --json prints the result exactly as the server sent it, also if the tool reports an error. If the server refuses the
-    request, --json prints {"error": …} with the server's error. Both exit with status 4, and stderr has the error. If
-    the tool refuses arguments that do not match its schema, the last block of the result is help from mcpctl.
+    request, --json prints {"error": …} with the server's error. Both exit with status 4, and stderr has the error.
+    Without --json, it ends with help from mcpctl if the arguments do not match the tool's schema.
 
     A terminal shows how far the call is, if the server says so, and names images, audio and the bytes of resources; a
     pipe gets them as JSON. --output saves them: one in FILE, several in FILE-1, FILE-2 and so on, before the ending of
@@ -88,7 +88,9 @@ def call(
         raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
     place = saving.Place.of(output_file, force)
     with output.telling(key) as tell:
-        result = one_shot.call(paths, key, lambda tool: read(words, tool), timeout, toolset, project, tell)
+        result = one_shot.call(
+            paths, key, lambda tool: read(words, tool), timeout, toolset, project, tell, as_sent=json
+        )
     content = place.save(result.content) if place and not result.failure else result.content
     if json or not result.failure:
         output.write_row(result.raw, json, lambda: text.content(content, brief=sys.stdout.isatty()))

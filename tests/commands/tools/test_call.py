@@ -197,6 +197,16 @@ def test_json_is_the_result_as_it_was_sent_of_an_error_too(mcpctl: Mcpctl, paths
     }
 
 
+def test_help_on_arguments_is_for_people_and_no_part_of_what_was_sent(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": server("strict")})
+    assert mcpctl("tools", "refresh").code == 0
+    asked = ("tools", "call", "s:strict_result", "title=x", "priority=high")
+    assert "priority" in mcpctl(*asked).err
+    ran = mcpctl(*asked, "--json")
+    assert "priority" not in ran.out + ran.err
+    assert ran.json == mcpctl("calls", "show", "last", "--json").json["response"]
+
+
 def test_a_json_rpc_error_exits_4_and_is_json_as_it_was_sent(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": server("strict")})
     ran = mcpctl("tools", "call", "s:strict_error", "title=x", "priority=high", "--json")
