@@ -1,7 +1,5 @@
 """What tools answer that is not text: images, audio and the bytes of resources, in base64 as they come."""
 
-import base64
-import binascii
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -35,6 +33,9 @@ def encoded(block: Any) -> Encoded | None:
 
 def decoded(blocks: Sequence[Any]) -> list[bytes]:
     """The bytes of all blocks that have some; raises `UpstreamFailed` where one is not base64."""
+    import base64
+    import binascii
+
     try:
         return [base64.b64decode(found.data, validate=True) for block in blocks if (found := encoded(block))]
     except (binascii.Error, ValueError) as error:
