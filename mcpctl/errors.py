@@ -50,6 +50,11 @@ class McpctlError(Exception):
         if code:
             self.code = code
 
+    @property
+    def body(self) -> dict[str, dict[str, str]]:
+        """The failure as an object."""
+        return {"error": {"code": self.code, "message": self.message, "hint": self.hint}}
+
 
 class WrongUsage(McpctlError):
     """The command line is wrong."""

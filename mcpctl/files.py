@@ -105,6 +105,25 @@ def edit(
         raise cannot_write(path, error, hint) from error
 
 
+def create(path: Path, content: bytes, *, replaces: bool) -> None:
+    """Write a new file; raises `Unusable` where there is something of the name, unless the file is to replace it."""
+    hint = "choose another file"
+    if replaces:
+        edit(path, lambda _: content, hint, private=False)
+        return
+    try:
+        is_new = _create(path, content, private=False)
+    except OSError as error:
+        raise cannot_write(path, error, hint) from error
+    if not is_new:
+        raise there_is(path)
+
+
+def there_is(path: Path) -> Unusable:
+    """The failure for a file that is not to be overwritten."""
+    return Unusable(f"{path} exists already", "overwrite it with --force, or choose another name", "file_exists")
+
+
 def target(path: Path, within: Path | None) -> Path:
     """The file that a link leads to, or the path itself.
 

@@ -29,6 +29,10 @@ TYPED = {
     'mcpctl tools show "weather:get': 'mcpctl tools show "weather:get_forecast" ',
     "mcpctl calls ls --tool=notes:del": "mcpctl calls ls --tool=notes:delete_note ",
     "mcpctl calls ls --fields=id,resp": "mcpctl calls ls --fields=id,response",
+    "mcpctl tools call weather:get_forecast ci": "mcpctl tools call weather:get_forecast city=",
+    "mcpctl tools call weather:get_forecast city=Oslo d": "mcpctl tools call weather:get_forecast city=Oslo days=",
+    "mcpctl tools call up:move state=o": "mcpctl tools call up:move state=open ",
+    "mcpctl tools call up:move dry_run=t": "mcpctl tools call up:move dry_run=true ",
     "mcpctl calls ls --session l": "mcpctl calls ls --session last ",
     "mcpctl calls show 6": f"mcpctl calls show {recorded.call_id(6)} ",
     "true && mcpctl calls show 5": f"true && mcpctl calls show {recorded.call_id(5)} ",
@@ -44,7 +48,9 @@ def env(paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Mappin
     recorded.two_sessions(paths)
     index.catch_up_on_disk(paths)
     configured.demo_tools(paths, {**configured.DEMO, "up": configured.stub()})
-    configured.listed(paths, "up", [{"name": name, "description": name} for name in TRAPS])
+    properties = {"state": {"enum": ["open", "closed"]}, "dry_run": {"type": "boolean"}}
+    move = {"name": "move", "inputSchema": {"properties": properties}}
+    configured.listed(paths, "up", [*({"name": name, "description": name} for name in TRAPS), move])
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     (bin_ / "mcpctl").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m mcpctl "$@"\n', encoding="utf-8")
@@ -139,6 +145,13 @@ def test_fish_offers_each_candidate_with_what_it_is(env: Mapping[str, str]) -> N
         f"{recorded.call_id(6)}\tnotes:list_notes, ok, 2100-01-01 12:14Z",
         f"notes\t{Path(sys.executable).name}",
     ]
+    assert fish(env, "mcpctl tools call weather:get_forecast ", "mcpctl tools call up:move state=") == [
+        "city=\trequired, A city by its English name, such as Oslo",
+        "days=\tHow many days, today included",
+        "unit=\tThe unit of the temperatures",
+        "state=open",
+        "state=closed",
+    ]
     assert fish(env, "mcpctl calls ls --fields=id,resp", "mcpctl servers ls --config fold") == [
         "--fields=id,response",
         "--fields=id,response_bytes",
@@ -148,7 +161,7 @@ def test_fish_offers_each_candidate_with_what_it_is(env: Mapping[str, str]) -> N
 
 
 def test_fish_runs_nothing_of_what_it_offers(env: Mapping[str, str]) -> None:
-    assert sorted(fish(env, "mcpctl tools show up:")) == sorted(f"up:{name}\t{name}" for name in TRAPS)
+    assert sorted(fish(env, "mcpctl tools show up:")) == sorted(["up:move", *(f"up:{name}\t{name}" for name in TRAPS)])
     assert not Path("pwned").exists()
 
 
@@ -160,7 +173,13 @@ def test_a_tab_ends_quietly_where_there_is_no_mcpctl(env: Mapping[str, str]) -> 
 
 
 def test_a_tab_imports_nothing_heavy(env: Mapping[str, str]) -> None:
-    for line in ("mcpctl tools show wea", "mcpctl calls show ", "mcpctl tools refresh --fields ", "mcpctl calls "):
+    for line in (
+        "mcpctl tools show wea",
+        "mcpctl tools call weather:get_forecast ",
+        "mcpctl calls show ",
+        "mcpctl tools refresh --fields ",
+        "mcpctl calls ",
+    ):
         ran = subprocess.run(
             [sys.executable, "-X", "importtime", "-m", "mcpctl", line],
             env={**env, "_MCPCTL_COMPLETE": "zsh"}, capture_output=True, text=True, timeout=30, check=True,

@@ -66,6 +66,63 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
     return [(tool.key, tool.title or tool.description) for tool in offered]
 
 
+def arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The arguments that a call of the tool may still have, `name=`, the required ones first; after the `=`, values."""
+    given = {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
+    if given & {"-"} or any(word.startswith("{") for word in (*given, incomplete)):
+        return []
+    schema = _input_schema(ctx)
+    properties, required = schema.get("properties"), schema.get("required")
+    if not isinstance(properties, Mapping):
+        return []
+    name, equals, _ = incomplete.partition("=")
+    if equals:
+        offered = [(f"{name}={value}", "") for value in _values(properties.get(name))]
+    else:
+        needed = [each for each in required if each in properties] if isinstance(required, list) else []
+        names = [each for each in dict.fromkeys((*needed, *properties)) if each not in given and "=" not in each]
+        offered = [(f"{each}=", _about(properties[each], is_needed=each in needed)) for each in names]
+    return [pair for pair in offered if pair[0].startswith(incomplete)][:MOST]
+
+
+def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
+    """The parameters of the tool that the command line names, as its server last listed it."""
+    import msgspec
+
+    from mcpctl import config
+    from mcpctl.models import Tool
+    from mcpctl.store.listed_tools import ListedTools
+    from mcpctl.tool_keys import split_typed
+
+    paths = _paths(ctx)
+    server, name = split_typed(ctx.params["key"])
+    with ListedTools(paths) as listed:
+        for found, place in _listed(listed, config.load(paths.config), f"{server}:{name}"):
+            if found == name:
+                text = listed.definition(place)
+                return Tool(server, name, msgspec.json.decode(text), text).input_schema
+    return {}
+
+
+def _values(schema: Any) -> Iterator[str]:
+    """The values of an enumeration, or of a truth value."""
+    import msgspec
+
+    if not isinstance(schema, Mapping):
+        return
+    alternatives = (schema.get(word) for word in ("anyOf", "oneOf"))
+    for each in (schema, *(one for several in alternatives if isinstance(several, list) for one in several)):
+        if isinstance(each, Mapping) and isinstance(values := each.get("enum"), list):
+            yield from (value if isinstance(value, str) else msgspec.json.encode(value).decode() for value in values)
+        elif isinstance(each, Mapping) and each.get("type") == "boolean":
+            yield from ("true", "false")
+
+
+def _about(schema: Any, *, is_needed: bool) -> str:
+    said = schema.get("description") or schema.get("title") if isinstance(schema, Mapping) else None
+    return ", ".join(part for part in ("required" * is_needed, said) if isinstance(part, str) and part)
+
+
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the newest calls on record, and `last`."""
     from mcpctl.store.records import Records

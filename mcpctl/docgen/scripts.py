@@ -13,6 +13,8 @@ _mcpctl() {
         files) compopt -o default 2>/dev/null ;;
         dirs) compopt -o dirnames 2>/dev/null ;;
     esac
+    # a value follows without a space
+    [[ ${#COMPREPLY[@]} == 1 && $COMPREPLY == *= ]] && compopt -o nospace 2>/dev/null
 }
 
 # bash before 4.4 has no nosort
@@ -24,13 +26,15 @@ ZSH = r"""#compdef mcpctl
 _mcpctl() {
     local program=${${(Q)words[1]}/#\~\//$HOME/} kind
     local line="${(j: :)words[1,CURRENT-1]} $QIPREFIX$PREFIX"
-    local -a found
+    local -a found ending
     found=("${(@f)$(_MCPCTL_COMPLETE=zsh "$program" "$line" 2>/dev/null </dev/null)}")
     kind=$found[1]
     shift found
     [[ $kind != words && $PREFIX == --*=* ]] && compset -P '*='
     case $kind in
-        words) (( $#found )) && _describe -V mcpctl found ;;
+        words)
+            [[ -z ${found:#*=(|:*)} ]] && ending=(-S '')  # a value follows without a space
+            (( $#found )) && _describe -V mcpctl found "${ending[@]}" ;;
         files) _files ;;
         dirs) _files -/ ;;
         *) return 1 ;;

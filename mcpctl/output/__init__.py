@@ -11,7 +11,7 @@ import select
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,6 +25,9 @@ from mcpctl.output.columns import chosen_fields as chosen_fields
 from mcpctl.output.columns import chosen_format as chosen_format
 from mcpctl.output.columns import listing as listing
 from mcpctl.output.text import line_of, pairs, plain_json, quoted
+
+if TYPE_CHECKING:
+    from mcpctl.output.progress_line import ProgressLine
 
 _PIECES_AT_ONCE = 500
 _PAUSE_MS = 250
@@ -118,8 +121,21 @@ def progress(task: str, unit: str = "") -> Iterator[Progress]:
 
     It shows nothing for short work, in a pipe or on a dumb terminal, and clears its line at the end.
     """
+    with _progress_line(task, unit) as line:
+        yield line or unseen
+
+
+@contextmanager
+def telling(task: str) -> Iterator[Callable[[str], None] | None]:
+    """A callback that shows what is said of long work, as `progress` does; None where nobody would see it."""
+    with _progress_line(task, "") as line:
+        yield line.tell if line else None
+
+
+@contextmanager
+def _progress_line(task: str, unit: str) -> "Iterator[ProgressLine | None]":
     if not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield unseen
+        yield None
         return
     from mcpctl.output.progress_line import ProgressLine
 
@@ -135,9 +151,8 @@ def progress(task: str, unit: str = "") -> Iterator[Progress]:
 def report(error: McpctlError, *, as_json: bool) -> None:
     """Print a failure on stderr: a message and a hint, or one JSON object."""
     if as_json and error.exit_code != ExitCode.USAGE:
-        body = {"error": {"code": error.code, "message": error.message, "hint": error.hint}}
         # "##[" can only be in a string: with its last character escaped it is the same JSON, and not a CI command.
-        print(re.sub(r"##(vso)?\[", r"##\1\\u005b", plain_json(to_json(body)), flags=re.I), file=sys.stderr)
+        print(re.sub(r"##(vso)?\[", r"##\1\\u005b", plain_json(to_json(error.body)), flags=re.I), file=sys.stderr)
         return
     # A server's text may have several lines; none may look like ours, or like a command of a CI system.
     safe = quoted if isinstance(error, UpstreamFailed) else line_of
@@ -270,12 +285,21 @@ def _write(lines: Iterator[str], *, coloured: bool = False) -> None:
     _write_pieces((f"{line}\n" for line in lines), coloured=coloured)
 
 
+def write_bytes(data: bytes) -> None:
+    """Print bytes as they are, for a program."""
+    _write_chunks(iter([data]))
+
+
 def _write_pieces(pieces: Iterator[str], *, coloured: bool = False, at_once: int = _PIECES_AT_ONCE) -> None:
     visible = plain_json if sys.stdout.isatty() and not coloured else str
+    joined = iter(lambda: "".join(itertools.islice(pieces, at_once)), "")
+    _write_chunks(visible(some).encode("utf-8", "backslashreplace") for some in joined)
+
+
+def _write_chunks(chunks: Iterator[bytes]) -> None:
     try:
-        while some := "".join(itertools.islice(pieces, at_once)):
+        for data in chunks:
             # Through the buffer: an unbuffered stream takes a part of what it is given and says nothing.
-            data = visible(some).encode("utf-8", "backslashreplace")
             while data:
                 data = data[sys.stdout.buffer.write(data) :]
         sys.stdout.buffer.flush()

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, NoReturn
 
 from mcpctl.errors import WrongUsage
@@ -123,6 +122,8 @@ def _named(fields: str, columns: Columns) -> list[str]:
 
 
 def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:
+    from difflib import get_close_matches
+
     near = get_close_matches(typed[:_LONGEST_NAME].lower(), fields)
     lead = f"did you mean {' or '.join(near)}? " if near else ""
     raise WrongUsage(f"unknown field '{typed}'", f"{lead}fields: {', '.join(fields)}")

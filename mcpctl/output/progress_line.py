@@ -5,6 +5,9 @@ import shutil
 import sys
 import time
 
+from mcpctl.errors import inert
+from mcpctl.output.text import line_of
+
 clock = time.monotonic
 _FIRST_S = 0.5
 """Shorter work shows no line, which would only flicker."""
@@ -25,11 +28,17 @@ class ProgressLine:
         """Show the progress, but not too often; clear the line when all is done."""
         if done >= total:
             self.clear()
-        elif (now := clock()) >= self._due:
+        else:
+            self.tell(self._amount(done, total))
+
+    def tell(self, said: str) -> None:
+        """Show what is said of the work, but not too often."""
+        if (now := clock()) >= self._due:
             self._due = now + _BETWEEN_S
-            text = f"{self._task}: {self._amount(done, total)}"[: shutil.get_terminal_size().columns - 1 - _ECHO]
-            _write(f"\r{text:<{self._width}}")
-            self._width = len(text)
+            text = _cut(inert(line_of(f"{self._task}: {said}")), shutil.get_terminal_size().columns - 1 - _ECHO)
+            width = _width(text)
+            _write(f"\r{text}{' ' * (self._width - width)}")
+            self._width = width
 
     def clear(self) -> None:
         """Clear the line, and the `^C` that a terminal shows beside it."""
@@ -39,6 +48,22 @@ class ProgressLine:
 
     def _amount(self, done: int, total: int) -> str:
         return f"{done:,} of {total:,} {self._unit}" if self._unit else f"{100 * done // total}%"
+
+
+def _width(text: str) -> int:
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len
+
+    return cell_len(text)
+
+
+def _cut(text: str, width: int) -> str:
+    if _width(text) <= width:
+        return text
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width)
 
 
 def _write(text: str) -> None:

@@ -311,7 +311,7 @@ class Call(Reply):
         self._with_help(error, translate.with_data, self._answer_error)
 
     def _with_help(self, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]) -> None:
-        if self.tool is None:
+        if self.tool is None or self.request.as_sent:
             then(answer)
         else:
             argument_help.give(self.tool, self.arguments, answer, add, then)

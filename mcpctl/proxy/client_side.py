@@ -22,6 +22,8 @@ class CallRequest:
     """Members of the request's params that do not concern us, such as `inputResponses`."""
     execute_class: str | None = None
     """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
+    as_sent: bool = False
+    """Whether an error is wanted as its server sent it, without help on the arguments."""
 
 
 class ClientSide(Protocol):

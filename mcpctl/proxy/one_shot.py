@@ -2,53 +2,29 @@
 
 import asyncio
 import contextlib
-import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
-from mcpctl import __version__, config, tool_keys
-from mcpctl.callers import LEGACY_REVISIONS, Caller, Claims, Client
+from mcpctl import config, tool_keys
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import Refused, UpstreamFailed, warn
-from mcpctl.failure import Failure
-from mcpctl.models import Found, Progress, RawJson, Tool, unseen
+from mcpctl.models import Found, Progress, Tool, unseen
 from mcpctl.paths import Paths
-from mcpctl.policy import words
 from mcpctl.policy.view import View
-from mcpctl.proxy import translate
-from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.own_token import own_token
-from mcpctl.proxy.session import Session
+from mcpctl.proxy.own_session import CALLER, Result, Tell, own_session
 from mcpctl.store.policy_file import PolicyFile
-from mcpctl.store.recordable import Json
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
-from mcpctl.wire import jsonrpc
 
 _TOLD_EVERY_S = 0.1
-_REVISION = LEGACY_REVISIONS[-1]
-_INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
-CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"), Claims(of_person=True))
-"""Commands as a client: of the last revision with a handshake, and without capabilities."""
-
 Arguments = Callable[[Tool | None], bytes]
 """Gives the JSON of a call's arguments, for the tool as it is known; None where it is not."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a tool answered: its result as it came, or `{"error": …}` with the error of JSON-RPC as it came."""
-
-    raw: RawJson
-    content: Sequence[Any]
-    failure: UpstreamFailed | None = None
-    """What to raise once it is printed, where it is an error."""
 
 
 def call(
@@ -58,12 +34,16 @@ def call(
     timeout_s: float | None = None,
     toolset: str | None = None,
     project: str | None = None,
+    tell: Tell = None,
+    *,
+    as_sent: bool = False,
 ) -> Result:
     """Call a tool; raises what `McpctlError` fits where it has not answered.
 
-    The arguments are asked for when the key is known to name a server, and before anything starts.
+    The arguments are asked for when the key is known to name a server, and before anything starts. With `tell`, the
+    server is asked for its progress. An error has help on the arguments, unless it is wanted `as_sent`.
     """
-    loaded = _load(paths, project)
+    loaded = load(paths, project)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
@@ -72,10 +52,23 @@ def call(
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
             loaded.server(server)
         passed = arguments(catalog.find(server, name))
-    if timeout_s is not None and server in loaded.servers:
-        patient = msgspec.structs.replace(loaded.servers[server], call_timeout_s=timeout_s)
-        loaded = replace(loaded, servers={**loaded.servers, server: patient})
-    return asyncio.run(_called(loaded, paths, tool_keys.join(server, name), passed, toolset))
+    full_key, loaded = tool_keys.join(server, name), patient(loaded, timeout_s)
+
+    async def called() -> Result:
+        async with own_session(loaded, paths, toolset, tell) as session:
+            return await session.call(full_key, passed, as_sent=as_sent)
+
+    return asyncio.run(called())
+
+
+def patient(loaded: Config, timeout_s: float | None) -> Config:
+    """The configuration with that much time for calls, where it is given."""
+    if timeout_s is None:
+        return loaded
+    servers = {
+        name: msgspec.structs.replace(server, call_timeout_s=timeout_s) for name, server in loaded.servers.items()
+    }
+    return replace(loaded, servers=servers)
 
 
 def refresh(
@@ -85,7 +78,7 @@ def refresh(
 
     The rows of those that were listed, and where others were not, the failure to raise once they are printed.
     """
-    loaded = _load(paths, project)
+    loaded = load(paths, project)
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
@@ -95,56 +88,6 @@ def refresh(
         return Found.of(rows), None
     hint = f"look closer with: mcpctl servers check {next(iter(failures))}"
     return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
-
-
-class _OneCall(Session):
-    """The session of one call: what becomes of it is awaited by the command."""
-
-    def __init__(self, gateway: Gateway, key: str) -> None:
-        super().__init__(gateway, _Nowhere(), via="cli")
-        self.outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._key = key
-
-    def answer(self, request: CallRequest, result: Json) -> None:
-        """The tool's result."""
-        raw = bytes(result)
-        is_error = bytes(translate.head(raw).is_error) == b"true"
-        self._take(raw, _content(raw), (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None)
-
-    def error(self, request: CallRequest, error: bytes) -> None:
-        """The error that its server answered with."""
-        self._take(b'{"error":%b}' % error, [], translate.message_of(error))
-
-    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
-        """Why there is no answer."""
-        if not self.outcome.done():  # else it was interrupted: nobody waits for it any more
-            self.outcome.set_exception(words.for_person(failure))
-
-    def _take(self, raw: bytes, content: Sequence[Any], said: str | None) -> None:
-        if not self.outcome.done():
-            failure = None if said is None else _tool_error(self._key, said)
-            self.outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
-
-
-class _Nowhere:
-    """The transport to a client that is told nothing but what becomes of its call."""
-
-    pending = 0
-
-    def write(self, *pieces: bytes | memoryview) -> None:
-        """Let it go."""
-
-
-async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
-    gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
-    session = _OneCall(gateway, key)
-    try:
-        envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
-        session.execute.start(CallRequest(b"1", CALLER), envelope)
-        return await session.outcome
-    finally:
-        await session.settle(0)
-        await asyncio.gather(session.close(0), gateway.stop())
 
 
 async def _refreshed(
@@ -193,23 +136,11 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
         telling.cancel()
 
 
-def _load(paths: Paths, project: str | None) -> Config:
+def load(paths: Paths, project: str | None) -> Config:
+    """The configuration, of which everything can be used that a call needs; says what is left out."""
     loaded = config.load(paths.config, project)
     State.check(paths)
     PolicyFile.check(paths, loaded.policy)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     return loaded
-
-
-def _tool_error(key: str, said: str) -> UpstreamFailed:
-    return UpstreamFailed(f"{key} answered with an error: {said}", f"see: mcpctl tools show {key}", "tool_error")
-
-
-def _content(raw: bytes) -> Sequence[Any]:
-    try:
-        result = json.loads(raw)
-    except ValueError:
-        return []
-    content = result.get("content") if isinstance(result, dict) else None
-    return content if isinstance(content, list) else [result]

@@ -16,7 +16,8 @@ from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.proxy.gateway import Gateway
-from mcpctl.proxy.one_shot import CALLER, listed_row, told
+from mcpctl.proxy.one_shot import listed_row, told
+from mcpctl.proxy.own_session import CALLER
 from mcpctl.server_environment import described
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection

@@ -267,6 +267,52 @@ def test_every_format_is_offered() -> None:
 LISTS = [name for name in EVERY_NAME if {"--fields", "--format"} <= {*offered(f"{name} --f")}]
 
 
+CREATE = {
+    "name": "create",
+    "inputSchema": {
+        "properties": {
+            "body": {"type": "string"},
+            "state": {"anyOf": [{"enum": ["open", "closed", 3]}, {"type": "null"}]},
+            "draft": {"type": "boolean"},
+            "title": {"description": "What it is\nabout"},
+            "a=b": {},
+        },
+        "required": ["title", "gone"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("typed", "offers"),
+    [
+        ("", ["title=", "body=", "state=", "draft="]),
+        ("title=x ", ["body=", "state=", "draft="]),
+        ("s", ["state="]),
+        ("state=", ["state=open", "state=closed", "state=3"]),
+        ("state=o", ["state=open"]),
+        ("draft=", ["draft=true", "draft=false"]),
+        ("body=", []),
+        ("- ", []),
+        ("'{\"title\": 1}' ", []),
+        ("nothing=", []),
+    ],
+)
+def test_the_arguments_of_a_call_are_offered(paths: Paths, typed: str, offers: list[str]) -> None:
+    configured.configure(paths, {"s": configured.stub()})
+    configured.listed(paths, "s", [CREATE, {**CREATE, "name": "create_more"}])
+    for key in ("s:create", "s.create"):
+        found = [value for value in offered(f"tools call {key} {typed}") if not value.startswith("-")]
+        assert found == offers
+    assert told("tools call s:create t") == {"title=": "required, What it is about"}
+
+
+@pytest.mark.parametrize("schema", [{}, {"properties": []}, {"properties": {"a": 1}, "required": 5}, 7])
+def test_arguments_of_odd_schemas_are_offered_as_far_as_they_are_names(paths: Paths, schema: object) -> None:
+    configured.configure(paths, {"s": configured.stub()})
+    configured.listed(paths, "s", [{"name": "odd", "inputSchema": schema}])
+    assert [value for value in offered("tools call s:odd ") if not value.startswith("-")] in (["a="], [])
+
+
 @pytest.mark.parametrize("line", [*LISTS, "calls ls --kind discovery"])
 def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mcpctl) -> None:
     words = [*line.split(" "), *["create"] * line.startswith("tools search")]

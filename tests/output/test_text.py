@@ -156,7 +156,23 @@ def test_pairs_show_values_on_lines_of_their_own() -> None:
 
 def test_content_is_its_texts_and_a_line_of_json_for_each_other_block() -> None:
     blocks = [{"type": "text", "text": "a\nb\x1b"}, {"type": "text", "text": 5}, 7, {"type": "image"}]
-    assert list(content(blocks)) == ["a\nb\ufffd", '{"type": "text", "text": 5}', "7", '{"type": "image"}']
+    for brief in (True, False):
+        said = ["a\nb\ufffd", '{"type": "text", "text": 5}', "7", '{"type": "image"}']
+        assert list(content(blocks, brief=brief)) == said
+
+
+def test_bytes_are_only_named_where_it_is_brief() -> None:
+    blocks = [
+        {"type": "image", "data": "aGk=", "mimeType": "image/\x1bpng"},
+        {"type": "audio", "data": "A" * 4000},
+        {"type": "resource", "resource": {"uri": "x:y", "blob": "aGk=", "mimeType": "application/pdf"}},
+    ]
+    assert list(content(blocks, brief=True)) == [
+        "[image image/\ufffdpng, 2 bytes; --output FILE saves it]",
+        "[audio of an unknown type, 3 kB; --output FILE saves it]",
+        "[resource application/pdf, 2 bytes; --output FILE saves it]",
+    ]
+    assert [json.loads(line) for line in content(blocks, brief=False)][1:] == blocks[1:]
 
 
 @pytest.mark.parametrize(

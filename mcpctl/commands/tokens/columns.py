@@ -14,6 +14,7 @@ COLUMNS = Columns(
     fields=TOKEN_FIELDS,
     shown=("id", "state", "projects", "servers", "read_only", "created", "expires"),
     cut=frozenset(("projects", "servers")),
+    keeps={"projects": 10, "servers": 10},
     goes=("created", "read_only"),
     render={"projects": _names, "servers": _names},
     noun="tokens",

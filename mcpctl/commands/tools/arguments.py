@@ -1,7 +1,9 @@
 """The arguments of `tools call`."""
 
 import json
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -9,7 +11,11 @@ import msgspec
 from mcpctl.errors import WrongUsage
 from mcpctl.files import read_stdin
 from mcpctl.models import Tool
+from mcpctl.tool_keys import split_typed
 from mcpctl.wire import jsonrpc
+
+Arguments = Callable[[Tool | None], bytes]
+_LINE = 'give {"toolKey": "server:tool", "arguments": {}}, or server:tool key=value'
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:
@@ -32,6 +38,35 @@ def read(words: Sequence[str], tool: Tool | None) -> bytes:
         schema = properties.get(name) if isinstance(properties, Mapping) else None
         values[name] = _value(value, schema)
     return jsonrpc.object_of(values)
+
+
+def asked(line: bytes) -> tuple[str, str, Arguments]:
+    """The server, the tool and the arguments that a line asks for; raises `WrongUsage`, as giving the arguments may.
+
+    The line is `{"toolKey": …, "arguments": {…}}`, or the words of a command line: `server:tool key=value …`.
+    """
+    if line.startswith(b"{"):
+        return _asked_in_json(line)
+    try:
+        key, *words = shlex.split(line.decode())
+    except ValueError as error:  # of UTF-8 too
+        raise WrongUsage(f"the line cannot be read: {error}", _LINE, "bad_line") from None
+    if words == ["-"]:
+        raise WrongUsage("stdin has the calls, so no arguments", _LINE, "bad_line")
+    return *split_typed(key), partial(read, words)
+
+
+def _asked_in_json(line: bytes) -> tuple[str, str, Arguments]:
+    try:
+        members = jsonrpc.members(line)
+        key = jsonrpc.value(members.pop("toolKey", b"null"), str)
+    except jsonrpc.Malformed as error:
+        raise WrongUsage(f"the line is not a call: {error}", _LINE, "bad_line") from None
+    arguments = members.pop("arguments", b"{}")
+    if members or not arguments.startswith(b"{"):
+        what = f"'{next(iter(members))}' is unknown" if members else "arguments is not an object"
+        raise WrongUsage(f"the line is not a call: {what}", _LINE, "bad_line")
+    return *split_typed(key), lambda _: arguments
 
 
 def _value(text: str, schema: Any) -> bytes:

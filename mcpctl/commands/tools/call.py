@@ -1,16 +1,33 @@
 """`mcpctl tools call`"""
 
-from typing import Annotated
+import sys
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 
+if TYPE_CHECKING:
+    from mcpctl.errors import McpctlError
+    from mcpctl.proxy.own_session import Result
+
+Key = Annotated[
+    str,
+    typer.Argument(metavar="KEY|-", help="The tool: server:tool; - reads calls from stdin, one a line.",
+                   autocompletion=complete.tools),
+]  # fmt: skip
 Arguments = Annotated[
     list[str] | None,
     typer.Argument(metavar="[JSON|-|KEY=VALUE...]", help="The arguments: JSON, - for JSON on stdin, or pairs.",
-                   show_default=False),
+                   show_default=False, autocompletion=complete.arguments),
 ]  # fmt: skip
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", metavar="FILE", show_default=False,
+                 help="Save images, audio and the bytes of resources in FILE; - writes the bytes to stdout."),
+]  # fmt: skip
+Force = Annotated[bool, typer.Option("--force", help="Let --output overwrite files.")]
 
 Timeout = Annotated[
     float | None,
@@ -19,8 +36,10 @@ Timeout = Annotated[
 
 
 def call(
-    key: opt.ToolKey,
+    key: Key,
     arguments: Arguments = None,
+    output_file: Output = None,
+    force: Force = False,
     timeout: Timeout = None,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
@@ -31,22 +50,60 @@ def call(
     """Call a tool and print the text of its result. The call is recorded like any other.
 
     --json prints the result exactly as the server sent it, also if the tool reports an error. If the server refuses the
-    request, --json prints {"error": …} with the server's error. Both exit with status 4, and stderr has the error. If
-    the tool refuses arguments that do not match its schema, the last block of the result is help from mcpctl.
+    request, --json prints {"error": …} with the server's error. Both exit with status 4, and stderr has the error.
+    Without --json, it ends with help from mcpctl if the arguments do not match the tool's schema.
+
+    A terminal shows how far the call is, if the server says so, and names images, audio and the bytes of resources; a
+    pipe gets them as JSON. --output saves them: one in FILE, several in FILE-1, FILE-2 and so on, before the ending of
+    FILE. It overwrites nothing without --force. With --output -, stdout has only the bytes, of one.
+
+    With - in place of a key, each line of stdin is a call: {"toolKey": "server:tool", "arguments": {…}}, or server:tool
+    key=value as on the command line. Each is answered by one line of JSON before the next is read: the result as the
+    server sent it, or {"error": …}. The servers stay up from the first call to the last, so that one that remembers
+    does, and all calls are on record. The exit status is that of the first call that failed.
 
     \b
     Examples:
       mcpctl tools call time:get_current_time timezone=Europe/Oslo
       mcpctl tools call github:create_issue '{"owner": "octo", "repo": "app", "title": "Bug"}' --json
+      mcpctl tools call browser:screenshot url=https://example.com -o page.png
+      printf '%s\\n' 'browser:open url=https://example.com' browser:screenshot | mcpctl tools call -
     """
     from mcpctl import output
-    from mcpctl.commands.tools.arguments import read
+    from mcpctl.commands.tools import saving
+    from mcpctl.commands.tools.arguments import asked, read
+    from mcpctl.errors import WrongUsage
     from mcpctl.output import text
-    from mcpctl.proxy import one_shot
+    from mcpctl.proxy import calls_in_turn, one_shot
 
-    words = arguments or []
-    result = one_shot.call(opt.paths(config, data_dir), key, lambda tool: read(words, tool), timeout, toolset, project)
+    words, paths = arguments or [], opt.paths(config, data_dir)
+    if key == "-":
+        if words or output_file:
+            raise WrongUsage("with -, calls are on stdin, and all that they answer on stdout", "leave the rest out")
+        stdin = sys.stdin.fileno()
+        if failure := calls_in_turn.run(paths, stdin, asked, _write_line, timeout, toolset, project):
+            raise failure
+        return
+    if json and output_file == "-":
+        raise WrongUsage("--json and --output - both need stdout", "name a FILE, or leave out --json")
+    place = saving.Place.of(output_file, force)
+    with output.telling(key) as tell:
+        result = one_shot.call(
+            paths, key, lambda tool: read(words, tool), timeout, toolset, project, tell, as_sent=json
+        )
+    content = place.save(result.content) if place and not result.failure else result.content
     if json or not result.failure:
-        output.write_row(result.raw, json, lambda: text.content(result.content))
+        output.write_row(result.raw, json, lambda: text.content(content, brief=sys.stdout.isatty()))
     if result.failure:
         raise result.failure
+
+
+def _write_line(made: "Result | McpctlError") -> None:
+    """Print what became of a call on one line: breaks in JSON are between its tokens only."""
+    from mcpctl import output
+    from mcpctl.errors import McpctlError
+
+    if isinstance(made, McpctlError):
+        output.write_text(output.to_json(made.body))
+    else:
+        output.write_text(made.raw.replace("\r", " ").replace("\n", " "))

@@ -1,5 +1,6 @@
 """`mcpctl tools call`, on real servers: what goes in, what comes out, what is on record after."""
 
+import itertools
 import json
 import os
 import sqlite3
@@ -196,6 +197,16 @@ def test_json_is_the_result_as_it_was_sent_of_an_error_too(mcpctl: Mcpctl, paths
     }
 
 
+def test_help_on_arguments_is_for_people_and_no_part_of_what_was_sent(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": server("strict")})
+    assert mcpctl("tools", "refresh").code == 0
+    asked = ("tools", "call", "s:strict_result", "title=x", "priority=high")
+    assert "priority" in mcpctl(*asked).err
+    ran = mcpctl(*asked, "--json")
+    assert "priority" not in ran.out + ran.err
+    assert ran.json == mcpctl("calls", "show", "last", "--json").json["response"]
+
+
 def test_a_json_rpc_error_exits_4_and_is_json_as_it_was_sent(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": server("strict")})
     ran = mcpctl("tools", "call", "s:strict_error", "title=x", "priority=high", "--json")
@@ -364,3 +375,16 @@ def test_every_database_is_closed_at_the_end(mcpctl: Mcpctl, paths: Paths, monke
     assert echoed(mcpctl, "a=1") == {"a": 1}
     assert mcpctl("tools", "refresh").code == 0
     assert unclosed == []
+
+
+@pytest.mark.parametrize("tty", [True, False])
+def test_a_terminal_shows_how_far_a_call_is(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, tty: bool
+) -> None:
+    monkeypatch.setattr("mcpctl.output.progress_line.clock", itertools.count().__next__)
+    monkeypatch.setenv("TERM", "xterm")
+    configure(paths, {"s": server("progress")})
+    ran = mcpctl("tools", "call", "s:slow", "n=4", tty=tty)
+    assert ran.out == "4 steps\n"
+    assert ("\rs:slow: 25% 1 of 4\rs:slow: 50% 2 of 4" in ran.err) == tty
+    assert ran.err.split("\r")[-1] == ""

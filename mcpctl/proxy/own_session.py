@@ -1,0 +1,138 @@
+"""The session of a command: the gateway's, without a client that is told anything but what becomes of calls."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from mcpctl import __version__
+from mcpctl.callers import LEGACY_REVISIONS, Caller, Claims, Client
+from mcpctl.config import Config
+from mcpctl.errors import UpstreamFailed
+from mcpctl.failure import Failure
+from mcpctl.models import RawJson
+from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.proxy import translate
+from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.own_token import own_token
+from mcpctl.proxy.session import Session
+from mcpctl.store.recordable import Json
+from mcpctl.wire import jsonrpc
+
+_TOLD_MOST = 200
+_REVISION = LEGACY_REVISIONS[-1]
+_INFO = msgspec.json.encode({"name": "mcpctl", "version": __version__})
+CALLER = Caller(_REVISION, _INFO, b"{}", Client("mcpctl", __version__, _REVISION, b"{}"), Claims(of_person=True))
+"""Commands as a client: of the last revision with a handshake, and without capabilities."""
+
+Tell = Callable[[str], None] | None
+"""Is told how far a call is; None where nobody wants to know."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool answered: its result as it came, or `{"error": …}` with the error of JSON-RPC as it came."""
+
+    raw: RawJson
+    content: Sequence[Any]
+    failure: UpstreamFailed | None = None
+    """What to raise once it is printed, where it is an error."""
+
+
+class OwnSession(Session):
+    """The session of a command: it makes one call at a time, and awaits what becomes of it."""
+
+    def __init__(self, gateway: Gateway, tell: Tell) -> None:
+        super().__init__(gateway, _Nowhere(), via="cli")
+        self._tell = tell
+        self._key = ""
+        self._number = 0
+        self._outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+
+    async def call(self, key: str, arguments: bytes, *, as_sent: bool) -> Result:
+        """Call a tool; raises what `McpctlError` fits where it has not answered. An error has help on the arguments,
+        unless it is wanted as it was sent."""
+        self._key, self._number = key, self._number + 1
+        self._outcome = asyncio.get_running_loop().create_future()
+        id_ = b"%d" % self._number
+        envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
+        meta = {"progressToken": id_} if self._tell else {}
+        self.execute.start(CallRequest(id_, CALLER, meta, as_sent=as_sent), envelope)
+        return await self._outcome
+
+    def answer(self, request: CallRequest, result: Json) -> None:
+        """The tool's result."""
+        raw = bytes(result)
+        is_error = bytes(translate.head(raw).is_error) == b"true"
+        self._take(raw, _content(raw), (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None)
+
+    def error(self, request: CallRequest, error: bytes) -> None:
+        """The error that its server answered with."""
+        self._take(b'{"error":%b}' % error, [], translate.message_of(error))
+
+    def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
+        """Why there is no answer."""
+        if not self._outcome.done():  # else it was interrupted: nobody waits for it any more
+            self._outcome.set_exception(words.for_person(failure))
+
+    def progress(self, params: dict[str, bytes]) -> None:
+        """How far the call is."""
+        if self._tell and (said := _progress(params)):
+            self._tell(said)
+
+    def _take(self, raw: bytes, content: Sequence[Any], said: str | None) -> None:
+        if not self._outcome.done():
+            failure = None if said is None else _tool_error(self._key, said)
+            self._outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
+
+
+class _Nowhere:
+    """The transport to a client that is told nothing but what becomes of its calls."""
+
+    pending = 0
+
+    def write(self, *pieces: bytes | memoryview) -> None:
+        """Let it go."""
+
+
+@contextlib.asynccontextmanager
+async def own_session(loaded: Config, paths: Paths, toolset: str | None, tell: Tell) -> AsyncIterator[OwnSession]:
+    """Such a session, on a gateway of its own; at the end nothing that was started is left."""
+    gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
+    session = OwnSession(gateway, tell)
+    try:
+        yield session
+    finally:
+        await session.settle(0)
+        await asyncio.gather(session.close(0), gateway.stop())
+
+
+def _progress(params: Mapping[str, bytes]) -> str:
+    """How far a call is, in words: what its server says, and how much that is of all."""
+    try:
+        done = jsonrpc.value(params.get("progress", b"null"), float)
+        total = jsonrpc.value(params.get("total", b"0"), float)
+        message = jsonrpc.value(params.get("message", b'""'), str)
+    except jsonrpc.Malformed:
+        return ""
+    amount = f"{min(100.0, 100 * done / total):.0f}%" if total > 0 else f"{done:g}"
+    return f"{amount} {message[:_TOLD_MOST]}".rstrip()
+
+
+def _tool_error(key: str, said: str) -> UpstreamFailed:
+    return UpstreamFailed(f"{key} answered with an error: {said}", f"see: mcpctl tools show {key}", "tool_error")
+
+
+def _content(raw: bytes) -> Sequence[Any]:
+    try:
+        result = json.loads(raw)
+    except ValueError:
+        return []
+    content = result.get("content") if isinstance(result, dict) else None
+    return content if isinstance(content, list) else [result]
