@@ -9,6 +9,7 @@ from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage
 from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
+from mcpctl.store import clock
 from mcpctl.store.state import State
 from mcpctl.tool_keys import split_typed
 from mcpctl.toolsets import edits, in_force
@@ -140,14 +141,13 @@ def _row(place: ToolsetPlace, equipped: str | None) -> dict[str, Any]:
         toolset = read(place)
     except (NotFound, Unusable) as error:
         return {**row, "problem": error.message}
-    modified = toolset.content.get("lastModified")
     return {
         **row,
         "tools": len(toolset.tools),
         "notes": sum(len(entry.notes) for entry in toolset.entries),
         "overrides": sum(len(entry.hints) + bool(entry.title) for entry in toolset.entries),
         "description": toolset.description,
-        "last_modified": modified if isinstance(modified, str) else None,
+        "last_modified": clock.iso(place.path.stat().st_mtime),
     }
 
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from mcpctl.toolsets.json_positions import members, space
+from mcpctl.toolsets.json_positions import Member, members, space
 from mcpctl.toolsets.toolset import Place
 
 _UNIT = re.compile(r"[{\[]\r?\n([ \t]+)")
@@ -17,6 +17,28 @@ _UNIT = re.compile(r"[{\[]\r?\n([ \t]+)")
 def append(text: str, place: Place, *values: Any) -> str:
     """The text with more items at the end of the array at `place`."""
     return _inserted(text, _start(text, place), "", values)
+
+
+def insert(text: str, place: Place, *items: tuple[int, Any]) -> str:
+    """The text with more items in the array at `place`, each before the item that has its number now.
+
+    An item whose number is that of the items so far, or more, goes to the end.
+    """
+    at = _start(text, place)
+    siblings = members(text, at)
+    items = tuple(sorted(items, key=lambda item: item[0]))
+    if last := [value for number, value in items if number >= len(siblings)]:
+        text = _inserted(text, at, "", last)
+    before = [item for item in items if item[0] < len(siblings)]
+    if not before:
+        return text
+    lead, inner = _lead(text, at, siblings)
+    parts, end = [], 0
+    for number, value in before:
+        start = siblings[number].start
+        parts += [text[end:start], _dumped(value, text, inner), ",", lead]
+        end = start
+    return "".join((*parts, text[end:]))
 
 
 def put(text: str, place: Place, value: Any) -> str:
@@ -75,14 +97,18 @@ def _inserted(text: str, at: int, label: str, values: Sequence[Any]) -> str:
         around = (f"{_newline(text)}{inner}", f"{_newline(text)}{outer}") if unit else ("", "")
         between = f",{around[0]}" if unit else _comma(text)
         return text[: at + 1] + around[0] + label + _joined(values, text, inner, between) + around[1] + text[end:]
-    last = siblings[-1]
-    before = text[at + 1 : last.start]
+    end = siblings[-1].end
+    lead, inner = _lead(text, at, siblings)
+    return text[:end] + "," + lead + label + _joined(values, text, inner, f",{lead}") + text[end:]
+
+
+def _lead(text: str, at: int, siblings: Sequence[Member]) -> tuple[str, str | None]:
+    """The white space before an item or member beside these, and its indentation if it has a line of its own."""
+    before = text[at + 1 : siblings[-1].start]
     lead = before[len(before.rstrip(" \t\r\n")) :]
     if "\n" in lead:
-        inner = lead.rpartition("\n")[2]
-    else:
-        inner, lead = None, lead if len(siblings) > 1 else _comma(text)[1:]
-    return text[: last.end] + "," + lead + label + _joined(values, text, inner, f",{lead}") + text[last.end :]
+        return lead, lead.rpartition("\n")[2]
+    return lead if len(siblings) > 1 else _comma(text)[1:], None
 
 
 def _joined(values: Sequence[Any], text: str, inner: str | None, between: str) -> str:

@@ -16,7 +16,7 @@ def test_a_toolset_is_made_of_tools_by_their_keys(mcpctl: Mcpctl, paths: Paths) 
     assert (ran.out, ran.err) == ("triage\n", "")
     path = paths.toolsets / "triage.json"
     made = json.loads(path.read_text(encoding="utf-8"))
-    assert list(made) == ["name", "description", "version", "createdAt", "lastModified", "tools"]
+    assert list(made) == ["name", "description", "version", "createdAt", "tools"]
     assert [tool["namespacedName"] for tool in made["tools"]] == ["notes.add_note", "weather.set_alert"]
     assert all(len(tool["refId"]) == 64 for tool in made["tools"])
     assert path.stat().st_mode & 0o777 == 0o600
