@@ -11,9 +11,12 @@ def add(
 ) -> None:
     """Put tools into a toolset. Prints the keys of the tools that were not in it before.
 
+    A KEY may have wildcards, as for toolsets build: it stands for the tools that are listed now.
+
     \b
     Examples:
       mcpctl toolsets add triage github:add_labels
+      mcpctl toolsets add triage 'github:list_*'
       mcpctl tools ls --server github --toolset none --fields key | mcpctl toolsets add triage -
     """
     from mcpctl import output
@@ -21,4 +24,4 @@ def add(
 
     keys_added = toolset_builder.add(opt.paths(config, data_dir), name, keys or [])
     output.write_lines(map(output.text.line_of, keys_added))
-    output.say(f"{len(keys_added)} tools were added to {name}")
+    output.say(f"{len(keys_added)} tools were added to {name}", always=toolset_builder.has_wildcard(keys or []))

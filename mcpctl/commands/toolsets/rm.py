@@ -16,8 +16,9 @@ def rm(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Remove tools from a toolset, or with --all delete the toolset.
+    """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
 
+    A KEY may have the wildcards of policy rules, such as git:list_*: it stands for the tools that are in the toolset.
     The notes and overrides of a removed tool stay in the file, and count again if the tool is added again. Only a
     toolset of the data directory can be deleted, unless it is equipped. Without a KEY and without --all the command
     fails: an empty variable must not delete a toolset.
@@ -25,6 +26,7 @@ def rm(
     \b
     Examples:
       mcpctl toolsets rm triage github:add_labels
+      mcpctl toolsets rm triage 'github:list_*'
       mcpctl toolsets rm triage --all
     """
     from mcpctl import output
@@ -38,7 +40,9 @@ def rm(
 
     paths = opt.paths(config, data_dir)
     if keys:
-        output.write_lines(map(output.text.line_of, toolset_builder.remove(paths, name, keys)))
+        removed = toolset_builder.remove(paths, name, keys)
+        output.write_lines(map(output.text.line_of, removed))
+        output.say(f"{len(removed)} tools were removed from {name}", always=toolset_builder.has_wildcard(keys))
     else:
         toolset_builder.delete(paths, name)
         output.write_text(name)

@@ -25,3 +25,10 @@ def test_an_unknown_toolset_is_not_found_and_the_near_one_is_named(mcpctl: Mcpct
     toolset(paths, "triage")
     ran = mcpctl("toolsets", "add", "triag", "notes:add_note")
     assert (ran.code, ran.err) == (3, "mcpctl: no toolset 'triag'\nhint: did you mean 'triage'?\n")
+
+
+def test_a_wildcard_adds_those_that_are_not_in_it(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    toolset(paths, "triage", "notes:add_note")
+    ran = mcpctl("toolsets", "add", "triage", "notes:*_note")
+    assert (ran.out, ran.err) == ("notes:delete_note\n", "1 tools were added to triage\n")
