@@ -1,6 +1,7 @@
 """Notes and overrides put into files as other programs write them: what is not mcpctl's stays to the byte."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import partial
@@ -174,6 +175,7 @@ def _git(folder: Path, *words: str) -> int:
     return subprocess.run(["git", *who, *words], cwd=folder, capture_output=True, check=False).returncode
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_two_branches_that_add_different_tools_and_notes_can_be_merged(paths: Paths, tmp_path: Path) -> None:
     def note(draft: Draft, name: str) -> None:
         tool = _tool(name)
