@@ -213,6 +213,17 @@ def test_a_tool_goes_after_the_one_before_it_by_name_in_whatever_order_the_other
     assert after == ["git.m", "git.n", 3, "git.a", "git.b", "git.c", None, "git.x", "git.z", None]
 
 
+def test_a_file_beside_the_repository_is_written_when_it_is_named_from_there(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "repository")
+    place = place_of(paths, "../beside.json")
+    edits.create(place, [TOOL], None)
+    assert edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", [])) != []
+    assert (place.path, place.within) == (tmp_path / "beside.json", tmp_path)
+
+
 def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:
     text = '{\n  "name": "t1",\n  "toolOverrides": [\n    {\n      "toolRef": {},\n      "mine": 1\n    }\n  ]\n}\n'
     draft = Draft(text, PLACE)
