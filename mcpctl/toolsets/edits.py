@@ -244,8 +244,9 @@ def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None
 
     An entry that then says nothing more goes too.
     """
+    wanted = None if names is None else set(names)
     notes = list(notes_of_tool(draft.content, subject))
-    removed = [(place, note) for place, note in notes if names is None or note.get("name") in names]
+    removed = [(place, note) for place, note in notes if wanted is None or str(note.get("name")) in wanted]
     counts = Counter(place[1] for place, _ in removed)
     entries = draft.items("toolNotes")
     emptied = {
