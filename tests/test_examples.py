@@ -115,6 +115,9 @@ def test_the_hook_that_the_repository_has_for_pre_commit_is_a_command(mcpctl: Mc
     (entry,) = re.findall("entry: mcpctl (.*)", text)
     (name,) = re.findall("- id: (.*)", text)
     assert mcpctl(*shlex.split(entry), str(EXAMPLES / "ci" / "tools" / "triage.json")).code == 0
+    (files,) = re.findall(r"\n  files: (.*)", text)
+    for path, is_checked in (("package.json", False), ("tools/a/triage.json", True), ("x/toolsets/triage.json", True)):
+        assert bool(re.search(files, path)) is is_checked
     assert f"id: {name}" in (EXAMPLES / "ci" / "pre-commit-config.yaml").read_text(encoding="utf-8")
 
 

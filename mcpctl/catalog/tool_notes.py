@@ -1,6 +1,6 @@
 """What a team adds to tools, in the toolset in force: notes added, hints overridden, both listed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,8 +75,10 @@ def remove(
     removed: list[str] = []
 
     def change(draft: Draft) -> None:
+        present = {str(note.get("name")) for _, note in edits.notes_of_tool(draft.content, subject)}
         for name in names or ():
-            _note(draft.content, subject, key, name)
+            if name not in present:
+                raise _no_note(key, name, present)
         removed[:] = edits.remove_notes(draft, subject, names)
 
     diff = edits.change(place, change, dry_run=dry_run)
@@ -120,9 +122,13 @@ def _note(content: Mapping[str, Any], subject: NotedTool, key: str, name: str) -
     for _, note in edits.notes_of_tool(content, subject):
         texts.setdefault(str(note.get("name")), str(note.get("note")))
     if name not in texts:
-        hint = did_you_mean(name, texts, f"list its notes with: mcpctl annotate ls {key}")
-        raise NotFound(f"{key} has no note '{name}'", hint, "note_not_found")
+        raise _no_note(key, name, texts)
     return Note(name, texts[name])
+
+
+def _no_note(key: str, name: str, names: Iterable[str]) -> NotFound:
+    hint = did_you_mean(name, names, f"list its notes with: mcpctl annotate ls {key}")
+    return NotFound(f"{key} has no note '{name}'", hint, "note_not_found")
 
 
 def override(

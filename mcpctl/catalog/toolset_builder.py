@@ -1,39 +1,46 @@
 """Toolsets as a person builds, lists and equips them."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
+from mcpctl import policy_settings
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage
 from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
+from mcpctl.policy.rules import names_tool
+from mcpctl.policy_settings import ALLOW, PolicyRule
+from mcpctl.store import clock
 from mcpctl.store.state import State
-from mcpctl.tool_keys import split_typed
+from mcpctl.tool_keys import join, split, split_typed
 from mcpctl.toolsets import edits, in_force
 from mcpctl.toolsets.edits import Draft
 from mcpctl.toolsets.toolset import Toolset, dotted, ref_id
 from mcpctl.toolsets.toolset_files import ToolsetPlace, names, not_found, place_of, read, read_text
 
+_WILDCARD = re.compile("[*?]")
 
-def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> str:
-    """Make a toolset of these tools; how it is called. `-` among the words stands for keys on stdin."""
+
+def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> tuple[str, int]:
+    """Make a toolset of the tools that `words` stand for; how it is called, and how many there are."""
     place = place_of(paths, reference)
     if place.inner:
         raise WrongUsage(f"'{reference}' is one of several in a file", "name a file of its own", "bad_name")
     if place.path.suffix != ".json":
         raise WrongUsage(f"'{reference}' is not a path of a toolset", "end it in .json", "bad_name")
-    tools = _tools(paths, keys(words))
+    tools = _tools(paths, words)
     if not tools:
         raise WrongUsage("no tool was named", "name tools by their keys, or write them to stdin and give -", "no_tools")
     edits.create(place, tools, description)
-    return place.reference
+    return place.reference, len(tools)
 
 
 def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     """Put tools into a toolset; the keys of those that were not in it."""
-    tools = _tools(paths, keys(words))
+    tools = _tools(paths, words)
     added: list[Tool] = []
 
     def change(draft: Draft) -> None:
@@ -45,8 +52,10 @@ def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
 
 def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     """Take tools out of a toolset, listed or not; their keys. Raises `NotFound` when one is not in it."""
-    place, wanted = place_of(paths, reference), keys(words)
+    place = place_of(paths, reference)
     with rows.catalog(paths, quiet=True) as catalog:
+        hint = f"see what is in it with: mcpctl toolsets show {reference}"
+        wanted = keys(words, _keys_in(read(place), catalog) if has_wildcard(words) else (), hint)
         known = {key: catalog.find(*split_typed(key)) for key in wanted}
     indexes = {key: {".".join(split_typed(key)), *([ref_id(tool)] if tool else [])} for key, tool in known.items()}
 
@@ -54,7 +63,6 @@ def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
         removed = edits.remove_tools(draft, set().union(*indexes.values()))
         for key, named in indexes.items():
             if not named & removed:
-                hint = f"see what is in it with: mcpctl toolsets show {reference}"
                 raise NotFound(f"tool '{key}' is not in the toolset '{reference}'", hint, "not_in_toolset")
 
     edits.change(place, change)
@@ -109,18 +117,58 @@ def show(paths: Paths, option: str | None, project: str | None = None) -> Row:
         return {**_row(place, equipped), "own": toolset.own, "tools": _tool_rows(catalog, toolset)}
 
 
-def keys(words: Sequence[str]) -> list[str]:
-    """The keys that were given, each once; `-` stands for those on stdin, one a line."""
+def has_wildcard(words: Sequence[str]) -> bool:
+    """Whether one of the words stands for all tools that match it."""
+    return any(_WILDCARD.search(word) for word in words)
+
+
+def keys(words: Sequence[str], every: Sequence[str], hint: str) -> list[str]:
+    """The keys that words stand for, each once: `server:tool`, or with `*` or `?` all keys of `every` that match.
+
+    `-` stands for those on stdin, one a line, in which nothing is a wildcard: a server may call a tool `*`. Raises
+    `NotFound` with `hint` for a word that none matches.
+    """
     found: list[str] = []
     for word in words:
-        found += [line.strip() for line in read_stdin().splitlines() if line.strip()] if word == "-" else [word]
+        if word == "-":
+            found += [line.strip() for line in read_stdin().splitlines() if line.strip()]
+        elif _WILDCARD.search(word):
+            found += _matching(word, every, hint)
+        else:
+            found.append(word)
     return list(dict.fromkeys(found))
 
 
-def _tools(paths: Paths, wanted: Sequence[str]) -> list[Tool]:
+def _matching(word: str, every: Sequence[str], hint: str) -> list[str]:
+    pattern = word if ":" in word or word == "*" else join(*split_typed(word))
+    if problem := policy_settings.problem_of(pattern):
+        raise WrongUsage(problem, "for example: git:list_*", "bad_pattern")
+    rule = PolicyRule(ALLOW, pattern, ("toolsets",), ALLOW)
+    found = [key for key in every if names_tool(rule, *split(key))]
+    if not found:
+        raise NotFound(f"no tool matches '{word}'", hint, "tool_not_found")
+    return found
+
+
+def _keys_in(toolset: Toolset, catalog: Catalog) -> list[str]:
+    """The keys of a toolset's tools, listed or not."""
+    named = (reference.key for reference in toolset.tools)
+    return [*filter(None, named), *(tool.key for tool in catalog.known() if toolset.holds(tool))]
+
+
+def _tools(paths: Paths, words: Sequence[str]) -> list[Tool]:
     with rows.catalog(paths, quiet=True) as catalog:
+        every = [tool.key for tool in catalog.visible(with_held=True)] if has_wildcard(words) else []
+        wanted = keys(words, every, _servers_hint(catalog))
         found = [rows.resolve(catalog, key) for key in wanted]
     return list(dict.fromkeys(found))
+
+
+def _servers_hint(catalog: Catalog) -> str:
+    unlisted = catalog.unlisted()
+    servers = ", ".join(name for name in catalog.config.enabled if name not in unlisted) or "none"
+    more = f"; not listed yet: {', '.join(unlisted)}: mcpctl tools refresh" if unlisted else ""
+    return f"servers with tools: {servers}{more}"
 
 
 def _places(paths: Paths, stem: str) -> list[ToolsetPlace]:
@@ -140,14 +188,13 @@ def _row(place: ToolsetPlace, equipped: str | None) -> dict[str, Any]:
         toolset = read(place)
     except (NotFound, Unusable) as error:
         return {**row, "problem": error.message}
-    modified = toolset.content.get("lastModified")
     return {
         **row,
         "tools": len(toolset.tools),
         "notes": sum(len(entry.notes) for entry in toolset.entries),
         "overrides": sum(len(entry.hints) + bool(entry.title) for entry in toolset.entries),
         "description": toolset.description,
-        "last_modified": modified if isinstance(modified, str) else None,
+        "last_modified": clock.iso(place.path.stat().st_mtime),
     }
 
 

@@ -193,7 +193,9 @@ ToolsetName = Annotated[
 ToolKeys = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="KEY...|-", help="Tools: server:tool; - reads keys from stdin.", autocompletion=complete.tools
+        metavar="KEY...|-",
+        help="Tools: server:tool or server:*; - reads keys from stdin.",
+        autocompletion=complete.tools,
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the change as a diff; write nothing.")]

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -49,12 +50,22 @@ class Draft:
             )
         return items(self.content, member)
 
-    def append(self, member: str, *values: Any) -> None:
-        """Put items at the end of a list, which is created if it does not exist."""
-        if isinstance(self.content.get(member), list):
-            self.append_at((member,), *values)
-        else:
-            self.put((member,), list(values))
+    def add(self, member: str, *entries: Mapping[str, Any]) -> None:
+        """Put entries into a list, which is created if it does not exist: each after the one whose tool's name comes
+        before its own. At the end of the list, those of two branches would always be a conflict.
+        """
+        sorted_entries = sorted(entries, key=_name_of)
+        if not isinstance(self.content.get(member), list):
+            self.put((member,), sorted_entries)
+            return
+        items = self.items(member)
+        named = sorted((name, number) for number, item in enumerate(items) if (name := _name_of(item)))
+        places: list[tuple[int, Any]] = []
+        for entry in sorted_entries:
+            before = bisect_right(named, (_name_of(entry), len(items)))
+            number = named[before - 1][1] + 1 if before else named[0][1] if named else len(items)
+            places.append((number, entry))
+        self._update(json_edit.insert(self._json, (*self._at, member), *places))
 
     def append_at(self, place: Place, *values: Any) -> None:
         """Put items at the end of an existing list."""
@@ -102,10 +113,7 @@ def _applied(make: Change, before: bytes, place: ToolsetPlace) -> bytes:
         draft = Draft(before.decode(), place)
     except UnicodeDecodeError:
         raise Unusable(f"{place.path} is not UTF-8", "make it UTF-8", "toolset_unusable") from None
-    make(draft)
-    # In a repository git has the time, and any two branches would conflict in a line that every change touches.
-    if place.own and "lastModified" in draft.content and draft.text.encode() != before:
-        draft.put(("lastModified",), clock.now())
+    make(draft)  # a lastModified stays as it is: no program needs it, and two branches would conflict in its line
     return draft.text.encode()
 
 
@@ -120,11 +128,9 @@ def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) 
     """Create a toolset's file; raises if it exists."""
     name = place.path.stem
     check_name(name, "toolset")
-    now = clock.now()
     about = {"description": description} if description else {}
-    modified = {"lastModified": now} if place.own else {}
-    content = {"name": name, **about, "version": "1.0.0", "createdAt": now, **modified,
-               "tools": [_reference(tool) for tool in tools]}  # fmt: skip
+    references = sorted(map(_reference, tools), key=_name_of)
+    content = {"name": name, **about, "version": "1.0.0", "createdAt": clock.now(), "tools": references}
 
     def create_file(before: bytes | None) -> bytes:
         if before is None:
@@ -137,11 +143,11 @@ def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) 
 
 
 def add_tools(draft: Draft, tools: Iterable[Tool]) -> list[Tool]:
-    """Put tools at the end of the list; returns those that were not in it before."""
+    """Put tools into the list; returns those that were not in it before."""
     present = {reference_of(item).index for item in draft.items("tools")}
     new = [tool for tool in tools if dotted(tool) not in present and ref_id(tool) not in present]
     if new:
-        draft.append("tools", *map(_reference, new))
+        draft.add("tools", *map(_reference, new))
     return new
 
 
@@ -221,7 +227,7 @@ def add_notes(draft: Draft, subject: NotedTool, notes: Sequence[Note]) -> Added:
     if home is not None and items:
         draft.append_at(("toolNotes", home, "notes"), *items)
     elif items:
-        draft.append("toolNotes", {"toolRef": subject.written, "notes": items})
+        draft.add("toolNotes", {"toolRef": subject.written, "notes": items})
     return outcome
 
 
@@ -238,8 +244,9 @@ def remove_notes(draft: Draft, subject: NotedTool, names: Collection[str] | None
 
     An entry that then says nothing more goes too.
     """
+    wanted = None if names is None else set(names)
     notes = list(notes_of_tool(draft.content, subject))
-    removed = [(place, note) for place, note in notes if names is None or note.get("name") in names]
+    removed = [(place, note) for place, note in notes if wanted is None or str(note.get("name")) in wanted]
     counts = Counter(place[1] for place, _ in removed)
     entries = draft.items("toolNotes")
     emptied = {
@@ -280,7 +287,7 @@ def _set(draft: Draft, subject: NotedTool, place: tuple[str, ...], value: bool |
     entries = draft.items("toolOverrides")
     home = next((number for number, entry in enumerate(entries) if _is_about(entry, subject)), None)
     if home is None:
-        draft.append("toolOverrides", {"toolRef": subject.written, **_nested(place, value)})
+        draft.add("toolOverrides", {"toolRef": subject.written, **_nested(place, value)})
         return
     entry = entries[home]
     if len(place) > 1 and not isinstance(entry.get(place[0]), dict):
@@ -308,6 +315,12 @@ def _inherit(draft: Draft, subject: NotedTool, name: str) -> None:
 
 def _nested(place: tuple[str, ...], value: bool | str) -> dict[str, Any]:
     return {place[0]: value if len(place) == 1 else {place[1]: value}}
+
+
+def _name_of(entry: Any) -> str:
+    """The name of the tool that an entry of any list is about; empty if it has none."""
+    members = entry if isinstance(entry, dict) else {}
+    return reference_of(members.get("toolRef", members)).name or ""
 
 
 def _is_about(entry: Any, subject: NotedTool) -> bool:

@@ -69,7 +69,8 @@ def place_of(paths: Paths, reference: str) -> ToolsetPlace:
         file, mark, inner = reference.rpartition("#")
         if not mark or not NAME.match(inner) or os.path.exists(reference):  # noqa: PTH110 - Path.exists raises for a text too long for a path
             file, inner = reference, ""
-        path = Path(file).expanduser().absolute()
+        # Without `..`, behind which the repository that one is in would seem to be around the file.
+        path = Path(os.path.normpath(Path(file).expanduser().absolute()))
         return ToolsetPlace(path, inner or None, _is_own(paths, path), is_named=False)
     name, _, inner = reference.partition("#")
     check_name(name, "toolset")

@@ -245,8 +245,8 @@ def test_a_server_that_is_not_asked_about_is_not_named(mcpctl: Mcpctl, paths: Pa
 def test_the_same_data_looks_the_same(mcpctl: Mcpctl, snapshot: Snapshot, words: str, format: str) -> None:
     options = [*words.split(), "--format", format]
     if format == "json" and LISTS[words] in ("key", "name"):
-        # The one field that is a time of this run, and the one that is a path of this machine.
-        left_out = ("listed_at", "command", "runs", "path")
+        # The fields that are times of this run, and those that are paths of this machine.
+        left_out = ("listed_at", "last_modified", "command", "runs", "path")
         options += ["--fields", ",".join(name for name in rows(mcpctl, words)[0] if name not in left_out)]
     elif words == "servers ls":
         options += ["--fields", "name,enabled,transport,tools,args,problem"]

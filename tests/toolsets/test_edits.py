@@ -1,7 +1,10 @@
 """Notes and overrides put into files as other programs write them: what is not mcpctl's stays to the byte."""
 
 import json
+import shutil
+import subprocess
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -151,20 +154,74 @@ def _all(draft: Draft) -> None:
     edits.add_tools(draft, [Tool("linear", "other", {"name": "other"}, "{}"), TOOL])
 
 
-def test_the_time_of_the_last_change_is_kept_where_the_file_has_one(paths: Paths, tmp_path: Path) -> None:
-    path = tmp_path / "t.json"
-    path.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
-    place = place_of(paths, str(path))
-    edits.change(place, lambda draft: None)
-    assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
-    edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
-    # Where git knows when it was changed, a line that each change touches would be a conflict of any two branches.
-    assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
-    own = paths.toolsets / "t1.json"
-    own.parent.mkdir(parents=True)
-    own.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
-    edits.change(place_of(paths, "t1"), lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
-    assert json.loads(own.read_text(encoding="utf-8"))["lastModified"] > "2026"
+def test_a_time_of_the_last_change_is_neither_written_nor_changed(paths: Paths, tmp_path: Path) -> None:
+    """Each change would write its line, and so any two branches would conflict in it."""
+    for path in (tmp_path / "t1.json", paths.toolsets / "t1.json"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
+        edits.change(place_of(paths, str(path)), lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
+        assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
+        path.unlink()
+        edits.create(place_of(paths, str(path)), [TOOL], None)
+        assert "lastModified" not in json.loads(path.read_text(encoding="utf-8"))
+
+
+def _tool(name: str) -> Tool:
+    return Tool("git", name, {"name": name}, "{}")
+
+
+def _git(folder: Path, *words: str) -> int:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *who, *words], cwd=folder, capture_output=True, check=False).returncode
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_two_branches_that_add_different_tools_and_notes_can_be_merged(paths: Paths, tmp_path: Path) -> None:
+    def note(draft: Draft, name: str) -> None:
+        tool = _tool(name)
+        edits.add_notes(draft, NotedTool(Reference(dotted(tool), ref_id(tool)), tool), [Note("tip", "Text.")])
+
+    def add(branch: str, name: str) -> None:
+        def change(draft: Draft) -> None:
+            edits.add_tools(draft, [_tool(name)])
+            note(draft, name)
+
+        assert _git(tmp_path, "switch", "-q", "-c", branch, "main") == 0
+        edits.change(place, change)
+        assert _git(tmp_path, "commit", "-qam", branch) == 0
+
+    place = place_of(paths, str(tmp_path / "team.json"))
+    assert _git(tmp_path, "init", "-q", "-b", "main") == 0
+    edits.create(place, map(_tool, "hdbf"), None)
+    for name in "hd":
+        edits.change(place, partial(note, name=name))
+    assert _git(tmp_path, "add", "team.json") == _git(tmp_path, "commit", "-qm", "begin") == 0
+    add("left", "e")
+    add("right", "c")
+    assert _git(tmp_path, "merge", "-q", "left", "-m", "both") == 0
+    content = json.loads(place.path.read_text(encoding="utf-8"))
+    assert [tool["namespacedName"] for tool in content["tools"]] == [f"git.{name}" for name in "bcdefh"]
+    assert [entry["toolRef"]["namespacedName"] for entry in content["toolNotes"]] == [f"git.{name}" for name in "cdeh"]
+
+
+def test_a_tool_goes_after_the_one_before_it_by_name_in_whatever_order_the_others_are() -> None:
+    names = ["git.m", 3, "git.b", {}, "git.x", {"refId": "0" * 64}]
+    tools = [{"namespacedName": name} if isinstance(name, str) else name for name in names]
+    draft = Draft(json.dumps({"name": "t1", "tools": tools}), PLACE)
+    edits.add_tools(draft, list(map(_tool, "zacn")))
+    after = [tool.get("namespacedName") if isinstance(tool, dict) else tool for tool in draft.content["tools"]]
+    assert after == ["git.m", "git.n", 3, "git.a", "git.b", "git.c", None, "git.x", "git.z", None]
+
+
+def test_a_file_beside_the_repository_is_written_when_it_is_named_from_there(
+    paths: Paths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "repository" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "repository")
+    place = place_of(paths, "../beside.json")
+    edits.create(place, [TOOL], None)
+    assert edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", [])) != []
+    assert (place.path, place.within) == (tmp_path / "beside.json", tmp_path)
 
 
 def test_overrides_are_set_changed_and_taken_away_without_a_trace() -> None:

@@ -68,6 +68,28 @@ def test_an_item_is_appended_and_nothing_else_changes(
 
 
 @few
+@given(documents(), st.lists(st.tuples(st.integers(0, 5), VALUES), max_size=4), st.data())
+def test_items_are_inserted_before_those_that_have_their_numbers(
+    document: tuple[str, Any], items: list[tuple[int, Any]], data: st.DataObject
+) -> None:
+    text, value = document
+    if lists := places(value, list):
+        place = data.draw(st.sampled_from(lists))
+        old = inside(value, place)
+        after = json_edit.insert(text, place, *items)
+        expected = copy.deepcopy(value)
+        new = [[item for number, item in sorted(items, key=lambda each: each[0]) if min(number, len(old)) == at]
+               for at in range(len(old) + 1)]  # fmt: skip
+        inside(expected, place)[:] = [each for at, item in enumerate(old) for each in (*new[at], item)] + new[-1]
+        assert json.loads(after) == expected
+        if old:
+            kept = [place_ for place_, item in enumerate(inside(json.loads(after), place))]
+            starts = [at + sum(len(before) for before in new[: at + 1]) for at in range(len(old))]
+            dropped = [(*place, number) for number in kept if number not in starts]
+            assert not dropped or json_edit.drop(after, *dropped) == text
+
+
+@few
 @given(documents(), VALUES, st.text(max_size=4), st.data())
 def test_a_member_is_put_in_and_the_order_of_the_others_stays(
     document: tuple[str, Any], member: Any, name: str, data: st.DataObject
@@ -121,3 +143,17 @@ def test_what_is_appended_and_dropped_again_leaves_no_trace(
 )  # fmt: skip
 def test_what_is_new_is_written_as_its_surroundings_are(before: str, after: str) -> None:
     assert json_edit.append(before, ["a"], {"b": 1}) == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{\n   "a": [\n      1,\n      3\n   ]\n}\n', '{\n   "a": [\n      1,\n      2,\n      3\n   ]\n}\n'),
+        ('{"a":[1,3]}', '{"a":[1,2,3]}'),
+        ('{"a": [1, 3]}', '{"a": [1, 2, 3]}'),
+        ('{"a": [1,\n 3]}', '{"a": [1,\n 2,\n 3]}'),
+        ('{"a": []}', '{"a": [2]}'),
+    ],
+)
+def test_what_is_inserted_is_written_as_its_surroundings_are(before: str, after: str) -> None:
+    assert json_edit.insert(before, ["a"], (1, 2)) == after

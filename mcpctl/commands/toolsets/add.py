@@ -12,9 +12,12 @@ def add(
 ) -> None:
     """Put tools into a toolset. Prints the keys of the tools that were not in it before.
 
+    A KEY may have wildcards, as for toolsets build: it stands for the tools that are listed now.
+
     \b
     Examples:
       mcpctl toolsets add triage github:add_labels
+      mcpctl toolsets add triage 'github:list_*'
       mcpctl tools ls --server github --toolset none --fields key | mcpctl toolsets add triage -
     """
     from mcpctl import output
@@ -23,4 +26,4 @@ def add(
     paths = opt.paths(config, data_dir)
     keys_added = toolset_builder.add(paths, name, keys or [])
     output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
-    output.say(f"{len(keys_added)} tools were added to {name}")
+    output.say(f"{len(keys_added)} tools were added to {name}", always=toolset_builder.has_wildcard(keys or []))

@@ -19,18 +19,22 @@ def build(
 ) -> None:
     """Create a toolset of these tools.
 
+    A KEY may have the wildcards of policy rules: git:list_* stands for all such tools that are listed now, which the
+    file then names one by one. All tools can be named, even if a toolset is in force.
+
     A toolset with a NAME is kept in the data directory. A PATH has a / or ends in .json, and may be in a repository.
-    All tools can be named, even if a toolset is in force.
 
     \b
     Examples:
       mcpctl toolsets build triage linear:create_issue github:create_issue
+      mcpctl toolsets build gits 'git:*'
       mcpctl tools search issue --toolset none --fields key | mcpctl toolsets build ./tools/triage.json -
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
 
-    paths = opt.paths(config, data_dir)
-    reference = toolset_builder.build(paths, name, keys or [], description)
+    words, paths = keys or [], opt.paths(config, data_dir)
+    reference, count = toolset_builder.build(paths, name, words, description)
     output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
+    output.say(f"{count} tools", always=toolset_builder.has_wildcard(words))
     output.say(f"put it in force with: mcpctl toolsets equip {reference}")

@@ -17,8 +17,9 @@ def rm(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Remove tools from a toolset, or with --all delete the toolset.
+    """Remove tools from a toolset, or with --all delete the toolset. Prints the keys of the removed tools.
 
+    A KEY may have the wildcards of policy rules, such as git:list_*: it stands for the tools that are in the toolset.
     The notes and overrides of a removed tool stay in the file, and count again if the tool is added again. Only a
     toolset of the data directory can be deleted, unless it is equipped. Without a KEY and without --all the command
     fails: an empty variable must not delete a toolset.
@@ -26,6 +27,7 @@ def rm(
     \b
     Examples:
       mcpctl toolsets rm triage github:add_labels
+      mcpctl toolsets rm triage 'github:list_*'
       mcpctl toolsets rm triage --all
     """
     from mcpctl import output
@@ -41,6 +43,7 @@ def rm(
     if keys:
         removed = toolset_builder.remove(paths, name, keys)
         output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)
+        output.say(f"{len(removed)} tools were removed from {name}", always=toolset_builder.has_wildcard(keys))
     else:
         toolset_builder.delete(paths, name)
         output.write_done(json, lambda: {"name": name, "removed": True}, name)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mcpctl.paths import Paths
-from tests.configured import demo_tools, toolset
+from tests.configured import DEMO, demo_tools, listed, stub, toolset
 from tests.conftest import Mcpctl
 
 
@@ -16,7 +16,7 @@ def test_a_toolset_is_made_of_tools_by_their_keys(mcpctl: Mcpctl, paths: Paths) 
     assert (ran.out, ran.err) == ("triage\n", "")
     path = paths.toolsets / "triage.json"
     made = json.loads(path.read_text(encoding="utf-8"))
-    assert list(made) == ["name", "description", "version", "createdAt", "lastModified", "tools"]
+    assert list(made) == ["name", "description", "version", "createdAt", "tools"]
     assert [tool["namespacedName"] for tool in made["tools"]] == ["notes.add_note", "weather.set_alert"]
     assert all(len(tool["refId"]) == 64 for tool in made["tools"])
     assert path.stat().st_mode & 0o777 == 0o600
@@ -75,3 +75,35 @@ def test_every_tool_can_be_named_whatever_is_equipped(mcpctl: Mcpctl, paths: Pat
     toolset(paths, "triage", "notes:add_note")
     mcpctl("toolsets", "equip", "triage")
     assert mcpctl("toolsets", "build", "other", "weather:set_alert").code == 0
+
+
+def test_a_wildcard_stands_for_the_tools_that_are_listed_now(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    ran = mcpctl("toolsets", "build", "triage", "weather.*", "notes:?dd_*", "notes:add_note")
+    assert (ran.out, ran.err) == ("triage\n", "4 tools\n")
+    made = json.loads((paths.toolsets / "triage.json").read_text(encoding="utf-8"))
+    names = [tool["namespacedName"] for tool in made["tools"]]
+    assert names == ["notes.add_note", *sorted(name for name in names if name.startswith("weather."))]
+    assert len(names) == 4
+    assert mcpctl("toolsets", "build", "every", "*").err == "7 tools\n"
+
+
+@pytest.mark.parametrize(
+    ("word", "code", "told"),
+    [("gits:*", 3, "servers with tools: notes, weather; not listed yet: new: mcpctl tools refresh"),
+     ("Notes:*", 3, "no tool matches 'Notes:*'"), ("*", 0, ""), ("a b:*", 2, "must be server:tool")],
+)  # fmt: skip
+def test_a_wildcard_that_stands_for_none_names_the_servers(
+    mcpctl: Mcpctl, paths: Paths, word: str, code: int, told: str
+) -> None:
+    demo_tools(paths, {**DEMO, "new": stub()})
+    ran = mcpctl("toolsets", "build", "triage", word)
+    assert (ran.code, told in ran.err) == (code, True)
+    assert (paths.toolsets / "triage.json").exists() is (code == 0)
+
+
+def test_a_tool_that_a_server_calls_a_wildcard_is_one_tool_on_stdin(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    listed(paths, "weather", [{"name": "*", "inputSchema": {}}, {"name": "get_forecast", "inputSchema": {}}])
+    assert mcpctl("toolsets", "build", "triage", "-", stdin="weather:*\n").code == 0
+    assert mcpctl("tools", "ls", "--toolset", "triage", "--fields", "key").out == "weather:*\n"

@@ -1,6 +1,7 @@
 """`mcpctl toolsets ls`. What holds for every list is in test_lists."""
 
 import json
+import os
 from pathlib import Path
 
 from mcpctl.paths import Paths
@@ -9,14 +10,15 @@ from tests.conftest import Mcpctl
 
 
 def test_every_toolset_is_a_row_with_what_is_in_it(mcpctl: Mcpctl, paths: Paths) -> None:
-    toolset(
+    path = toolset(
         paths, "triage", "a:b", "a:c", description="D", lastModified="2026-01-01T00:00:00.000Z",
         toolNotes=[noted("a:b", one="1", two="2")], toolOverrides=[overridden("a:b", "T", readOnlyHint=True)],
     )  # fmt: skip
+    os.utime(path, (1_800_000_000, 1_800_000_000))
     (row,) = mcpctl("toolsets", "ls", "--json").json
     assert row == {
         "name": "triage", "equipped": False, "tools": 2, "notes": 2, "overrides": 2, "description": "D",
-        "last_modified": "2026-01-01T00:00:00.000Z", "path": str(paths.toolsets / "triage.json"), "problem": None,
+        "last_modified": "2027-01-15T08:00:00.000Z", "path": str(paths.toolsets / "triage.json"), "problem": None,
     }  # fmt: skip
 
 

@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+from mcpctl.demo import notes
+from mcpctl.models import Tool
 from mcpctl.paths import Paths
+from mcpctl.toolsets.toolset import ref_id
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl
 
@@ -59,3 +62,17 @@ def test_a_file_elsewhere_is_not_deleted(mcpctl: Mcpctl, paths: Paths, tmp_path:
     path = toolset(paths, "triage", path=tmp_path / "triage.json")
     assert mcpctl("toolsets", "rm", str(path), "--all").code == 2
     assert path.exists()
+
+
+def test_a_wildcard_takes_out_what_is_in_it_listed_or_not(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    hashed = {"refId": ref_id(Tool("notes", "list_notes", notes.server.tools["list_notes"][0], "{}"))}
+    path = toolset(paths, "triage", "notes:add_note", "notes:gone", "weather:gone")
+    content = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(content | {"tools": [*content["tools"], hashed]}), encoding="utf-8")
+    ran = mcpctl("toolsets", "rm", "triage", "notes:*")
+    assert ran.out == "notes:add_note\nnotes:gone\nnotes:list_notes\n"
+    assert ran.err == "3 tools were removed from triage\n"
+    assert json.loads(path.read_text(encoding="utf-8"))["tools"] == [{"namespacedName": "weather.gone"}]
+    none = mcpctl("toolsets", "rm", "triage", "notes:*")
+    assert (none.code, "mcpctl toolsets show triage" in none.err) == (3, True)
