@@ -78,7 +78,9 @@ def write_checked(rows: Sequence[Row], options: ListOptions) -> None:
     if failed:
         lines = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
         lines += [_attributed(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
-        hint = f"fix it, then: mcpctl servers check {failed[0]['server']}"
+        name, is_process = failed[0]["server"], failed[0]["transport"] == "stdio"
+        look = f"see what it wrote with: mcpctl servers logs {name}; " if is_process else ""
+        hint = f"{look}fix it, then: mcpctl servers check {name}"
         raise UpstreamFailed("\n".join(lines), hint, "check_failed")
 
 

@@ -8,7 +8,7 @@ def rm(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Remove servers from config.toml. Their records stay.
+    """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
     Where there is no server of one of the names, none is removed.
 
@@ -18,8 +18,11 @@ def rm(
       mcpctl servers rm github weather notes
     """
     from mcpctl import output, server_entries
+    from mcpctl.store import server_logs
 
-    path = opt.paths(config, data_dir).config
-    server_entries.remove(path, names)
+    paths = opt.paths(config, data_dir)
+    server_entries.remove(paths.config, names)
+    for name in names:
+        server_logs.remove(paths, name)
     output.write_lines(iter(dict.fromkeys(names)))
-    output.say(f"removed from {path}")
+    output.say(f"removed from {paths.config}")
