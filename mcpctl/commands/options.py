@@ -170,6 +170,9 @@ ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:to
 TheseTools = Annotated[
     list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.tools)
 ]
+BarredTools = Annotated[
+    list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.barred_tools)
+]
 Project = Annotated[
     str | None,
     typer.Option(

@@ -79,6 +79,8 @@ class ServerLogs:
     def take(self, server: str, pid: int, data: bytes) -> None:
         """Keep what a process of a server has said; nothing, where it has ended."""
         with self._changed:
+            if not data and self._thread is None:
+                return  # nobody has said anything
             self._said.setdefault((server, pid), _Said()).add(data)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_all, name="server-logs", daemon=True)
