@@ -13,8 +13,8 @@ class Failure:
     """What went wrong: a stable code, whether the server may have begun with it, and the facts of its code.
 
     Of a server's failure the facts are `server`; `did` (what became of the server) and `reason` (why), clauses of ours
-    alone; `said`, what the server had to say, with the words that join it to ours; `retry_s`; `http_status`. Of a
-    refusal they are those that `mcpctl.policy.decide` gives.
+    alone; `said`, what the server had to say, with the words that join it to ours; `logs_of`, the server whose log
+    has more of that; `retry_s`; `http_status`. Of a refusal they are those that `mcpctl.policy.decide` gives.
     """
 
     code: str

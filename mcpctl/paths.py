@@ -53,6 +53,10 @@ class Paths:
         """The SQLite database of what people have decided: pins, consent, tokens. Nothing else has it."""
         return self.data / "policy.db"
 
+    def log(self, server: str) -> Path:
+        """The last lines of a server's stderr."""
+        return self.data / "logs" / f"{server}.jsonl"
+
     @property
     def redaction_key(self) -> Path:
         """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""

@@ -173,22 +173,27 @@ def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
     return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
 
 
-def remove(path: Path, name: str) -> None:
-    """Remove an entry from the file."""
+def remove(path: Path, names: Sequence[str]) -> None:
+    """Remove entries from the file; raises `NotFound`, and removes none, if there is no entry of one of the names."""
 
     def change(document: Any) -> None:
-        _check_exists(document, name)
-        servers = document["servers"]
-        # Comments after the entry are about the next one, so they stay.
-        after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
-        place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
-        servers.pop(name)
-        if after and place is not None:
-            from tomlkit.items import Whitespace
-
-            body_of(servers)[place] = (None, Whitespace(after))
+        for name in names:
+            _check_exists(document, name)
+        for name in dict.fromkeys(names):
+            _remove(document["servers"], name)
 
     edit(path, change)
+
+
+def _remove(servers: Any, name: str) -> None:
+    # Comments after the entry are about the next one, so they stay.
+    after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
+    place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
+    servers.pop(name)
+    if after and place is not None:
+        from tomlkit.items import Whitespace
+
+        body_of(servers)[place] = (None, Whitespace(after))
 
 
 def enable(path: Path, name: str, enabled: bool) -> None:

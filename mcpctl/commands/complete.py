@@ -47,7 +47,17 @@ def projects(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 
 def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The keys of the tools that the enabled servers last listed."""
+    """The keys of the tools that the enabled servers last listed, but for those that may not be called."""
+    return _tools(ctx, incomplete)
+
+
+def barred_tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The keys of the tools that their servers' entries bar."""
+    return _tools(ctx, incomplete, code="not_permitted")
+
+
+def _tools(ctx: typer.Context, incomplete: str, code: str | None = None) -> list[Pair]:
+    """The keys of the tools that are refused with this code; of those that are not refused, where there is none."""
     import msgspec
 
     from mcpctl import config
@@ -56,7 +66,7 @@ def tools(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
     paths = _paths(ctx)
     with ListedTools(paths) as listed:
-        places = list(_listed(listed, config.load(paths.config), incomplete))
+        places = list(_listed(listed, config.load(paths.config), incomplete, code))
         if len(places) > MOST:
             # The first and the last of all: a shell inserts what everything that it is offered begins with.
             places.sort(key=lambda each: f"{each[1].server}:{each[0]}")
@@ -97,7 +107,7 @@ def _input_schema(ctx: typer.Context) -> Mapping[str, Any]:
     paths = _paths(ctx)
     server, name = split_typed(ctx.params["key"])
     with ListedTools(paths) as listed:
-        for found, place in _listed(listed, config.load(paths.config), f"{server}:{name}"):
+        for found, place in _listed(listed, config.load(paths.config), f"{server}:{name}", None):
             if found == name:
                 text = listed.definition(place)
                 return Tool(server, name, msgspec.json.decode(text), text).input_schema
@@ -227,7 +237,9 @@ def choices(*values: str) -> Callable[[str], list[Pair]]:
     return complete
 
 
-def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterator[tuple[str, "Place"]]:
+def _listed(
+    listed: "ListedTools", loaded: "Config", incomplete: str, code: str | None
+) -> Iterator[tuple[str, "Place"]]:
     """The tools whose key begins so: their names, and where the definitions are."""
     from mcpctl.models import Tool
     from mcpctl.policy.decide import ALLOW, COMPLETE, Subject, decide
@@ -239,7 +251,9 @@ def _listed(listed: "ListedTools", loaded: "Config", incomplete: str) -> Iterato
         if known == server if colon else known.startswith(server):
             for tool, place in listed.names(known, entry.fingerprint, name):
                 subject = Subject(COMPLETE, known, tool, Tool(known, tool, {}, "{}"), view)
-                if tool.isprintable() and decide(subject).outcome == ALLOW:
+                verdict = decide(subject)
+                found = verdict.failure.code if verdict.failure and verdict.outcome != ALLOW else None
+                if tool.isprintable() and found == code:
                     yield tool, place
 
 

@@ -161,10 +161,16 @@ def _duration_ms(text: str) -> int | None:
 
 
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
+ServerNames = Annotated[
+    list[str], typer.Argument(metavar="NAME...", help="The servers' names.", autocompletion=complete.servers)
+]
 NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
 TheseTools = Annotated[
     list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.tools)
+]
+BarredTools = Annotated[
+    list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.barred_tools)
 ]
 Project = Annotated[
     str | None,

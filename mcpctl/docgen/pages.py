@@ -49,6 +49,8 @@ FILES = {
     " delete it.",
     "state.db": "In the data directory: the tools that servers last listed, the last failure of each server, the name"
     " of the equipped toolset, and the embeddings of tools.",
+    "logs/*.jsonl": "In the data directory: the last 200 lines that each server has written to stderr, without"
+    " secrets.",
     "policy.db": "In the data directory: what people have decided: pins of tools and approvals. It is no cache: if you"
     " delete it, tools are pinned anew as they are then.",
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"

@@ -61,8 +61,10 @@ def for_person(failure: Failure) -> McpctlError:
         return _refusal_for_person(failure, facts["view"])
     if failure.code == "interrupted":
         return UpstreamFailed(for_model(failure), "call it again", failure.code)
+    has_more = failure.said and "logs_of" in facts
+    hint = f"see all that it wrote with: mcpctl servers logs {facts['logs_of']}" if has_more else ""
     return UpstreamFailed(
-        f"{_outcome(failure)}{failure.said}{_sent(failure)}", "see: mcpctl calls show last", failure.code
+        f"{_outcome(failure)}{failure.said}{_sent(failure)}", hint or "see: mcpctl calls show last", failure.code
     )
 
 

@@ -22,6 +22,7 @@ from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
+from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.toolset_files import ToolsetPlace
@@ -70,6 +71,7 @@ class Gateway:
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
+        self.logs = ServerLogs(paths, lambda: self.config.records)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
         self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
@@ -86,8 +88,7 @@ class Gateway:
         self._settle(self._open_state())
 
     def _made(self, name: str, after: "asyncio.Task[None] | None" = None) -> Upstream:
-        server = self.config.servers[name]
-        return Upstream(name, server, self._transports, self, after=after, verbose=self._verbose)
+        return Upstream(name, self.config.servers[name], self._transports, self, after=after, verbose=self._verbose)
 
     # ---- what is in force
 
@@ -345,4 +346,5 @@ class Gateway:
         self.searching.close()
         self._memory.close()
         self.policy.close()
+        self.logs.close()
         self._indexing.shutdown(wait=False)

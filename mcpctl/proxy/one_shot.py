@@ -86,7 +86,9 @@ def refresh(
     rows, failures = asyncio.run(_refreshed(loaded, paths, servers, on_progress))
     if not failures:
         return Found.of(rows), None
-    hint = f"look closer with: mcpctl servers check {next(iter(failures))}"
+    first = next(iter(failures))
+    wrote = "" if loaded.servers[first].url else f"; see what it wrote with: mcpctl servers logs {first}"
+    hint = f"look closer with: mcpctl servers check {first}{wrote}"
     return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 

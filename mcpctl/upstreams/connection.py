@@ -141,6 +141,9 @@ class Connection(ABC):
         self._loop = asyncio.get_running_loop()
         self._last_id = 0
 
+    keeps_stderr = False
+    """Whether more than its last words is kept, in the log of its server."""
+
     @property
     def is_full(self) -> bool:
         """Whether it has left so much unread that it is sent nothing more."""
@@ -287,7 +290,8 @@ class Connection(ABC):
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
-        return Failure("server_died", {"reason": f"it ended ({self.how_it_ended()})", "said": self.last_words})
+        facts = {"reason": f"it ended ({self.how_it_ended()})", "said": self.last_words}
+        return Failure("server_died", {**facts, "logs_of": self.server} if self.keeps_stderr else facts)
 
     def _is_gone(self, why: Failure) -> None:
         """Nothing comes from it any more: whoever waits is told."""

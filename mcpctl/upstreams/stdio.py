@@ -34,6 +34,8 @@ _LOOK_S = 0.05
 class Stdio(Connection):
     """A started server."""
 
+    keeps_stderr = True
+
     def __init__(
         self,
         launch: Launch,
@@ -41,7 +43,7 @@ class Stdio(Connection):
         turn: Turn,
         on_message: Callable[[Connection, jsonrpc.Message], None],
         on_gone: Callable[[Connection], None],
-        on_stderr: Callable[[bytes], None],
+        on_stderr: Callable[[int, bytes], None],
     ) -> None:
         super().__init__(on_message, on_gone)
         self.exit_status: int | None = None
@@ -207,7 +209,7 @@ class Stdio(Connection):
             self._loop.remove_reader(self._stderr_pipe.fileno())
             return
         self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
-        self._on_stderr(data)
+        self._on_stderr(self.pid, data)
 
     def _await_exit(self) -> None:
         status = posix.await_exit(self._process)
@@ -250,6 +252,7 @@ class Stdio(Connection):
         self._loop.remove_reader(self._stderr_pipe.fileno())
         self._stdout.close()
         self._stderr_pipe.close()
+        self._on_stderr(self.pid, b"")
         self._is_gone(why)
 
     def how_it_ended(self) -> str:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 OnMessage = Callable[[Connection, jsonrpc.Message], None]
 OnGone = Callable[[Connection], None]
+OnStderr = Callable[[int, bytes], None]
+"""Takes what a process has written to stderr; nothing, when it has ended."""
 
 
 class Transports(Protocol):
     """Opens connections to servers. What it opens is `ready` later, and ends by its `stop`."""
 
-    async def open(
-        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: Callable[[bytes], None]
-    ) -> Connection:
+    async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
 
     def close(self) -> None:
@@ -45,9 +45,7 @@ class RealTransports:
         self._turn = turn
         self._processes = ServerProcesses()
 
-    async def open(
-        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: Callable[[bytes], None]
-    ) -> Connection:
+    async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         if not server.url:
             started = launch(server, self._config_path)

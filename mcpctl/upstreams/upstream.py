@@ -16,6 +16,7 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
 from mcpctl.server_settings import Server
 from mcpctl.store.redact import mask
+from mcpctl.store.server_logs import ServerLogs
 from mcpctl.upstreams import handshake
 from mcpctl.upstreams.connection import CALL, Connection, Exchange
 from mcpctl.upstreams.listing import Listing
@@ -50,6 +51,10 @@ class Events(Protocol):
 
     def gone(self, connection: Connection) -> None:
         """A connection has ended."""
+
+    @property
+    def logs(self) -> ServerLogs:
+        """Keeps what its processes write to stderr."""
 
     def failed(self, upstream: "Upstream", failure: str | None) -> None:
         """Why it has failed just now; None when it works."""
@@ -262,10 +267,13 @@ class Upstream:
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
         did = "cannot be used" if self.server.url else "did not start"
-        facts = {"server": self.name, "did": did, "reason": reason, "said": said}
-        self.last_failure = Failure("server_did_not_start", facts)
+        self.last_failure = Failure("server_did_not_start", {**self._facts(did, said), "reason": reason})
         self._events.failed(self, words.in_brief(self.last_failure))
         self._fail_queue(self._why_down())
+
+    def _facts(self, did: str, said: str) -> Mapping[str, str]:
+        facts = {"server": self.name, "did": did, "said": said}
+        return facts if self.server.url else {**facts, "logs_of": self.name}
 
     def _why_down(self) -> Failure:
         wait = math.ceil(self._not_before - time.monotonic())
@@ -292,8 +300,7 @@ class Upstream:
         return connection
 
     async def _open(self) -> Connection:
-        on_stderr = self._stderr if self._verbose else lambda _: None
-        connection = await self._transports.open(self.server, self._message, self._gone, on_stderr)
+        connection = await self._transports.open(self.server, self._message, self._gone, self._stderr)
         connection.server, connection.may_ask = self.name, self.server.may_ask
         self._live.add(connection)
         self._opened.append(connection)
@@ -327,11 +334,12 @@ class Upstream:
             self._connection = None
             self.down_since = time.time()
             did = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
-            self.last_failure = Failure("server_died", {"server": self.name, "did": did, "said": connection.last_words})
+            self.last_failure = Failure("server_died", self._facts(did, connection.last_words))
             if not self._is_ending:
                 self._events.failed(self, words.in_brief(self.last_failure))
 
-    def _stderr(self, data: bytes) -> None:
-        for line in data.decode("utf-8", "replace").splitlines():
+    def _stderr(self, pid: int, data: bytes) -> None:
+        self._events.logs.take(self.name, pid, data)
+        for line in data.decode("utf-8", "replace").splitlines() if self._verbose else ():
             printable = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
             print(f"[{self.name}] {printable}", file=sys.stderr)  # noqa: T201

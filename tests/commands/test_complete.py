@@ -196,6 +196,7 @@ def test_a_denied_tool_and_those_of_a_disabled_server_are_not_offered(paths: Pat
         paths, {"notes": notes, "weather": {**configured.DEMO["weather"], "tools": {"set_alert": False}}}
     )
     assert offered("tools show ") == ["weather:convert_temperature", "weather:get_forecast"]
+    assert offered("tools allow ") == ["weather:set_alert"]
 
 
 def test_of_thousands_of_tools_some_are_offered_that_begin_as_all_of_them_do(paths: Paths) -> None:

@@ -17,7 +17,7 @@ from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import Session
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection, Exchange
-from mcpctl.upstreams.transports import OnGone, OnMessage
+from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr
 from mcpctl.wire.jsonrpc import Message, decode
 from tests.proxy.client import ENVELOPE, INFO, LATEST, META, write_config
 
@@ -141,9 +141,7 @@ class MemoryTransports:
     def __init__(self, servers: Mapping[str, MemoryServer]) -> None:
         self.servers = servers
 
-    async def open(
-        self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: Callable[[bytes], None]
-    ) -> Connection:
+    async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A new connection."""
         return MemoryConnection(self.servers[server.command], on_message, on_gone)
 

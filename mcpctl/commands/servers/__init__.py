@@ -6,6 +6,7 @@ from mcpctl.commands.servers.check import check
 from mcpctl.commands.servers.disable import disable
 from mcpctl.commands.servers.enable import enable
 from mcpctl.commands.servers.import_ import import_
+from mcpctl.commands.servers.logs import logs
 from mcpctl.commands.servers.ls import ls
 from mcpctl.commands.servers.rm import rm
 from mcpctl.commands.servers.set import set
@@ -21,3 +22,4 @@ app.command()(enable)
 app.command()(disable)
 app.command("import")(import_)
 app.command()(check)
+app.command()(logs)

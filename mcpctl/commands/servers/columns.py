@@ -31,12 +31,12 @@ def _sentences(notes: Any) -> str:
 
 COLUMNS = Columns(
     fields=server_entries.FIELDS,
-    shown=("name", "enabled", "transport", "tools", "runs", "problem"),
+    shown=("name", "enabled", "transport", "tools", "runs", "failed_at", "problem"),
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     keeps={"runs": 15},
     goes=("tools", "transport", "enabled", "runs"),
     render={"args": _words, "projects": _names, "inherit_env": _inherited, "may_ask": _names},
-    labels={"enabled": "ON", "transport": "HOW"},
+    labels={"enabled": "ON", "transport": "HOW", "failed_at": "FAILED"},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )
@@ -82,7 +82,9 @@ def write_checked(rows: Sequence[Row], options: ListOptions) -> None:
     if failed:
         lines = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
         lines += [_attributed(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
-        hint = f"fix it, then: mcpctl servers check {failed[0]['server']}"
+        name, is_process = failed[0]["server"], failed[0]["transport"] == "stdio"
+        look = f"see what it wrote with: mcpctl servers logs {name}; " if is_process else ""
+        hint = f"{look}fix it, then: mcpctl servers check {name}"
         raise UpstreamFailed("\n".join(lines), hint, "check_failed")
 
 

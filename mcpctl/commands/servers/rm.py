@@ -4,20 +4,27 @@ from mcpctl.commands import options as opt
 
 
 def rm(
-    name: opt.ServerName,
+    names: opt.ServerNames,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Remove a server from config.toml. Its records stay.
+    """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
+
+    Where there is no server of one of the names, none is removed.
 
     \b
-    Example:
+    Examples:
       mcpctl servers rm github
+      mcpctl servers rm github weather notes
     """
     from mcpctl import output, server_entries
+    from mcpctl.store import server_logs
 
-    path = opt.paths(config, data_dir).config
-    server_entries.remove(path, name)
-    output.write_done(json, lambda: {"name": name, "removed": True}, name)
-    output.say(f"removed from {path}")
+    paths = opt.paths(config, data_dir)
+    server_entries.remove(paths.config, names)
+    for name in names:
+        server_logs.remove(paths, name)
+    removed = list(dict.fromkeys(names))
+    output.write_done(json, lambda: [{"name": name, "removed": True} for name in removed], *removed)
+    output.say(f"removed from {paths.config}")

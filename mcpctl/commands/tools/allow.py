@@ -4,7 +4,7 @@ from mcpctl.commands import options as opt
 
 
 def allow(
-    keys: opt.TheseTools,
+    keys: opt.BarredTools,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,

@@ -1,0 +1,75 @@
+"""`mcpctl servers logs`"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcpctl.models import Row
+
+Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")]
+Lines = Annotated[int, typer.Option("-n", metavar="N", min=0, max=200, help="Only the last N lines.")]
+
+
+def logs(
+    name: opt.ServerName,
+    follow: Follow = False,
+    lines: Lines = 200,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show what a server has last written to stderr, whoever started it: mcpctl serve, or a command.
+
+    The last 200 lines of each server are kept in the folder logs of the data directory, without what looks like a
+    secret, a line cut to 1,000 bytes. Where a server writes more than about 200 lines a second, some are left out, and
+    a line says so. servers rm removes them. A server with a URL has no stderr here.
+
+    \b
+    Examples:
+      mcpctl servers logs github
+      mcpctl servers logs github -n 20 -f
+      mcpctl servers logs github --jsonl -f | jq -r .text
+    """
+    from mcpctl import config as configuration
+    from mcpctl import output
+    from mcpctl.errors import NotFound, WrongUsage
+    from mcpctl.models import Found
+    from mcpctl.output import Columns
+    from mcpctl.store import server_logs
+
+    options = output.listing(json, jsonl, "auto", None)
+    if follow and json:
+        raise WrongUsage("--json prints one array, and -f has no end", "give --jsonl")
+    paths = opt.paths(config, data_dir)
+    loaded = configuration.load(paths.config)
+    if name not in loaded.servers and name not in loaded.problems:
+        raise configuration.no_server(name, {*loaded.servers, *loaded.problems})
+    if name in loaded.servers and loaded.servers[name].url:
+        raise NotFound(
+            f"server '{name}' has a URL: what it writes to stderr stays where it runs",
+            f"see whether it works with: mcpctl servers check {name}",
+            "no_stderr",
+        )
+    columns = Columns(fields=server_logs.FIELDS, shown=server_logs.FIELDS)
+
+    batches = server_logs.followed(paths, name, lines) if follow else [server_logs.read(paths, name, lines)]
+    for number, rows in enumerate(batches):
+        if not rows and not number:
+            output.say(f"'{name}' has written nothing to stderr yet")
+        if json or jsonl:
+            output.write_list(Found.of(rows), columns, options)
+        else:
+            output.write_lines(_texts(rows))
+
+
+def _texts(rows: "Sequence[Row]") -> "Iterator[str]":
+    from mcpctl.output.text import line_of
+
+    for row in rows:
+        yield f"{line_of(row['time'])} [{row['pid']}] {line_of(row['text'])}"

@@ -1,0 +1,228 @@
+"""The last lines of servers' stderr: a file of JSON lines for each server, without secrets and kept short.
+
+Any number of processes may write to one file: a line is added with the file's shared lock, and the file is replaced by
+its end under the exclusive one. Nothing waits for the writing, and nothing fails where it cannot be done.
+"""
+
+import contextlib
+import os
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import msgspec
+
+from mcpctl import files, posix
+from mcpctl.config import RecordSettings
+from mcpctl.errors import McpctlError, NotFound
+from mcpctl.models import Row
+from mcpctl.paths import Paths, private_dir
+from mcpctl.store import clock, redaction_key
+from mcpctl.store.redact import Redactor, cut
+
+FIELDS = ("time", "pid", "text")
+KEPT = 200
+"""Lines of a server that are kept; its file is trimmed to them when it has twice as many."""
+_LINE = 1000
+"""Bytes of a line that are kept."""
+_WAITING = 1 << 18
+"""Bytes of one process that wait to be written; of more the end is kept."""
+_GATHER_S = 0.05
+"""What is said together is written together, so that a secret of several lines is seen whole."""
+_LINE_S = 1 / KEPT
+"""Seconds that are waited after a line before more is written: a flood costs no more than that."""
+_LAST_S = 0.2
+_LOOK_S = 0.2
+_HINT = "the stderr of servers is not kept there"
+
+
+@dataclass
+class _Said:
+    """What a process has said and nobody has written yet."""
+
+    data: deque[bytes] = field(default_factory=deque)
+    size: int = 0
+    left_out: int = 0
+    at: float = 0.0
+    has_ended: bool = False
+
+    def add(self, data: bytes) -> None:
+        self.data.append(data)
+        self.size += len(data)
+        self.at = time.time()
+        self.has_ended = self.has_ended or not data
+        while self.size > _WAITING:
+            gone = len(self.data.popleft())
+            self.size -= gone
+            self.left_out += gone
+
+
+class ServerLogs:
+    """Takes what servers write to stderr, and has a thread keep it."""
+
+    def __init__(self, paths: Paths, settings: Callable[[], RecordSettings]) -> None:
+        self._paths = paths
+        self._settings = settings
+        self._key = b""
+        self._changed = threading.Condition()
+        self._said: dict[tuple[str, int], _Said] = {}
+        self._begun: dict[tuple[str, int], bytes] = {}
+        """The lines that have no end yet."""
+        self._lines: Counter[str] = Counter()
+        """How many lines the files have, as far as this process knows."""
+        self._thread: threading.Thread | None = None
+        self._is_closing = False
+
+    def take(self, server: str, pid: int, data: bytes) -> None:
+        """Keep what a process of a server has said; nothing, where it has ended."""
+        with self._changed:
+            if not data and self._thread is None:
+                return  # nobody has said anything
+            self._said.setdefault((server, pid), _Said()).add(data)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._write_all, name="server-logs", daemon=True)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Write what is left; at most that is waited for briefly."""
+        with self._changed:
+            self._is_closing = True
+            self._changed.notify_all()
+        if self._thread:
+            self._thread.join(_LAST_S)
+
+    def _write_all(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._said or self._is_closing)
+                if not self._said:
+                    return
+                self._changed.wait_for(lambda: self._is_closing, _GATHER_S)
+                said, self._said = self._said, {}
+            lines = 0
+            for (server, pid), each in said.items():
+                with contextlib.suppress(OSError, McpctlError):
+                    lines += self._write(server, pid, each)
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_closing, lines * _LINE_S)
+
+    def _write(self, server: str, pid: int, said: _Said) -> int:
+        """Put the lines that are whole into the server's file; how many."""
+        *whole, rest = (self._begun.pop((server, pid), b"") + b"".join(said.data)).split(b"\n")
+        if said.has_ended or len(rest) > _LINE:
+            whole, rest = [*whole, rest], b""
+        if rest:
+            self._begun[server, pid] = rest
+        lines = [line for line in (line.strip(b"\r") for line in whole) if line]
+        if not lines:
+            return 0
+        texts = self._without_secrets(b"\n".join(map(_short, lines[-KEPT:]))).split("\n")
+        if said.left_out or len(lines) > KEPT:
+            texts.insert(0, "[mcpctl: lines before this one were left out: there were too many at once]")
+        when = clock.iso(said.at)
+        found = [dict(zip(FIELDS, (when, pid, text), strict=True)) for text in texts]
+        self._add(server, b"".join(msgspec.json.encode(each) + b"\n" for each in found))
+        return len(texts)
+
+    def _without_secrets(self, text: bytes) -> str:
+        self._key = self._key or redaction_key.load(self._paths)
+        return Redactor(self._key, self._settings().redact_keys).text(text.decode("utf-8", "replace"))
+
+    def _add(self, server: str, lines: bytes) -> None:
+        path = self._paths.log(server)
+        private_dir(path.parent.parent)
+        private_dir(path.parent)
+        if server not in self._lines:
+            self._lines[server] = _text(self._paths, server).count(b"\n")
+        while not _append(path, lines):
+            pass
+        self._lines[server] += lines.count(b"\n")
+        if self._lines[server] >= 2 * KEPT:
+            files.edit(path, lambda before: _end(before or b""), _HINT)
+            self._lines[server] = KEPT
+
+
+def _short(line: bytes) -> bytes:
+    return line if len(line) <= _LINE else cut(line, _LINE) + "…".encode()
+
+
+def _append(path: Path, lines: bytes) -> bool:
+    """Add lines in one write; False where the file has been replaced meanwhile."""
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    fd = os.open(path, flags, 0o600)
+    try:
+        posix.lock(fd, shared=True, wait=True)
+        is_there = path.exists() and os.path.samestat(path.lstat(), os.fstat(fd))
+        return is_there and os.write(fd, lines) > 0
+    finally:
+        os.close(fd)
+
+
+def _end(text: bytes) -> bytes:
+    return b"".join(text.splitlines(keepends=True)[-KEPT:])
+
+
+def remove(paths: Paths, server: str) -> None:
+    """Forget what a server has said."""
+    with contextlib.suppress(OSError):
+        paths.log(server).unlink(missing_ok=True)
+
+
+def read(paths: Paths, server: str, most: int = KEPT) -> list[Row]:
+    """The last lines of a server that are kept, the last of them last; none where there are none."""
+    return _last(_rows(_text(paths, server)), most)
+
+
+def followed(paths: Paths, server: str, most: int = KEPT) -> Iterator[list[Row]]:
+    """The lines that `read` gives, and then those that come, without end, though the file is trimmed or removed."""
+    rows = _last(_rows(seen := _text(paths, server)), most)
+    while True:
+        yield rows
+        time.sleep(_LOOK_S)
+        text = _text(paths, server)
+        rows = _rows(_since(seen, text))
+        seen = text
+
+
+def _since(seen: bytes, text: bytes) -> bytes:
+    """What a file has more than it had, though its beginning may be gone."""
+    if text.startswith(seen):
+        return text[len(seen) :]
+    place = text.rfind(end := _last_lines(seen))
+    return text[place + len(end) :] if place >= 0 else text
+
+
+def _last_lines(text: bytes) -> bytes:
+    """As many lines as tell an end from others."""
+    return b"".join(text.splitlines(keepends=True)[-10:])
+
+
+def _text(paths: Paths, server: str) -> bytes:
+    """What the server's file has in whole lines."""
+    try:
+        text = files.read(paths.log(server), code="log_unreadable")
+    except NotFound:
+        return b""
+    return text[: text.rfind(b"\n") + 1]
+
+
+def _last(rows: list[Row], most: int) -> list[Row]:
+    return rows[max(len(rows) - most, 0) :]
+
+
+class _Line(msgspec.Struct):
+    time: str
+    pid: int
+    text: str
+
+
+def _rows(text: bytes) -> list[Row]:
+    found: list[Row] = []
+    for line in text.splitlines():
+        with contextlib.suppress(msgspec.MsgspecError):
+            found.append(msgspec.structs.asdict(msgspec.json.decode(line, type=_Line)))
+    return found
