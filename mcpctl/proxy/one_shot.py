@@ -25,6 +25,7 @@ from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.own_token import own_token
 from mcpctl.proxy.session import Session
+from mcpctl.store import server_logs
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.recordable import Json
 from mcpctl.store.state import State
@@ -94,8 +95,9 @@ def refresh(
     if not failures:
         return Found.of(rows), None
     first = next(iter(failures))
-    wrote = "" if loaded.servers[first].url else f"; see what it wrote with: mcpctl servers logs {first}"
-    hint = f"look closer with: mcpctl servers check {first}{wrote}"
+    hint = f"look closer with: mcpctl servers check {first}"
+    if see := server_logs.hint(paths, first):
+        hint += f"; {see}"
     return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 
