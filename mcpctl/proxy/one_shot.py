@@ -18,6 +18,7 @@ from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.own_session import CALLER, Result, Tell, own_session
+from mcpctl.store import server_logs
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from mcpctl.toolsets import in_force
@@ -87,8 +88,9 @@ def refresh(
     if not failures:
         return Found.of(rows), None
     first = next(iter(failures))
-    wrote = "" if loaded.servers[first].url else f"; see what it wrote with: mcpctl servers logs {first}"
-    hint = f"look closer with: mcpctl servers check {first}{wrote}"
+    hint = f"look closer with: mcpctl servers check {first}"
+    if see := server_logs.hint(paths, first):
+        hint += f"; {see}"
     return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 

@@ -177,6 +177,14 @@ def read(paths: Paths, server: str, most: int = KEPT) -> list[Row]:
     return _last(_rows(_text(paths, server)), most)
 
 
+def hint(paths: Paths, server: str) -> str:
+    """Where a person sees what a server has written; empty where nothing is kept of it."""
+    try:
+        return f"see what it wrote with: mcpctl servers logs {server}" if read(paths, server, 1) else ""
+    except McpctlError:
+        return ""
+
+
 def followed(paths: Paths, server: str, most: int = KEPT) -> Iterator[list[Row]]:
     """The lines that `read` gives, and then those that come, without end, though the file is trimmed or removed."""
     rows = _last(_rows(seen := _text(paths, server)), most)

@@ -51,4 +51,4 @@ def check(
     with output.progress("checking", "servers") as on_progress:
         rows = check(paths, names or [], timeout, on_progress, project)
     say_hidden(paths, rows)
-    write_checked(rows, options)
+    write_checked(rows, options, paths)

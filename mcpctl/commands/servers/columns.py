@@ -11,6 +11,7 @@ from mcpctl.errors import UpstreamFailed, warn
 from mcpctl.models import CHECK_FIELDS, IMPORT_FIELDS, Found, Row
 from mcpctl.output import Columns, ListOptions
 from mcpctl.paths import Paths
+from mcpctl.store import server_logs
 
 
 def _words(args: Any) -> str:
@@ -62,7 +63,7 @@ CHECKED = Columns(
 )
 
 
-def write_checked(rows: Sequence[Row], options: ListOptions) -> None:
+def write_checked(rows: Sequence[Row], options: ListOptions, paths: Paths) -> None:
     """Print the rows of a check, and each problem once: in its row, or for a table on stderr.
 
     Raises `UpstreamFailed` if a server has failed.
@@ -82,9 +83,9 @@ def write_checked(rows: Sequence[Row], options: ListOptions) -> None:
     if failed:
         lines = [f"{len(failed)} of {len(rows)} servers failed: {', '.join(row['server'] for row in failed)}"]
         lines += [_attributed(row["server"], text) for row in failed if not has_problems for text in row["problems"]]
-        name, is_process = failed[0]["server"], failed[0]["transport"] == "stdio"
-        look = f"see what it wrote with: mcpctl servers logs {name}; " if is_process else ""
-        hint = f"{look}fix it, then: mcpctl servers check {name}"
+        name = failed[0]["server"]
+        see = server_logs.hint(paths, name)
+        hint = f"{see}{'; ' if see else ''}fix it, then: mcpctl servers check {name}"
         raise UpstreamFailed("\n".join(lines), hint, "check_failed")
 
 

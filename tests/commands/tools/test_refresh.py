@@ -47,7 +47,10 @@ def test_one_that_does_not_start_fails_but_the_others_are_listed(mcpctl: Mcpctl,
     ran = mcpctl("tools", "refresh", "--json")
     assert ran.code == 4
     assert [(row["server"], row["tools"]) for row in json.loads(ran.out)] == [("notes", 4), ("weather", 3)]
-    assert (ran.error["code"], ran.error["hint"]) == ("refresh_failed", "look closer with: mcpctl servers check gone")
+    assert (ran.error["code"], ran.error["hint"]) == (
+        "refresh_failed",
+        "look closer with: mcpctl servers check gone; see what it wrote with: mcpctl servers logs gone",
+    )
     assert "server 'gone' did not start" in ran.error["message"]
     assert "cannot find my configuration" in ran.error["message"]
     assert mcpctl("tools", "ls", "--count").out == "7\n"
