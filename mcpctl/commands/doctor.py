@@ -29,9 +29,9 @@ def doctor(
     killed processes, and at the entries for mcpctl of all clients on this machine. Each of those entries is started as
     its client starts it. No server is started: see mcpctl servers check.
 
-    --fix closes files to other users, makes the index anew, removes what is left over, and ends servers that certainly
-    were started by an mcpctl that is gone. It says what it did; what is left decides the exit status: 7 for an error
-    or a warning.
+    --fix closes files to other users and opens them to you, does what db rebuild does where that is needed, and ends
+    servers that certainly were started by an mcpctl that is gone. It says what it did; what is left decides the exit
+    status: 7 for an error or a warning.
 
     \b
     Examples:

@@ -57,17 +57,8 @@ def journals(sessions: Path) -> Journals:
 
 def damage(path: Path) -> str | None:
     """Why a database is not whole, as far as that can be told quickly; None for one that is, or is not there."""
-    if not os.path.lexists(path):
-        return None
-    try:
-        with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
-            last = time.monotonic() + _LOOKS_S
-            db.set_progress_handler(lambda: time.monotonic() > last, _STEPS)
-            (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
-    except sqlite3.Error as error:
-        in_time = getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT
-        return str(error) if in_time and not sqlite.is_held(error) else None
-    return None if said == "ok" else str(said)
+    # Twice: what nobody had open is read as it lies, and looks damaged if somebody begins to write it then.
+    return _damage(path) and _damage(path)
 
 
 def dead(paths: Paths) -> list[str]:
@@ -94,6 +85,22 @@ def of_state(paths: Paths) -> tuple[str, str]:
 def of_policy(paths: Paths) -> tuple[str, str]:
     """Why policy.db cannot be used, and what to do about it; empty where it can be."""
     return _of(paths.policy, policy_file.KIND)
+
+
+def _damage(path: Path) -> str | None:
+    if not os.path.lexists(path):
+        return None
+    if not path.is_file():
+        return journal.NOT_REGULAR  # and to open a pipe would be to wait for its writer
+    try:
+        with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
+            last = time.monotonic() + _LOOKS_S
+            db.set_progress_handler(lambda: time.monotonic() > last, _STEPS)
+            (said,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.Error as error:
+        in_time = getattr(error, "sqlite_errorcode", 0) != sqlite3.SQLITE_INTERRUPT
+        return str(error) if in_time and not sqlite.is_held(error) else None
+    return None if said == "ok" else str(said)
 
 
 def _of(path: Path, kind: Kind) -> tuple[str, str]:

@@ -91,6 +91,16 @@ def test_a_damaged_index_is_made_anew(paths: Paths, found: Found, content: bytes
     assert found("data") == []
 
 
+def test_a_database_that_is_a_pipe_holds_nobody_up(paths: Paths, found: Found) -> None:
+    for path in (paths.index, paths.state, paths.policy):
+        path.unlink(missing_ok=True)
+        os.mkfifo(path)
+    assert told(found("data")) == [
+        (code, str(path), "it is not a regular file")
+        for code, path in (("D145", paths.index), ("D148", paths.state), ("D149", paths.policy))
+    ]
+
+
 def test_what_is_left_over_is_removed(paths: Paths, found: Found) -> None:
     old, beside = paths.older_indexes[0], paths.sessions / "1_a.0123456789abcdef.new"
     for path in (old, beside):
