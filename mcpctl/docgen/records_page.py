@@ -19,7 +19,8 @@ FIELDS = {
     "timestamp": "The time when the line was written.",
     "id": "The id, a UUID.",
     "session_id": "The session it belongs to.",
-    "via": "client, or cli for commands such as tools call, which share one session a day.",
+    "via": "client, or cli for commands such as tools call, which share one session a day. Of a call also replay: it is"
+    " the one of parent_id called again by calls replay.",
     "client_name": "The client's name for itself.",
     "client_version": "The client's version.",
     "protocol_version": "The revision of the protocol that the client speaks.",
@@ -36,7 +37,8 @@ FIELDS = {
     "tokens": "The tokens of the answer, estimated.",
     "request_id": "JSON: the id of the client's request, cut like a name.",
     "parent_id": "The earlier round of this call, or null. A tool that asks for input is called again with it: all"
-    " these rounds are one call, which begins with the first round and ends with the outcome of the last.",
+    " these rounds are one call, which begins with the first round and ends with the outcome of the last. Where via is"
+    " replay, the call that was called again.",
     "server": "The server that was called.",
     "tool": "The tool's name on its server.",
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
@@ -108,7 +110,7 @@ _ABOUT = (
     " has a line for each time and limit, the last hundred: timestamp, limit, value (what it was set to), sessions and"
     " calls (how many were removed), oldest and newest (from when to when they were).",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
-    " as calls. What servers asked the client is in the journals alone.",
+    " as calls, and calls whose via is replay. What servers asked the client is in the journals alone.",
 )
 _INDEX = (
     f"index-v{INDEX_VERSION}.db is an SQLite database in WAL mode. mcpctl db path brings it up to date and prints its"

@@ -22,6 +22,8 @@ class CallRequest:
     """Members of the request's params that do not concern us, such as `inputResponses`."""
     execute_class: str | None = None
     """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
+    replays: str | None = None
+    """The call on record that it repeats."""
 
 
 class ClientSide(Protocol):

@@ -63,7 +63,7 @@ def call(
 
     The arguments are asked for when the key is known to name a server, and before anything starts.
     """
-    loaded = _load(paths, project)
+    loaded = load(paths, project)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
@@ -85,7 +85,7 @@ def refresh(
 
     The rows of those that were listed, and where others were not, the failure to raise once they are printed.
     """
-    loaded = _load(paths, project)
+    loaded = load(paths, project)
     for name in names:
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
@@ -97,33 +97,56 @@ def refresh(
     return Found.of(rows), UpstreamFailed("\n".join(failures.values()), hint, "refresh_failed")
 
 
-class _OneCall(Session):
-    """The session of one call: what becomes of it is awaited by the command."""
+class Commanded(Session):
+    """The session of a command: what becomes of each of its calls is awaited by it."""
 
-    def __init__(self, gateway: Gateway, key: str) -> None:
-        super().__init__(gateway, _Nowhere(), via="cli")
-        self.outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self._key = key
+    def __init__(self, gateway: Gateway, *, via: str = "cli") -> None:
+        super().__init__(gateway, _Nowhere(), via=via)
+        self.record_ids: list[str] = []
+        """The ids on record of the calls that have ended."""
+        self._awaited: dict[bytes, tuple[str, asyncio.Future[Result]]] = {}
+
+    async def call(
+        self, key: str, arguments: bytes, *, execute_class: str | None = None, replays: str | None = None
+    ) -> Result:
+        """Call a tool; raises what `McpctlError` fits where it has not answered."""
+        request = CallRequest(b"%d" % (len(self._awaited) + 1), CALLER, execute_class=execute_class, replays=replays)
+        outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
+        self._awaited[request.id] = key, outcome
+        envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
+        self.execute.start(request, envelope)
+        return await outcome
 
     def answer(self, request: CallRequest, result: Json) -> None:
         """The tool's result."""
         raw = bytes(result)
         is_error = bytes(translate.head(raw).is_error) == b"true"
-        self._take(raw, _content(raw), (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None)
+        said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
+        self._take(request, raw, _content(raw), said)
 
     def error(self, request: CallRequest, error: bytes) -> None:
         """The error that its server answered with."""
-        self._take(b'{"error":%b}' % error, [], translate.message_of(error))
+        self._take(request, b'{"error":%b}' % error, [], translate.message_of(error))
 
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """Why there is no answer."""
-        if not self.outcome.done():  # else it was interrupted: nobody waits for it any more
-            self.outcome.set_exception(words.for_person(failure))
+        _, outcome = self._awaited[request.id]
+        if not outcome.done():  # else it was interrupted: nobody waits for it any more
+            self.record_ids.append(call_id)
+            outcome.set_exception(words.for_person(failure))
 
-    def _take(self, raw: bytes, content: Sequence[Any], said: str | None) -> None:
-        if not self.outcome.done():
-            failure = None if said is None else _tool_error(self._key, said)
-            self.outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
+    def _take(self, request: CallRequest, raw: bytes, content: Sequence[Any], said: str | None) -> None:
+        key, outcome = self._awaited[request.id]
+        if not outcome.done():
+            if call := self.execute.in_flight.get(request.id):
+                self.record_ids.append(call.record_id)
+            failure = None if said is None else _tool_error(key, said)
+            outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
+
+    async def end(self) -> None:
+        """End the session on record, and its servers."""
+        await self.settle(0)
+        await asyncio.gather(self.close(0), self.gateway.stop())
 
 
 class _Nowhere:
@@ -136,15 +159,11 @@ class _Nowhere:
 
 
 async def _called(loaded: Config, paths: Paths, key: str, arguments: bytes, toolset: str | None) -> Result:
-    gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
-    session = _OneCall(gateway, key)
+    session = Commanded(Gateway(loaded, paths, toolset=toolset, token=own_token()))
     try:
-        envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
-        session.execute.start(CallRequest(b"1", CALLER), envelope)
-        return await session.outcome
+        return await session.call(key, arguments)
     finally:
-        await session.settle(0)
-        await asyncio.gather(session.close(0), gateway.stop())
+        await session.end()
 
 
 async def _refreshed(
@@ -193,7 +212,8 @@ async def told(on_progress: Progress, total: int) -> AsyncIterator[Callable[[], 
         telling.cancel()
 
 
-def _load(paths: Paths, project: str | None) -> Config:
+def load(paths: Paths, project: str | None) -> Config:
+    """The configuration for a command that starts servers; raises `Unusable` for what would fail it later."""
     loaded = config.load(paths.config, project)
     State.check(paths)
     PolicyFile.check(paths, loaded.policy)

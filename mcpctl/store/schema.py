@@ -39,7 +39,7 @@ INDEXES = (
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (
         started_at, session_id, position, server, tool, status, duration_ms, client_name, project, hints, parent_id,
-        input_tokens, output_tokens, total_tokens)""",
+        via, input_tokens, output_tokens, total_tokens)""",
     "CREATE INDEX calls_not_ok ON calls (started_at, session_id, position, server, tool, status) WHERE status <> 'ok'",
     "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Row, Usage
-from mcpctl.store import calls, filters
+from mcpctl.store import calls, filters, projection
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 GROUPS = ("server", "tool", "status", "project", "client_name")
 """What calls can be grouped by."""
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call.
-    "calls": "coalesce(sum(parent_id IS NULL), 0)",
+    "calls": f"coalesce(sum({projection.COUNTS}), 0)",
     "failed": f"coalesce(sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",

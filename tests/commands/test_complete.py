@@ -72,7 +72,7 @@ def test_every_option_is_offered(name: str, mcpctl: Mcpctl) -> None:
 
 def test_help_offers_nouns_and_then_their_verbs() -> None:
     assert "calls" in offered("help ")
-    assert offered("help calls ") == ["ls", "show", "tail"]
+    assert offered("help calls ") == ["ls", "show", "tail", "replay"]
     assert offered("help calls ls ") == []
 
 
@@ -125,7 +125,8 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 TAKE_A_PROJECT = {
     "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "calls tail", "tools eval", "policy explain", "policy check", "policy hook", "tokens create",
+    "calls ls", "calls replay", "calls tail", "tools eval", "policy explain", "policy check", "policy hook",
+    "tokens create",
     "tools diff", "tools approve", "tools lock",
 }  # fmt: skip
 

@@ -2,6 +2,7 @@
 
 from mcpctl.commands import options as opt
 from mcpctl.commands.calls.ls import ls
+from mcpctl.commands.calls.replay import replay
 from mcpctl.commands.calls.show import show
 from mcpctl.commands.calls.tail import tail
 
@@ -9,3 +10,4 @@ app = opt.group("Calls and searches on record.")
 app.command()(ls)
 app.command()(show)
 app.command()(tail)
+app.command()(replay)
