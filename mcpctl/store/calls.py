@@ -2,6 +2,7 @@
 
 import itertools
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -19,9 +20,9 @@ _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
-def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING) -> Found:
-    """Calls, newest first."""
-    return query.select(db, "calls", _COLUMNS, filters.calls(wanted), _ORDER)
+def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
+    """Calls, newest first, with these fields."""
+    return query.select(db, "calls", {name: _COLUMNS[name] for name in fields}, filters.calls(wanted), _ORDER)
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Found:
