@@ -26,6 +26,10 @@ TOTAL_FIELDS = (
     "calls", "failed", "p50_ms", "p95_ms", "longest_ms", "duration_ms", "input_tokens", "output_tokens", "total_tokens",
     "last_used",
 )  # fmt: skip
+SAVING_FIELDS = (
+    "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",
+    "metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens", "saved_tokens", "saved_percent", "encoding",
+)  # fmt: skip
 DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
     "project",

@@ -160,6 +160,7 @@ def choices(*values: str) -> Callable[[str], list[Pair]]:
 _COLUMNS = {
     ("calls", "ls"): "CALLS",
     ("calls", "ls", "discovery"): "DISCOVERIES",
+    ("sessions", "stats"): "saving.COLUMNS",
     ("servers", "check"): "CHECKED",
     ("policy", "import"): "IMPORTED",
     ("servers", "import"): "IMPORTED",

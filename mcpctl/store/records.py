@@ -75,6 +75,11 @@ class Records:
         """
         return sessions.find(self._db, wanted, statuses)
 
+    def overheads(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+        """What searching and calling cost in tokens, of the sessions of clients: `{id, client_name, project,
+        last_activity, discovery_tokens, query_tokens, key_tokens}`."""
+        return sessions.overheads(self._db, wanted, statuses)
+
     def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
         """Calls, newest first, with these fields."""
         return calls.find(self._db, wanted, fields)

@@ -22,6 +22,23 @@ def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequ
     return query.select(db, "sessions", _COLUMNS, conditions, _ORDER)
 
 
+_BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"
+_AROUND_KEY = len('{"toolKey":":","arguments":}')
+_BYTES_OF_KEY = f"length(server) + length(tool) + {_AROUND_KEY}"
+_SUM = "(SELECT coalesce(sum(({} + 3) / 4), 0) FROM {} WHERE session_id = sessions.id)"
+_OVERHEADS = {
+    **{name: name for name in ("id", "client_name", "project", "last_activity", "discovery_tokens")},
+    "query_tokens": _SUM.format(_BYTES_OF_QUERY, "discoveries"),
+    "key_tokens": _SUM.format(_BYTES_OF_KEY, "calls"),
+}
+
+
+def overheads(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
+    """What searching and calling through mcpctl cost in tokens, in sessions of clients, last activity newest first."""
+    conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses).equal("via", "client")
+    return query.select(db, "sessions", _OVERHEADS, conditions, _ORDER)
+
+
 def resolve(db: sqlite3.Connection, ref: str) -> str:
     """The id of the session that `ref` names: a full id, a unique prefix, or `last`."""
     return query.resolve(db, "sessions", ref, _ORDER, "mcpctl sessions ls")

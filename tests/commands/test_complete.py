@@ -125,8 +125,8 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 TAKE_A_PROJECT = {
     "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "calls stats", "calls export", "tools eval", "policy explain", "policy check", "policy hook",
-    "tokens create", "tools diff", "tools approve", "tools lock",
+    "calls ls", "calls stats", "calls export", "sessions stats", "tools eval", "policy explain", "policy check",
+    "policy hook", "tokens create", "tools diff", "tools approve", "tools lock",
 }  # fmt: skip
 
 
@@ -238,6 +238,7 @@ def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mc
     words += ["cursor"] * (line == "policy import")
     if line == "annotate ls":
         words += ["--toolset", str(configured.toolset(full, "team"))]
+    words += ["--saved"] * (line == "sessions stats")
     if line == "tools eval":
         queries, catalog = full.data / "queries.jsonl", full.data / "catalog.jsonl"
         queries.write_text('{"query": "a", "expect": [["s:a"]]}\n', encoding="utf-8")
