@@ -8,12 +8,10 @@ from typing import Any
 import msgspec
 
 from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, Found, Row
-from mcpctl.store import filters, query
+from mcpctl.store import filters, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
-STATUS = (
-    "CASE WHEN status = 'running' AND session_id IN (SELECT session_id FROM dead) THEN 'interrupted' ELSE status END"
-)
+STATUS = schema.call_status("dead")
 _COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
 _DECISION_COLUMNS = {name: name for name in DECISION_FIELDS}
 _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}

@@ -4,14 +4,14 @@ import sqlite3
 from collections.abc import Sequence
 
 from mcpctl.models import SESSION_FIELDS, Found, Row
-from mcpctl.store import calls, filters, query, statistics
+from mcpctl.store import calls, filters, query, schema, statistics
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
-_STATUS = "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead) THEN 'closed' ELSE status END"
+_STATUS = schema.session_status("dead")
 _COLUMNS = {
     **{name: name for name in SESSION_FIELDS},
     "status": _STATUS,
-    "end_time": f"CASE WHEN {_STATUS} = 'active' THEN NULL ELSE coalesce(end_time, last_activity) END",
+    "end_time": schema.session_end("dead"),
 }
 _ORDER = "last_activity DESC, id"
 
