@@ -161,6 +161,7 @@ _COLUMNS = {
     ("calls", "ls"): "CALLS",
     ("calls", "ls", "discovery"): "DISCOVERIES",
     ("calls", "replay"): "replaying.COLUMNS",
+    ("sessions", "stats"): "saving.COLUMNS",
     ("servers", "check"): "CHECKED",
     ("policy", "import"): "IMPORTED",
     ("servers", "import"): "IMPORTED",
@@ -173,6 +174,11 @@ _COLUMNS = {
 
 def _fields(ctx: typer.Context) -> Iterable[str]:
     _, noun, verb = ctx.command_path.split(" ")
+    if (noun, verb) == ("calls", "stats"):
+        from mcpctl.commands.calls import totals
+        from mcpctl.models import TOTAL_FIELDS
+
+        return (*totals.grouping(",".join(ctx.params.get("by") or ()).split(",")), *TOTAL_FIELDS)
     place = _COLUMNS.get((noun, verb, str(ctx.params.get("kind")))) or _COLUMNS.get((noun, verb), "COLUMNS")
     module, _, name = place.rpartition(".")
     columns = importlib.import_module(f"mcpctl.commands.{noun}.{module or 'columns'}")

@@ -88,6 +88,7 @@ FIELDS = {
     "name": "The journal's file name.",
     "offset": "How far the journal has been read, in bytes.",
     "calls": "The number of the tool's calls on record, failed ones included. A call in several rounds counts once.",
+    "failed": "Whether it did not do what was asked, as --failed has it; 0 or 1.",
     "last_used": "The start of the newest call, or of its last round.",
 }
 """The meaning of each member of a line and of each column; a name means the same everywhere."""
@@ -112,6 +113,12 @@ _ABOUT = (
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
     " as calls, and calls whose via is replay. What servers asked the client is in the journals alone.",
 )
+_VIEWS = (
+    "SQL of your own should ask the views v_calls, v_sessions, v_discoveries and v_decisions: they are read-only, their"
+    " columns are the fields of --json, and they stay when a table changes. New columns may come. A session whose"
+    " process was killed is closed in them, and its last calls are interrupted, as far as mcpctl db path last saw."
+    " Times are UTC; strftime('%Y-%m-%d', started_at, 'localtime') is the day here. examples/datasette has queries.",
+)
 _INDEX = (
     f"index-v{INDEX_VERSION}.db is an SQLite database in WAL mode. mcpctl db path brings it up to date and prints its"
     " path. Reading it is safe while mcpctl runs; deleting it loses nothing. Another layout has another number in its"
@@ -128,9 +135,10 @@ def page() -> str:
         *roff.head(NAME, 5, "The records that mcpctl keeps."),
         *roff.section("DESCRIPTION", roff.paragraphs(_ABOUT)),
         *roff.section("JOURNAL LINES", _lines()),
-        *roff.section("INDEX", [*roff.paragraphs(_INDEX), *_tables()]),
+        *roff.section("VIEWS", [*roff.paragraphs(_VIEWS), *_tables("view")]),
+        *roff.section("INDEX", [*roff.paragraphs(_INDEX), *_tables("table")]),
         *roff.section("EXAMPLES", roff.verbatim([
-            "sqlite3 \"$(mcpctl db path)\" 'select tool, count(*) from calls group by tool'",
+            "sqlite3 \"$(mcpctl db path)\" 'select key, count(*), sum(failed) from v_calls group by key'",
             "jq -c 'select(.type == \"calls.started\") | [.server, .tool]' sessions/*.jsonl",
             "jq -c 'select(.type == \"questions.asked\") | [.server, .message, .outcome]' sessions/*.jsonl",
         ])),
@@ -145,9 +153,9 @@ def members(line: type[msgspec.Struct]) -> list[str]:
     return ["type", *line.__struct_fields__]
 
 
-def tables() -> dict[str, list[tuple[str, str]]]:
-    """The index's tables, each with its columns and their types."""
-    return schema.columns()
+def tables(kind: str = "table") -> dict[str, list[tuple[str, str]]]:
+    """The index's tables or views, each with its columns and their types."""
+    return schema.columns(kind)
 
 
 def _lines() -> Iterator[str]:
@@ -161,11 +169,11 @@ def _members(line: type[msgspec.Struct]) -> Iterator[str]:
         yield from roff.entry(roff.bold(name), FIELDS[name])
 
 
-def _tables() -> Iterator[str]:
-    for table, columns in tables().items():
+def _tables(kind: str) -> Iterator[str]:
+    for table, columns in tables(kind).items():
         entries = (
             line
             for name, kind in columns
-            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(kind)}", FIELDS[name])
+            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(kind)}".rstrip(), FIELDS[name])
         )
-        yield from roff.subsection(f"Table {table}", entries)
+        yield from roff.subsection(f"{kind.capitalize()} {table}", entries)

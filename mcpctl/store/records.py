@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mcpctl.models import Found, Progress, Row, Usage, unseen
+from mcpctl.models import CALL_FIELDS, Found, Progress, Row, Usage, unseen
 from mcpctl.paths import Paths
 from mcpctl.store import calls, query, sessions, sqlite, statistics, text_search
 from mcpctl.store.filters import EVERYTHING, CallFilter
@@ -77,9 +77,14 @@ class Records:
         """
         return sessions.find(self._db, wanted, statuses)
 
-    def calls(self, wanted: CallFilter = EVERYTHING) -> Found:
-        """Calls, newest first."""
-        return calls.find(self._db, wanted)
+    def overheads(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+        """What searching and calling cost in tokens, of the sessions of clients: `{id, client_name, project,
+        last_activity, discovery_tokens, query_tokens, key_tokens}`."""
+        return sessions.overheads(self._db, wanted, statuses)
+
+    def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
+        """Calls, newest first, with these fields."""
+        return calls.find(self._db, wanted, fields)
 
     def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
         """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
