@@ -30,6 +30,7 @@ TYPES = (
 """What may happen. `reset`: what came before it is not whole; a journal is gone that was not read to its end."""
 START = "start"
 """The position before all events."""
+_AT_FIRST = 1 << 12
 _AT_ONCE = 1 << 16
 """Bytes of a journal that are read at once, or one line where that is longer."""
 _ENDED = 1000
@@ -274,7 +275,9 @@ def _status(path: Path, what: str) -> int:
 
 def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[_Line]:
     """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
-    while begin < end and (text := _chunk(path, begin, end)):
+    size = min(_AT_FIRST, _AT_ONCE)  # of many journals little is held until it is their turn
+    while begin < end and (text := _chunk(path, begin, min(end, begin + size))):
+        size = min(4 * size, _AT_ONCE)
         rest = text.partition(b"\n")[2] if from_middle else text
         begin += len(text) - len(rest)
         from_middle = False
@@ -287,11 +290,11 @@ def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Ite
 
 
 def _chunk(path: Path, begin: int, end: int) -> bytes:
-    """Whole lines from there on."""
+    """The whole lines in this part of a journal, or its next line where that is longer."""
     try:
         with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
             file.seek(begin)
-            text = file.read(min(_AT_ONCE, end - begin))
+            text = file.read(end - begin)
             if b"\n" not in text:
                 text += file.readline()
     except OSError:

@@ -183,7 +183,7 @@ class Records:
         return Events(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
     def follow(self, events: "Events", pause: Callable[[], object]) -> "Iterator[Event]":
-        """The events without end; `pause` is called whenever there is nothing new. It ends by raising.
+        """The events without end; `pause` is called after all that was new, and ends it by raising.
 
         While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.
         """
@@ -196,9 +196,8 @@ class Records:
                 if not self._refreshed():
                     seen = None
                 yield from events.read()
-            else:
-                pauses += 1
-                pause()
+            pauses += 1
+            pause()
 
     def _refreshed(self) -> bool:
         """Catch up, unless others have the index at this moment."""
