@@ -86,17 +86,14 @@ class Events:
 
     def beginning(self, since: str | None, newest: int = 0) -> Self:
         """Begin at the text `since`, else with so many of the `newest`."""
-        ends = index.offsets(self._db)
-        if since == START:
-            return self
         if since is None:
-            self._cursor = self._now(ends)
-            self._go_back(newest, ends)
-            return self
-        try:
-            self._cursor, self._lost = Cursor.read(since, ends)
-        except Lost:
-            self._cursor, self._lost = self._now(ends), True
+            self._cursor = self._now()
+            self._go_back(newest)
+        elif since != START:
+            try:
+                self._cursor, self._lost = Cursor.read(since, index.offsets(self._db))
+            except Lost:
+                self._cursor, self._lost = self._now(), True
         return self
 
     def position(self) -> str:
@@ -148,20 +145,22 @@ class Events:
                 self._cursor.move(name, Place())
         self._cursor.settle()
 
-    def _now(self, ends: Mapping[str, int]) -> Cursor:
+    def _now(self) -> Cursor:
         """The position after all that there is."""
+        # Asked first: another process may catch up meanwhile, and what is closed here has to be closed at the end, too.
         closed = {name for (name,) in self._db.execute("SELECT journal FROM sessions WHERE status = 'closed'")}
         cursor = Cursor()
-        for name, end in ends.items():
+        for name, end in index.offsets(self._db).items():
             cursor.move(name, Place(end, 0, name in closed))
         return cursor
 
     # ---- the newest
 
-    def _go_back(self, number: int, ends: Mapping[str, int]) -> None:
+    def _go_back(self, number: int) -> None:
         """Put the position before so many of the newest events, as far as there are so many."""
         found: list[_Found] = []
         journals_seen = 0
+        ends = {name: place.offset for name, place in self._cursor.places.items()}
         for name in sorted(ends, key=lambda name: _status(self._folder / name, "st_mtime_ns"), reverse=True):
             if journals_seen == number:
                 break  # what is left was written before
