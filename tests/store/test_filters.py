@@ -2,6 +2,7 @@
 
 import pytest
 
+from mcpctl.commands.options import MOST_VALUES
 from mcpctl.paths import Paths
 from mcpctl.store import calls, filters, index, statistics, text_search
 from mcpctl.store.filters import FAILED, CallFilter
@@ -36,6 +37,16 @@ def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) ->
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
     assert "USING INDEX calls_" in plan[0]
     assert not any("TEMP B-TREE" in step for step in plan)
+
+
+def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> None:
+    two_sessions(paths)
+    names = tuple(f"{number}*.n" for number in range(MOST_VALUES))
+    wanted = CallFilter(names, names, names, FAILED, names, names, filters.HINTS, grep='o\u00f6"')
+    with index.opened(paths) as db:
+        text_search.prepare(db)
+        assert calls.find(db, wanted).count() == 0
+        assert calls.find(db, CallFilter(tools=(*names, "add_note"))).count() == 1
 
 
 def test_what_failed_is_found_by_the_index_of_what_was_not_ok(paths: Paths) -> None:
