@@ -103,12 +103,12 @@ def clients(incomplete: str) -> list[Pair]:
 
 
 def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names of the clients on record."""
+    """The names of the clients that were connected of late."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
-        names = sorted(set(records.names("client")))
-    return [(name, "") for name in names if name.startswith(incomplete)]
+        names = {str(row["client_name"] or "") for row in records.newest_sessions(at_most=1000)}
+    return [(name, "") for name in sorted(names) if name.startswith(incomplete)]
 
 
 def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:

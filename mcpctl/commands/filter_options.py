@@ -99,7 +99,7 @@ class Asked:
             tools=opt.listed("tool", self.tool),
             statuses=self._statuses(),
             projects=opt.listed("project", self.project),
-            clients=tuple(self.client or ()),
+            clients=opt.listed("client", self.client, commas=False),
             hints=opt.listed("hint", self.hint, HINTS),
             since=since,
             until=until,

@@ -139,7 +139,9 @@ class Records:
         elif noun == "tool":
             yield from (f"{server}:{tool}" for server, tool in self.usage())
         elif noun == "client":
-            yield from query.distinct(self._db, "sessions", "client_name")
+            # A request may name another client than the one that connected.
+            for table in ("sessions", "calls"):
+                yield from query.distinct(self._db, table, "client_name")
         else:
             for table in ("sessions", "calls", "discoveries"):
                 yield from query.distinct(self._db, table, noun)

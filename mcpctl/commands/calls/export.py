@@ -45,5 +45,8 @@ def export(
     with opt.records(data_dir) as records:
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
-        rows = records.calls(wanted, fields).rows(None, 0)
-        output.write_lines(csv_lines.lines(rows, fields) if format == "csv" else map(output.to_json, rows))
+        rows = records.calls(wanted, fields)
+        if format == "csv":
+            output.write_lines(csv_lines.lines(rows.rows(None, 0), fields))
+        else:
+            output.write_list(rows, output.Columns(fields, fields), output.ListOptions("jsonl"))
