@@ -20,6 +20,16 @@ CALL_FIELDS = (
     "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding", "annotations",
     "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated", "decision_id",
 )  # fmt: skip
+CALL_PAYLOADS = ("arguments", "response", "error")
+"""The fields that have what was sent and what came back."""
+TOTAL_FIELDS = (
+    "calls", "failed", "p50_ms", "p95_ms", "longest_ms", "duration_ms", "input_tokens", "output_tokens", "total_tokens",
+    "last_used",
+)  # fmt: skip
+SAVING_FIELDS = (
+    "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",
+    "metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens", "saved_tokens", "saved_percent", "encoding",
+)  # fmt: skip
 DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
     "project",

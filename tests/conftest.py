@@ -122,7 +122,8 @@ def _check(ran: Ran, args: tuple[str, ...]) -> None:
     assert "Traceback" not in ran.err
     if ran.code:
         # What a check finds and what a tool answers is data, whatever it says.
-        answers = {"check", "diff", "doctor", "eval", "refresh"}.intersection(args) or {"call", "--json"}.issubset(args)
+        answers = {"check", "diff", "doctor", "eval", "refresh", "replay"}.intersection(args)
+        answers |= {"call"} if {"call", "--json"}.issubset(args) else set()
         assert ran.out == "" or answers, ran
         assert ran.err != ""
     elif "--json" in args and "tail" not in args:  # which prints one object a line

@@ -128,10 +128,11 @@ LISTS = {
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
     ("tokens create", "--project"), ("tokens create", "--server"),
     ("tools diff", "--select"), ("tools diff", "--ignore"), ("tools approve", "--server"),
+    ("calls stats", "--by"),
     *((f"tools {verb}", "--server") for verb in ("ls", "search", "export", "diff")),
     *(
         (words, f"--{filter_}")
-        for words in ("calls ls", "sessions ls")
+        for words in ("calls ls", "calls stats", "calls export", "sessions ls", "sessions stats")
         for filter_ in ("session", "server", "tool", "status", "client", "project", "hint")
     ),
 }  # fmt: skip

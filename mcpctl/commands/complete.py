@@ -170,12 +170,12 @@ def clients(incomplete: str) -> list[Pair]:
 
 
 def recorded_clients(ctx: typer.Context, incomplete: str) -> list[Pair]:
-    """The names of the clients on record."""
+    """The names of the clients that were connected of late."""
     from mcpctl.store.records import Records
 
     with Records.as_they_lie(_paths(ctx)) as records:
-        names = sorted(set(records.names("client")))
-    return [(name, "") for name in names if name.startswith(incomplete)]
+        names = {str(row["client_name"] or "") for row in records.newest_sessions(at_most=1000)}
+    return [(name, "") for name in sorted(names) if name.startswith(incomplete)]
 
 
 def toolsets(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -213,7 +213,7 @@ def fields(ctx: typer.Context, incomplete: str) -> list[Pair]:
     before, comma, part = incomplete.rpartition(",")
     given = before.split(",")
     _, noun, verb = ctx.command_path.split(" ")
-    names = lists.fields(noun, verb, str(ctx.params.get("kind")))
+    names = lists.fields(noun, verb, ctx.params.get("kind") or ",".join(ctx.params.get("by") or ()))
     return [(f"{before}{comma}{name}", "") for name in names if name.startswith(part.lower()) and name not in given]
 
 

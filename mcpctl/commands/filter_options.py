@@ -12,7 +12,7 @@ from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CALL_STATUSES, SESSION_STATUSES
-from mcpctl.store.filters import FAILED, HINTS, CallFilter
+from mcpctl.store.filters import EVERYTHING, FAILED, HINTS, CallFilter
 
 if TYPE_CHECKING:
     from mcpctl.store.records import Records
@@ -99,7 +99,7 @@ class Asked:
             tools=opt.listed("tool", self.tool),
             statuses=self._statuses(),
             projects=opt.listed("project", self.project),
-            clients=tuple(self.client or ()),
+            clients=opt.listed("client", self.client, commas=False),
             hints=opt.listed("hint", self.hint, HINTS),
             since=since,
             until=until,
@@ -132,6 +132,11 @@ class AskedOfSessions(Asked):
         _several("--status", "STATUS", "Of the session: active or closed.", complete.choices(*SESSION_STATUSES)),
     ] = None
     failed: Annotated[bool, typer.Option("--failed", help="Only with calls that failed.")] = False
+
+    @property
+    def is_any(self) -> bool:
+        """Whether anything was asked for."""
+        return self.wanted != EVERYTHING or bool(self.statuses)
 
     @functools.cached_property
     def statuses(self) -> tuple[str, ...]:

@@ -11,6 +11,8 @@ _COLUMNS = {
     ("calls", "ls"): "CALLS",
     ("calls", "ls", "discovery"): "DISCOVERIES",
     ("calls", "show"): "CALLS",
+    ("calls", "replay"): "replaying.COLUMNS",
+    ("sessions", "stats"): "saving.COLUMNS",
     ("policy", "explain"): "EXPLAINED",
     ("servers", "check"): "CHECKED",
     ("policy", "import"): "IMPORTED",
@@ -33,7 +35,11 @@ _MORE = {
 
 
 def columns(noun: str, verb: str, kind: str = "") -> "Columns":
-    """The columns of a list command, or of one kind of its rows."""
+    """The columns of a list command, or of one kind of its rows; of totals the kind is what they are grouped by."""
+    if (noun, verb) == ("calls", "stats"):
+        from mcpctl.commands.calls import totals
+
+        return totals.columns(kind.split(",") if kind else [], [], "table")
     place = _COLUMNS.get((noun, verb, kind)) or _COLUMNS.get((noun, verb), "COLUMNS")
     module, _, name = place.rpartition(".")
     found: Columns = getattr(importlib.import_module(f"mcpctl.commands.{noun}.{module or 'columns'}"), name)

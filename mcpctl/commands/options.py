@@ -236,13 +236,21 @@ def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
         raise WrongUsage(f"--{option} has no value '{value}'", f"values: {', '.join(values)}")
 
 
-def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
-    """The values of an option that may be repeated and takes several with commas between them, each once."""
-    values = tuple(dict.fromkeys(value.strip() for each in given or () for value in each.split(",")))
+MOST_VALUES = 200
+"""As many values an option takes; SQLite takes some more alternatives."""
+
+
+def listed(
+    option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None, *, commas: bool = True
+) -> tuple[str, ...]:
+    """The values of an option that may be repeated, each once; with `commas` it takes several in one."""
+    parts = (each.split(",") if commas else [each] for each in given or ())
+    values = tuple(dict.fromkeys(value.strip() if commas else value for part in parts for value in part))
     for value in values if allowed else ():
         one_of(option, value, tuple(allowed or ()))
-    if "" in values:
+    if "" in values or len(values) > MOST_VALUES:
         from mcpctl.errors import WrongUsage
 
-        raise WrongUsage(f"--{option} has an empty value", f"give it as --{option} A or --{option} A,B")
+        what = "an empty value" if "" in values else f"{len(values)} values"
+        raise WrongUsage(f"--{option} has {what}", f"give it 1 to {MOST_VALUES} of them: --{option} A --{option} B")
     return values

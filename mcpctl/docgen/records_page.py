@@ -19,7 +19,8 @@ FIELDS = {
     "timestamp": "The time when the line was written.",
     "id": "The id, a UUID.",
     "session_id": "The session it belongs to.",
-    "via": "client, or cli for commands such as tools call, which share one session a day.",
+    "via": "client, or cli for commands such as tools call, which share one session a day. Of a call also replay: it is"
+    " the one of parent_id called again by calls replay.",
     "client_name": "The client's name for itself.",
     "client_version": "The client's version.",
     "protocol_version": "The revision of the protocol that the client speaks.",
@@ -36,7 +37,8 @@ FIELDS = {
     "tokens": "The tokens of the answer, estimated.",
     "request_id": "JSON: the id of the client's request, cut like a name.",
     "parent_id": "The earlier round of this call, or null. A tool that asks for input is called again with it: all"
-    " these rounds are one call, which begins with the first round and ends with the outcome of the last.",
+    " these rounds are one call, which begins with the first round and ends with the outcome of the last. Where via is"
+    " replay, the call that was called again.",
     "server": "The server that was called.",
     "tool": "The tool's name on its server.",
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
@@ -86,6 +88,7 @@ FIELDS = {
     "name": "The journal's file name.",
     "offset": "How far the journal has been read, in bytes.",
     "calls": "The number of the tool's calls on record, failed ones included. A call in several rounds counts once.",
+    "failed": "Whether it did not do what was asked, as --failed has it; 0 or 1.",
     "last_used": "The start of the newest call, or of its last round.",
 }
 """The meaning of each member of a line and of each column; a name means the same everywhere."""
@@ -108,7 +111,13 @@ _ABOUT = (
     " has a line for each time and limit, the last hundred: timestamp, limit, value (what it was set to), sessions and"
     " calls (how many were removed), oldest and newest (from when to when they were).",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
-    " as calls. What servers asked the client is in the journals alone.",
+    " as calls, and calls whose via is replay. What servers asked the client is in the journals alone.",
+)
+_VIEWS = (
+    "SQL of your own should ask the views v_calls, v_sessions, v_discoveries and v_decisions: they are read-only, their"
+    " columns are the fields of --json, and they stay when a table changes. New columns may come. A session whose"
+    " process was killed is closed in them, and its last calls are interrupted, as far as mcpctl db path last saw."
+    " Times are UTC; strftime('%Y-%m-%d', started_at, 'localtime') is the day here. examples/datasette has queries.",
 )
 _INDEX = (
     f"index-v{INDEX_VERSION}.db is an SQLite database in WAL mode. mcpctl db path brings it up to date and prints its"
@@ -126,9 +135,10 @@ def page() -> str:
         *roff.head(NAME, 5, "The records that mcpctl keeps."),
         *roff.section("DESCRIPTION", roff.paragraphs(_ABOUT)),
         *roff.section("JOURNAL LINES", _lines()),
-        *roff.section("INDEX", [*roff.paragraphs(_INDEX), *_tables()]),
+        *roff.section("VIEWS", [*roff.paragraphs(_VIEWS), *_tables("view")]),
+        *roff.section("INDEX", [*roff.paragraphs(_INDEX), *_tables("table")]),
         *roff.section("EXAMPLES", roff.verbatim([
-            "sqlite3 \"$(mcpctl db path)\" 'select tool, count(*) from calls group by tool'",
+            "sqlite3 \"$(mcpctl db path)\" 'select key, count(*), sum(failed) from v_calls group by key'",
             "jq -c 'select(.type == \"calls.started\") | [.server, .tool]' sessions/*.jsonl",
             "jq -c 'select(.type == \"questions.asked\") | [.server, .message, .outcome]' sessions/*.jsonl",
         ])),
@@ -143,9 +153,9 @@ def members(line: type[msgspec.Struct]) -> list[str]:
     return ["type", *line.__struct_fields__]
 
 
-def tables() -> dict[str, list[tuple[str, str]]]:
-    """The index's tables, each with its columns and their types."""
-    return schema.columns()
+def tables(kind: str = "table") -> dict[str, list[tuple[str, str]]]:
+    """The index's tables or views, each with its columns and their types."""
+    return schema.columns(kind)
 
 
 def _lines() -> Iterator[str]:
@@ -159,11 +169,11 @@ def _members(line: type[msgspec.Struct]) -> Iterator[str]:
         yield from roff.entry(roff.bold(name), FIELDS[name])
 
 
-def _tables() -> Iterator[str]:
-    for table, columns in tables().items():
+def _tables(kind: str) -> Iterator[str]:
+    for table, columns in tables(kind).items():
         entries = (
             line
             for name, kind in columns
-            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(kind)}", FIELDS[name])
+            for line in roff.entry(f"{roff.bold(name)} {roff.escaped(kind)}".rstrip(), FIELDS[name])
         )
-        yield from roff.subsection(f"Table {table}", entries)
+        yield from roff.subsection(f"{kind.capitalize()} {table}", entries)

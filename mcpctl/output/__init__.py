@@ -8,7 +8,9 @@ import itertools
 import os
 import re
 import select
+import stat
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from mcpctl.output.progress_line import ProgressLine
 
 _PIECES_AT_ONCE = 500
-_PAUSE_MS = 250
+_PAUSE_S = 0.25
 _SHORT_ID = 8
 _TIMES = frozenset((
     "start_time", "last_activity", "end_time", "started_at", "listed_at", "last_used", "failed_at", "created_at",
@@ -103,9 +105,13 @@ def write_live(lines: Iterator[str]) -> None:
 def pause() -> None:
     """Let the reader have what was printed, and wait a moment; raises BrokenPipeError once the reader has gone."""
     sys.stdout.buffer.flush()
+    mode = os.fstat(sys.stdout.fileno()).st_mode
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)):  # not every system can wait for a terminal so
+        time.sleep(_PAUSE_S)
+        return
     reader = select.poll()
     reader.register(sys.stdout.fileno(), 0)
-    if any(state & (select.POLLERR | select.POLLNVAL) for _, state in reader.poll(_PAUSE_MS)):
+    if reader.poll(_PAUSE_S * 1000):
         raise BrokenPipeError
 
 

@@ -39,7 +39,7 @@ def run(
 async def _run(
     loaded: Config, paths: Paths, toolset: str | None, stdin: int, asked: Asked, answer: Answer
 ) -> McpctlError | None:
-    async with own_session(loaded, paths, toolset, None) as session:
+    async with own_session(loaded, paths, toolset) as session:
         calls = _Calls(loaded, session, asked, answer)
         reader = LineReader(stdin, session.gateway.turn, calls.begin, calls.end, calls.too_long)
         try:

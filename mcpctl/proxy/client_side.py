@@ -24,6 +24,8 @@ class CallRequest:
     """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
     as_sent: bool = False
     """Whether an error is wanted as its server sent it, without help on the arguments."""
+    replays: str | None = None
+    """The call on record that it repeats."""
 
 
 class ClientSide(Protocol):

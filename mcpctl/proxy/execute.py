@@ -103,6 +103,7 @@ class Execute:
             return
         else:
             call.parent_id, call.consent = self.parents.of(call.key, state, responses)
+            call.parent_id = call.parent_id or call.request.replays
         self.proceed(call)
 
     def _sees(self, call: Call) -> bool:

@@ -48,37 +48,49 @@ class Result:
 class OwnSession(Session):
     """The session of a command: it makes one call at a time, and awaits what becomes of it."""
 
-    def __init__(self, gateway: Gateway, tell: Tell) -> None:
-        super().__init__(gateway, _Nowhere(), via="cli")
+    def __init__(self, gateway: Gateway, tell: Tell, via: str) -> None:
+        super().__init__(gateway, _Nowhere(), via=via)
+        self.record_id: str | None = None
+        """The id on record of the last call."""
         self._tell = tell
         self._key = ""
         self._number = 0
         self._outcome: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
 
-    async def call(self, key: str, arguments: bytes, *, as_sent: bool) -> Result:
-        """Call a tool; raises what `McpctlError` fits where it has not answered. An error has help on the arguments,
-        unless it is wanted as it was sent."""
-        self._key, self._number = key, self._number + 1
+    async def call(
+        self,
+        key: str,
+        arguments: bytes,
+        *,
+        as_sent: bool,
+        execute_class: str | None = None,
+        replays: str | None = None,
+    ) -> Result:
+        """Call a tool; raises what `McpctlError` fits where it has not answered. The rest is as in `CallRequest`."""
+        self._key, self._number, self.record_id = key, self._number + 1, None
         self._outcome = asyncio.get_running_loop().create_future()
         id_ = b"%d" % self._number
         envelope = jsonrpc.object_of({"toolKey": msgspec.json.encode(key), "arguments": arguments})
         meta = {"progressToken": id_} if self._tell else {}
-        self.execute.start(CallRequest(id_, CALLER, meta, as_sent=as_sent), envelope)
+        request = CallRequest(id_, CALLER, meta, execute_class=execute_class, as_sent=as_sent, replays=replays)
+        self.execute.start(request, envelope)
         return await self._outcome
 
     def answer(self, request: CallRequest, result: Json) -> None:
         """The tool's result."""
         raw = bytes(result)
         is_error = bytes(translate.head(raw).is_error) == b"true"
-        self._take(raw, _content(raw), (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None)
+        said = (translate.text_of(raw) or raw.decode("utf-8", "replace")) if is_error else None
+        self._take(request, raw, _content(raw), said)
 
     def error(self, request: CallRequest, error: bytes) -> None:
         """The error that its server answered with."""
-        self._take(b'{"error":%b}' % error, [], translate.message_of(error))
+        self._take(request, b'{"error":%b}' % error, [], translate.message_of(error))
 
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """Why there is no answer."""
         if not self._outcome.done():  # else it was interrupted: nobody waits for it any more
+            self.record_id = call_id
             self._outcome.set_exception(words.for_person(failure))
 
     def progress(self, params: dict[str, bytes]) -> None:
@@ -86,8 +98,10 @@ class OwnSession(Session):
         if self._tell and (said := _progress(params)):
             self._tell(said)
 
-    def _take(self, raw: bytes, content: Sequence[Any], said: str | None) -> None:
+    def _take(self, request: CallRequest, raw: bytes, content: Sequence[Any], said: str | None) -> None:
         if not self._outcome.done():
+            if call := self.execute.in_flight.get(request.id):
+                self.record_id = call.record_id
             failure = None if said is None else _tool_error(self._key, said)
             self._outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
 
@@ -102,10 +116,12 @@ class _Nowhere:
 
 
 @contextlib.asynccontextmanager
-async def own_session(loaded: Config, paths: Paths, toolset: str | None, tell: Tell) -> AsyncIterator[OwnSession]:
+async def own_session(
+    loaded: Config, paths: Paths, toolset: str | None, tell: Tell = None, via: str = "cli"
+) -> AsyncIterator[OwnSession]:
     """Such a session, on a gateway of its own; at the end nothing that was started is left."""
     gateway = Gateway(loaded, paths, toolset=toolset, token=own_token())
-    session = OwnSession(gateway, tell)
+    session = OwnSession(gateway, tell, via)
     try:
         yield session
     finally:

@@ -2,26 +2,25 @@
 
 import itertools
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
 from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, Found, Row
-from mcpctl.store import filters, query
+from mcpctl.store import filters, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
-STATUS = (
-    "CASE WHEN status = 'running' AND session_id IN (SELECT session_id FROM dead) THEN 'interrupted' ELSE status END"
-)
+STATUS = schema.call_status("dead")
 _COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
 _DECISION_COLUMNS = {name: name for name in DECISION_FIELDS}
 _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
-def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING) -> Found:
-    """Calls, newest first."""
-    return query.select(db, "calls", _COLUMNS, filters.calls(wanted), _ORDER)
+def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
+    """Calls, newest first, with these fields."""
+    return query.select(db, "calls", {name: _COLUMNS[name] for name in fields}, filters.calls(wanted), _ORDER)
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Found:

@@ -30,6 +30,7 @@ TYPES = (
 """What may happen. `reset`: what came before it is not whole; a journal is gone that was not read to its end."""
 START = "start"
 """The position before all events."""
+_AT_FIRST = 1 << 12
 _AT_ONCE = 1 << 16
 """Bytes of a journal that are read at once, or one line where that is longer."""
 _ENDED = 1000
@@ -85,17 +86,14 @@ class Events:
 
     def beginning(self, since: str | None, newest: int = 0) -> Self:
         """Begin at the text `since`, else with so many of the `newest`."""
-        ends = index.offsets(self._db)
-        if since == START:
-            return self
         if since is None:
-            self._cursor = self._now(ends)
-            self._go_back(newest, ends)
-            return self
-        try:
-            self._cursor, self._lost = Cursor.read(since, ends)
-        except Lost:
-            self._cursor, self._lost = self._now(ends), True
+            self._cursor = self._now()
+            self._go_back(newest)
+        elif since != START:
+            try:
+                self._cursor, self._lost = Cursor.read(since, index.offsets(self._db))
+            except Lost:
+                self._cursor, self._lost = self._now(), True
         return self
 
     def position(self) -> str:
@@ -147,20 +145,22 @@ class Events:
                 self._cursor.move(name, Place())
         self._cursor.settle()
 
-    def _now(self, ends: Mapping[str, int]) -> Cursor:
+    def _now(self) -> Cursor:
         """The position after all that there is."""
+        # Asked first: another process may catch up meanwhile, and what is closed here has to be closed at the end, too.
         closed = {name for (name,) in self._db.execute("SELECT journal FROM sessions WHERE status = 'closed'")}
         cursor = Cursor()
-        for name, end in ends.items():
+        for name, end in index.offsets(self._db).items():
             cursor.move(name, Place(end, 0, name in closed))
         return cursor
 
     # ---- the newest
 
-    def _go_back(self, number: int, ends: Mapping[str, int]) -> None:
+    def _go_back(self, number: int) -> None:
         """Put the position before so many of the newest events, as far as there are so many."""
         found: list[_Found] = []
         journals_seen = 0
+        ends = {name: place.offset for name, place in self._cursor.places.items()}
         for name in sorted(ends, key=lambda name: _status(self._folder / name, "st_mtime_ns"), reverse=True):
             if journals_seen == number:
                 break  # what is left was written before
@@ -274,7 +274,9 @@ def _status(path: Path, what: str) -> int:
 
 def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Iterator[_Line]:
     """The lines of a journal, those that can be read; none of one that is gone. Nothing stays open between them."""
-    while begin < end and (text := _chunk(path, begin, end)):
+    size = min(_AT_FIRST, _AT_ONCE)  # of many journals little is held until it is their turn
+    while begin < end and (text := _chunk(path, begin, min(end, begin + size))):
+        size = min(4 * size, _AT_ONCE)
         rest = text.partition(b"\n")[2] if from_middle else text
         begin += len(text) - len(rest)
         from_middle = False
@@ -287,11 +289,11 @@ def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Ite
 
 
 def _chunk(path: Path, begin: int, end: int) -> bytes:
-    """Whole lines from there on."""
+    """The whole lines in this part of a journal, or its next line where that is longer."""
     try:
         with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
             file.seek(begin)
-            text = file.read(min(_AT_ONCE, end - begin))
+            text = file.read(end - begin)
             if b"\n" not in text:
                 text += file.readline()
     except OSError:

@@ -1,10 +1,13 @@
 """Which calls, searches and sessions are meant: one value, and what it asks of each table."""
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from mcpctl import tool_keys
 from mcpctl.models import CALL_STATUSES
-from mcpctl.store import query, text_search
+
+if TYPE_CHECKING:
+    from mcpctl.store.query import Conditions
 
 FAILED = tuple(status for status in CALL_STATUSES if status not in ("ok", "running", "input_required"))
 """The statuses of calls that did not do what was asked."""
@@ -42,9 +45,9 @@ class CallFilter:
 EVERYTHING = CallFilter()
 
 
-def calls(wanted: CallFilter) -> query.Conditions:
+def calls(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `calls`; more conditions can follow."""
-    asked = query.Conditions().any_of("session_id", wanted.sessions).any_of("server", wanted.servers)
+    asked = _nothing().any_of("session_id", wanted.sessions).any_of("server", wanted.servers)
     _either(asked, [_tool(tool) for tool in wanted.tools])
     _status(asked, wanted.statuses)
     asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
@@ -53,19 +56,19 @@ def calls(wanted: CallFilter) -> query.Conditions:
     return _text(asked, wanted.grep, ("arguments", "error", "response"))
 
 
-def searches(wanted: CallFilter) -> query.Conditions:
+def searches(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `discoveries`, which has no server, tool, status or hints."""
-    asked = query.Conditions().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
+    asked = _nothing().any_of("session_id", wanted.sessions).any_of("project", wanted.projects)
     if wanted.clients:
-        inner = query.Conditions().any_of("client_name", wanted.clients)
+        inner = _nothing().any_of("client_name", wanted.clients)
         asked.when(f"session_id IN (SELECT id FROM sessions{inner.where})", *inner.values)
     _times(asked, wanted)
     return _text(asked, wanted.grep, ("query", "context", "results"))
 
 
-def sessions(wanted: CallFilter) -> query.Conditions:
+def sessions(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `sessions`: to be active in that time, and to have such calls if it asks for calls."""
-    asked = query.Conditions().any_of("id", wanted.sessions).any_of("project", wanted.projects)
+    asked = _nothing().any_of("id", wanted.sessions).any_of("project", wanted.projects)
     asked.any_of("client_name", wanted.clients)
     asked.when("last_activity >= ?", wanted.since).when("start_time < ?", wanted.until)
     of_calls = replace(wanted, sessions=(), projects=(), clients=())
@@ -78,6 +81,13 @@ def sessions(wanted: CallFilter) -> query.Conditions:
 def is_glob(name: str) -> bool:
     """Whether it stands for several names."""
     return "*" in name or "?" in name
+
+
+def _nothing() -> "Conditions":
+    # Imported here, since every command that has filters imports this module to say so, and few go on to ask SQLite.
+    from mcpctl.store.query import Conditions
+
+    return Conditions()
 
 
 def _tool(tool: str) -> tuple[str, tuple[str, ...]]:
@@ -102,7 +112,7 @@ def _pattern(name: str) -> str:
     return name.replace("[", "[[]") if is_glob(name) else name
 
 
-def _status(asked: query.Conditions, statuses: tuple[str, ...]) -> None:
+def _status(asked: "Conditions", statuses: tuple[str, ...]) -> None:
     """A call that runs in a session whose process is gone counts as interrupted."""
     if not statuses:
         return
@@ -126,17 +136,23 @@ def _hint(hint: str) -> str:
     return f"{'?' * place}{letter}*"
 
 
-def _times(asked: query.Conditions, wanted: CallFilter) -> None:
+def _times(asked: "Conditions", wanted: CallFilter) -> None:
     asked.when("started_at >= ?", wanted.since).when("started_at < ?", wanted.until)
     asked.when("duration_ms >= ?", wanted.min_duration_ms)
 
 
-def _text(asked: query.Conditions, text: str | None, columns: tuple[str, ...]) -> query.Conditions:
+def _text(asked: "Conditions", text: str | None, columns: tuple[str, ...]) -> "Conditions":
+    from mcpctl.store import text_search
+
     _either(asked, [text_search.condition(column, text) for column in columns] if text else [])
     return asked
 
 
-def _either(asked: query.Conditions, alternatives: list[tuple[str, tuple[str, ...]]]) -> None:
-    if alternatives:
-        values = tuple(value for _, each in alternatives for value in each)
-        asked.when(f"({' OR '.join(sql for sql, _ in alternatives)})", *values)
+def _either(asked: "Conditions", alternatives: list[tuple[str, tuple[str, ...]]]) -> None:
+    if len(alternatives) == 1:
+        ((sql, values),) = alternatives
+        asked.when(sql, *values)
+    elif alternatives:
+        every = tuple(value for _, values in alternatives for value in values)
+        # With the sign it is no reason to go through other indexes and sort the rows that they give.
+        asked.when(f"+({' OR '.join(sql for sql, _ in alternatives)})", *every)

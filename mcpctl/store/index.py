@@ -56,9 +56,13 @@ def opened(paths: Paths, on_progress: Progress = unseen) -> Iterator[sqlite3.Con
 
 
 def on_disk(paths: Paths, on_progress: Progress = unseen) -> Path:
-    """The path of the index, caught up; raises `Unusable` when it cannot be written."""
-    with _refused(paths):
-        _on_disk(paths, on_progress).close()
+    """The path of the index, caught up for SQL of others; raises `Unusable` when it cannot be written."""
+    with _refused(paths), closing(_on_disk(paths, on_progress)) as db:
+        mark_the_dead(db, paths.sessions)
+        if db.execute("SELECT session_id FROM dead EXCEPT SELECT session_id FROM gone").fetchone():
+            with sqlite.transaction(db):
+                db.execute("DELETE FROM gone")
+                db.execute("INSERT INTO gone SELECT session_id FROM dead")
     return paths.index
 
 

@@ -11,6 +11,8 @@ from msgspec import Raw
 
 NULL = Raw(b"null")
 VERSION = 1
+REPLAY = "replay"
+"""The `via` of a call that repeats its parent."""
 
 
 class Line(msgspec.Struct, tag_field="type", kw_only=True, gc=False):

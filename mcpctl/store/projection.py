@@ -9,6 +9,7 @@ import msgspec
 
 from mcpctl import hints
 from mcpctl.store.journal_lines import (
+    REPLAY,
     AnyLine,
     CallFinished,
     CallStarted,
@@ -18,6 +19,8 @@ from mcpctl.store.journal_lines import (
     SessionCreated,
 )
 
+COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}')"
+"""Whether a row of `calls` counts as a call: the rounds of one have a row each."""
 _LONGEST_REASON = 500
 """Characters of a tool's own words that stand as the error of its call."""
 
@@ -133,8 +136,7 @@ def activity(
     for call in calls:
         start, end = call.start, call.end
         gained = of(start.session_id, max(start.timestamp, end.timestamp) if end else start.timestamp)
-        # What goes on with an earlier call, after the tool had asked for input, is the same call: it counts once.
-        gained.calls += start.parent_id is None
+        gained.calls += _counts(start)
         gained.tokens += start.input_tokens + (end.output_tokens if end else 0)
     for end in ended:
         of(end.session_id, end.timestamp).tokens += end.output_tokens
@@ -145,6 +147,11 @@ def activity(
     return sessions
 
 
+def _counts(start: CallStarted) -> bool:
+    """Whether it is a call of its own: what goes on with another, after the tool had asked for input, is the same."""
+    return start.parent_id is None or start.via == REPLAY
+
+
 def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
     """How often tools were called, and when last: server, tool, calls, time."""
     tools: dict[tuple[str, str], tuple[int, str]] = {}
@@ -152,7 +159,7 @@ def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
         start = call.start
         key = start.server, start.tool
         count, last = tools.get(key, (0, ""))
-        tools[key] = count + (start.parent_id is None), max(last, start.timestamp)
+        tools[key] = count + _counts(start), max(last, start.timestamp)
     return [(*key, *used) for key, used in tools.items()]
 
 

@@ -72,7 +72,7 @@ class Recorder:
     ) -> OpenCall:
         """Put a call on record before it is sent; `arguments`, `request_id` and `annotations` are JSON.
 
-        `parent_id` is the call that this one goes on with, after the tool had asked for input.
+        `parent_id` is the call that this one goes on with, after the tool had asked for input, or repeats.
         """
         call = OpenCall(id=_new_id(), started=time.monotonic())
         line = journal_lines.CallStarted(
@@ -253,7 +253,7 @@ class Recorder:
         created = journal_lines.SessionCreated(
             timestamp=clock.now(),
             id=self.session_id,
-            via=self._via,
+            via="client" if self.is_of_client else "cli",
             client_name=self.values.name(client.name),
             client_version=self.values.name(client.version),
             protocol_version=self.values.name(client.protocol_version),
@@ -261,7 +261,7 @@ class Recorder:
             project=self.values.name(origin.project),
             toolset=self.values.name(origin.toolset),
         )
-        create = Journal.of_the_day if self._via == "cli" else Journal.create
+        create = Journal.create if self.is_of_client else Journal.of_the_day
         try:
             self._journal = create(self._paths.sessions, created)
             self.session_id = self._journal.session_id

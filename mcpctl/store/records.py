@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from mcpctl.models import Found, Progress, Row, Usage, unseen
+from mcpctl.models import CALL_FIELDS, Found, Progress, Row, Usage, unseen
 from mcpctl.paths import Paths
 from mcpctl.store import calls, query, sessions, sqlite, statistics, text_search
 from mcpctl.store.filters import EVERYTHING, CallFilter
@@ -77,9 +77,14 @@ class Records:
         """
         return sessions.find(self._db, wanted, statuses)
 
-    def calls(self, wanted: CallFilter = EVERYTHING) -> Found:
-        """Calls, newest first."""
-        return calls.find(self._db, wanted)
+    def overheads(self, wanted: CallFilter = EVERYTHING, *statuses: str) -> Found:
+        """What searching and calling cost in tokens, of the sessions of clients: `{id, client_name, project,
+        last_activity, discovery_tokens, query_tokens, key_tokens}`."""
+        return sessions.overheads(self._db, wanted, statuses)
+
+    def calls(self, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
+        """Calls, newest first, with these fields."""
+        return calls.find(self._db, wanted, fields)
 
     def discoveries(self, wanted: CallFilter = EVERYTHING) -> Found:
         """Searches, newest first. They have no servers, tools, statuses and hints to ask for."""
@@ -134,7 +139,9 @@ class Records:
         elif noun == "tool":
             yield from (f"{server}:{tool}" for server, tool in self.usage())
         elif noun == "client":
-            yield from query.distinct(self._db, "sessions", "client_name")
+            # A request may name another client than the one that connected.
+            for table in ("sessions", "calls"):
+                yield from query.distinct(self._db, table, "client_name")
         else:
             for table in ("sessions", "calls", "discoveries"):
                 yield from query.distinct(self._db, table, noun)
@@ -178,7 +185,7 @@ class Records:
         return Events(self._db, self._paths.sessions, wanted, without).beginning(since, newest)
 
     def follow(self, events: "Events", pause: Callable[[], object]) -> "Iterator[Event]":
-        """The events without end; `pause` is called whenever there is nothing new. It ends by raising.
+        """The events without end; `pause` is called after all that was new, and ends it by raising.
 
         While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.
         """
@@ -191,9 +198,8 @@ class Records:
                 if not self._refreshed():
                     seen = None
                 yield from events.read()
-            else:
-                pauses += 1
-                pause()
+            pauses += 1
+            pause()
 
     def _refreshed(self) -> bool:
         """Catch up, unless others have the index at this moment."""

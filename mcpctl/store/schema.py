@@ -3,6 +3,8 @@
 import sqlite3
 from contextlib import closing
 
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
+
 TABLES = (
     """CREATE TABLE journals (
         name TEXT PRIMARY KEY, session_id TEXT, offset INTEGER NOT NULL) WITHOUT ROWID""",
@@ -32,14 +34,50 @@ TABLES = (
     """CREATE TABLE usage (
         server TEXT NOT NULL, tool TEXT NOT NULL, calls INTEGER NOT NULL, last_used TEXT NOT NULL,
         PRIMARY KEY (server, tool)) WITHOUT ROWID""",
+    # Of which sessions mcpctl last saw that their process is gone, for the views: a lock is not seen by SQL.
+    "CREATE TABLE gone (session_id TEXT PRIMARY KEY) WITHOUT ROWID",
     # What closes or forgets a session asks for its calls, while a new index is filled too.
     "CREATE INDEX calls_by_session ON calls (session_id, position)",
 )
+
+
+def call_status(dead: str) -> str:
+    """The status of a call: what runs in a session of the table `dead`, whose process is gone, was interrupted."""
+    gone = f"status = 'running' AND session_id IN (SELECT session_id FROM {dead})"
+    return f"CASE WHEN {gone} THEN 'interrupted' ELSE status END"
+
+
+def session_status(dead: str) -> str:
+    """The status of a session: one in the table `dead` is closed."""
+    return f"CASE WHEN status = 'active' AND id IN (SELECT session_id FROM {dead}) THEN 'closed' ELSE status END"
+
+
+def session_end(dead: str) -> str:
+    """When a session ended: one in the table `dead` when it did something last."""
+    return f"CASE WHEN {session_status(dead)} = 'active' THEN NULL ELSE coalesce(end_time, last_activity) END"
+
+
+def _view(table: str, fields: tuple[str, ...], **changed: str) -> str:
+    columns = {**{name: name for name in fields}, **changed}
+    selection = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+    return f"CREATE VIEW v_{table} AS SELECT {selection} FROM {table}"
+
+
+VIEWS = (
+    _view("sessions", SESSION_FIELDS, status=session_status("gone"), end_time=session_end("gone")),
+    _view(
+        "calls", CALL_FIELDS, status=call_status("gone"), key="server || ':' || tool", hints="hints",
+        failed=f"{call_status('gone')} NOT IN ('ok', 'running', 'input_required')",
+    ),
+    _view("discoveries", DISCOVERY_FIELDS),
+    _view("decisions", DECISION_FIELDS),
+)  # fmt: skip
+"""What others write SQL for: the fields and the words of --json, whatever the tables are like."""
 INDEXES = (
     # Lists go through it newest first, and totals through all of it, without the rows, which are ten times as large.
     """CREATE INDEX calls_by_time ON calls (
         started_at, session_id, position, server, tool, status, duration_ms, client_name, project, hints, parent_id,
-        input_tokens, output_tokens, total_tokens)""",
+        via, input_tokens, output_tokens, total_tokens)""",
     "CREATE INDEX calls_not_ok ON calls (started_at, session_id, position, server, tool, status) WHERE status <> 'ok'",
     "CREATE INDEX calls_by_server ON calls (server, started_at, session_id, position)",
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
@@ -47,6 +85,7 @@ INDEXES = (
     "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
     "CREATE INDEX decisions_by_call ON decisions (call_id, position)",
     "CREATE INDEX decisions_by_session ON decisions (session_id, position)",
+    *VIEWS,
     "CREATE INDEX sessions_by_activity ON sessions (last_activity, id)",
 )
 """Made after a new index is filled: sorted once, they take a fraction of the time of growing row by row."""
@@ -54,10 +93,10 @@ LAST = "sessions_by_activity"
 """What a whole index has, and one that was never finished has not."""
 
 
-def columns() -> dict[str, list[tuple[str, str]]]:
-    """The tables by name, each with its columns and their types."""
+def columns(kind: str = "table") -> dict[str, list[tuple[str, str]]]:
+    """The tables by name, or the views, each with its columns and their types."""
     with closing(sqlite3.connect(":memory:")) as db:
-        for statement in TABLES:
+        for statement in (*TABLES, *VIEWS):
             db.execute(statement)
-        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
-        return {name: [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({name})")] for name in names}
+        names = db.execute("SELECT name FROM sqlite_master WHERE type = ? ORDER BY name", (kind,)).fetchall()
+        return {name: [(row[1], row[2]) for row in db.execute(f"PRAGMA table_info({name})")] for (name,) in names}

@@ -4,14 +4,14 @@ import sqlite3
 from collections.abc import Sequence
 
 from mcpctl.models import SESSION_FIELDS, Found, Row
-from mcpctl.store import calls, filters, query, statistics
+from mcpctl.store import calls, filters, query, schema, statistics
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
-_STATUS = "CASE WHEN status = 'active' AND id IN (SELECT session_id FROM dead) THEN 'closed' ELSE status END"
+_STATUS = schema.session_status("dead")
 _COLUMNS = {
     **{name: name for name in SESSION_FIELDS},
     "status": _STATUS,
-    "end_time": f"CASE WHEN {_STATUS} = 'active' THEN NULL ELSE coalesce(end_time, last_activity) END",
+    "end_time": schema.session_end("dead"),
 }
 _ORDER = "last_activity DESC, id"
 
@@ -20,6 +20,23 @@ def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequ
     """Sessions, last activity newest first."""
     conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses)
     return query.select(db, "sessions", _COLUMNS, conditions, _ORDER)
+
+
+_BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"
+_AROUND_KEY = len('{"toolKey":":","arguments":}')
+_BYTES_OF_KEY = f"length(server) + length(tool) + {_AROUND_KEY}"
+_SUM = "(SELECT coalesce(sum(({} + 3) / 4), 0) FROM {} WHERE session_id = sessions.id)"
+_OVERHEADS = {
+    **{name: name for name in ("id", "client_name", "project", "last_activity", "discovery_tokens")},
+    "query_tokens": _SUM.format(_BYTES_OF_QUERY, "discoveries"),
+    "key_tokens": _SUM.format(_BYTES_OF_KEY, "calls"),
+}
+
+
+def overheads(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
+    """What searching and calling through mcpctl cost in tokens, in sessions of clients, last activity newest first."""
+    conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses).equal("via", "client")
+    return query.select(db, "sessions", _OVERHEADS, conditions, _ORDER)
 
 
 def resolve(db: sqlite3.Connection, ref: str) -> str:

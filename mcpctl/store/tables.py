@@ -110,7 +110,7 @@ def _count_again(db: sqlite3.Connection, server: str, tool: str) -> None:
     """Make a tool's usage what the calls that are left say."""
     db.execute("DELETE FROM usage WHERE server = ? AND tool = ?", (server, tool))
     db.execute(
-        "INSERT INTO usage SELECT server, tool, sum(parent_id IS NULL), max(started_at) FROM calls"
+        f"INSERT INTO usage SELECT server, tool, sum({projection.COUNTS}), max(started_at) FROM calls"
         " WHERE server = ? AND tool = ? GROUP BY server, tool",
         (server, tool),
     )

@@ -27,7 +27,8 @@ def condition(column: str, text: str) -> tuple[str, tuple[str, ...]]:
     if part:
         return f"(({column} LIKE ? ESCAPE '!' OR instr({column}, '\\u')) AND says({column}, ?))", (like, whole)
     if not text.isascii():
-        return f"((instr({column}, '\\u') OR {column} GLOB '*[^ -~]*') AND says({column}, ?))", (whole,)
+        has_other = f"length({column}) <> length(CAST({column} AS BLOB))"
+        return f"((instr({column}, '\\u') OR {has_other}) AND says({column}, ?))", (whole,)
     return f"says({column}, ?)", (whole,)
 
 

@@ -34,11 +34,26 @@ READERS = (
     "calls ls --limit 50 --json",
     "calls ls --count",
     "calls ls --tool tool_7 --limit 50",
+    "calls ls --failed --limit 50",
+    "calls ls --failed --server server1,server2 --since 2026-03-01 --until 2026-03-02",
+    "calls ls --tool server3:* --hint destructive --client zed --limit 50",
+    "calls ls --hint destructive,undeclared --since 2026-02-01 --until 2026-02-08 --count",
+    "calls ls --tool *_8,tool_7 --min-duration 1h --limit 50",
+    "calls ls --grep 777777 --count",
+    "calls ls --grep Zürich --count",
+    "calls stats",
+    "calls stats --by tool --sort p95_ms",
+    "calls stats --by day --client zed --since 2026-03-01",
+    "calls export",
+    "calls export --format csv --no-payloads",
     "calls show last",
     "sessions ls",
     "sessions show last",
     "sessions show last --json",
+    "sessions ls --failed --server server2",
+    "sessions stats --saved",
 )
+TABS = ("calls ls --client ", "calls ls --session ", "calls show ")
 CONFIG = "[records]\nkeep_sessions = 1000000\nmax_mb = 1000000\n"
 
 
@@ -101,6 +116,10 @@ def measure(env: Mapping[str, str], calls: int, runs: int) -> list[dict[str, obj
     for words in READERS:
         best = min((run([*MCPCTL, *words.split()], env) for _ in range(runs)), key=lambda each: each.cpu_s)
         rows.append(_row(words, best, bare))
+    for line in TABS:
+        complete = [*MCPCTL, f"mcpctl {line}"]
+        found = (run(complete, {**env, "_MCPCTL_COMPLETE": "bash"}) for _ in range(runs))
+        rows.append(_row(f"{line}<Tab>", min(found, key=lambda each: each.cpu_s), bare))
     return rows
 
 

@@ -72,7 +72,7 @@ def test_every_option_is_offered(name: str, mcpctl: Mcpctl) -> None:
 
 def test_help_offers_nouns_and_then_their_verbs() -> None:
     assert "calls" in offered("help ")
-    assert offered("help calls ") == ["ls", "show", "tail"]
+    assert offered("help calls ") == ["ls", "show", "tail", "replay", "stats", "export"]
     assert offered("help calls ls ") == []
 
 
@@ -129,6 +129,9 @@ TAKE_A_PROJECT = {
     "annotate rm",
     "annotate set",
     "calls ls",
+    "calls export",
+    "calls replay",
+    "calls stats",
     "calls tail",
     "policy check",
     "policy explain",
@@ -139,6 +142,7 @@ TAKE_A_PROJECT = {
     "servers ls",
     "servers set",
     "sessions ls",
+    "sessions stats",
     "tokens create",
     "tools approve",
     "tools call",
@@ -321,6 +325,7 @@ def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mc
     words += ["cursor"] * (line == "policy import") + ["s:a"] * (line in ("tools deny", "tools allow"))
     if line == "annotate ls":
         words += ["--toolset", str(configured.toolset(full, "team"))]
+    words += ["--saved"] * (line == "sessions stats")
     if line == "tools eval":
         queries, catalog = full.data / "queries.jsonl", full.data / "catalog.jsonl"
         queries.write_text('{"query": "a", "expect": [["s:a"]]}\n', encoding="utf-8")
@@ -328,6 +333,19 @@ def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mc
         words += ["--queries", str(queries), "--catalog", str(catalog)]
     refused = mcpctl(*words, "--fields", "bogus").err
     assert offered(f"{line} --fields ") == refused.partition("fields: ")[2].strip().split(", ")
+
+
+def test_what_totals_are_grouped_by_are_fields_and_several_groups_are_offered() -> None:
+    assert offered("calls stats --by tool,day --fields ")[:4] == ["server", "tool", "day", "calls"]
+    assert offered("calls stats --by tool,d") == ["tool,day"]
+    assert offered("calls ls --hint destructive,un") == ["destructive,undeclared"]
+
+
+def test_clients_on_record_are_offered(mcpctl: Mcpctl, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    mcpctl("calls", "ls")
+    assert offered("calls ls --client ") == ["claude-code", "cursor"]
+    assert offered("sessions ls --client cu") == ["cursor"]
 
 
 def test_fields_are_offered_after_a_comma_but_none_twice() -> None:

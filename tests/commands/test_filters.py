@@ -86,6 +86,14 @@ def test_what_cannot_be_meant_is_refused_though_other_values_have_rows(
     assert says in ran.err
 
 
+@pytest.mark.parametrize("option", ["server", "tool", "client", "project", "session"])
+def test_more_values_than_can_be_asked_for_are_refused(mcpctl: Mcpctl, paths: Paths, option: str) -> None:
+    two_sessions(paths)
+    values = [f"--{option}=n{number}" for number in range(201)]
+    ran = mcpctl("calls", "ls", *values)
+    assert (ran.code, "201 values" in ran.err) == (2, True)
+
+
 def test_an_empty_text_finds_nothing_to_look_for(mcpctl: Mcpctl) -> None:
     assert mcpctl("calls", "ls", "--grep", "").code == 2
     assert mcpctl("calls", "ls", "--grep", "x" * 1001).code == 2

@@ -107,6 +107,7 @@ def one_line(number: int, minute: int) -> st.SearchStrategy[bytes]:
     lines = (
         started(number, minute, server=later),
         started(number, minute, parent_id=call_id(1)),
+        started(number, minute, parent_id=call_id(1), via="replay"),
         finished(number, minute),
         finished(number, minute, status="tool_error", output_tokens=7),
         searched(number, minute),

@@ -119,6 +119,8 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
             "output_tokens": 72,
             "total_tokens": 107,
             "duration_ms": 52,
+            "p50_ms": 12,
+            "p95_ms": 12,
             "longest_ms": 12,
             "last_used": at(31),
         }

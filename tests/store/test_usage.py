@@ -77,6 +77,18 @@ def test_the_rounds_of_a_call_count_once_and_the_last_is_when_it_was_used(mcpctl
     assert mcpctl("calls", "ls", "--count").out == "4\n"  # each round has a row of its own
 
 
+def test_a_replay_is_a_call_of_its_own(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, rest=[*call(1, 1), *call(2, 2, via="replay", parent_id=call_id(1))])
+    other = session(paths, CURSOR, 3, [*call(3, 4, CURSOR)]).path
+    assert used(paths) == {FORECAST: (3, at(4))}
+    other.unlink()
+    assert used(paths) == {FORECAST: (2, at(2))}
+    (row,) = mcpctl("sessions", "ls", "--json").json
+    assert row["tool_call_count"] == 2
+    (tool,) = mcpctl("sessions", "show", "last", "--json").json["tools"]
+    assert tool["calls"] == 2
+
+
 def test_the_rounds_that_are_left_count_as_they_did(paths: Paths) -> None:
     rounds(paths)
     evicted = session(paths, CURSOR, 5, [*call(5, 6, CURSOR)]).path

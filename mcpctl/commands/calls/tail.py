@@ -53,7 +53,8 @@ def tail(
       mcpctl calls tail -f
       mcpctl calls tail -f --failed --server github,linear
       mcpctl calls tail -f --json | jq -r 'select(.type == "calls.finished") | .data.tool'
-      mcpctl calls tail --json --since-position "$(cat position)" | tee events | tail -n 1 | jq -r .position > position
+      echo start > positions
+      mcpctl calls tail --json --since-position "$(tail -n 1 positions)" | tee -a events | jq -r .position >> positions
     """
     from mcpctl import output
     from mcpctl.commands import names

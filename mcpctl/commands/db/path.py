@@ -10,7 +10,7 @@ def path(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
 
     \b
     Example:
-      sqlite3 "$(mcpctl db path)" 'select tool, count(*) from calls group by tool'
+      sqlite3 "$(mcpctl db path)" 'select tool, count(*) from v_calls group by tool'
     """
     from mcpctl import output
     from mcpctl.store.records import Records

@@ -87,6 +87,15 @@ def test_filters_add_up(mcpctl: Mcpctl, paths: Paths) -> None:
     assert keys(mcpctl, "--server", "notes", "--read-only", "--count") == ["2"]
 
 
+def test_several_servers_are_listed_and_each_has_to_be_there(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    for options in (["--server", "notes,weather"], ["--server", "weather", "--server", "notes"]):
+        assert mcpctl("tools", "ls", "--count", *options).out == "7\n"
+        assert len(mcpctl("tools", "export", *options).jsonl) == 7
+        assert mcpctl("tools", "search", "note", "--count", *options).code == 0
+    assert mcpctl("tools", "ls", "--server", "notes,wether").code == 3
+
+
 def test_a_server_that_does_not_exist_is_not_found_and_the_near_name_is_named(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     ran = mcpctl("tools", "ls", "--server", "wether", "--json")

@@ -1,0 +1,86 @@
+"""`mcpctl calls replay`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+
+def replay(
+    calls: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ID...]",
+            help="Calls: ids, their beginnings, or last.",
+            show_default=False,
+            autocompletion=complete.calls,
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="All calls of this session, in their order; last is the newest.",
+            show_default=False,
+            autocompletion=complete.sessions,
+        ),
+    ] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Run also the calls of tools that may change something.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would run; run nothing.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="Print how the results differ; exit 7 if one does.")] = False,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    toolset: opt.Toolset = None,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Call again what is on record, with the same arguments, and compare the results.
+
+    Calls of tools that only read run; those of others are shown, and run with --execute. The hints of now decide, as
+    the server declares them in its list and once more when it is connected. [policy] holds as for tools call. A call
+    of which an argument was redacted or cut is never called again; the column WHY names the field.
+
+    All run in one session with each server, one after the other. Each is on record, with via replay and the id of the
+    old call as parent_id. Results are compared as they are on record: SAME is empty where one was cut.
+
+    \b
+    Examples:
+      mcpctl calls replay last --diff
+      mcpctl calls replay --session last --dry-run
+      mcpctl calls replay --session 3f2a --execute --json | jq '.[] | select(.same == false)'
+    """
+    from mcpctl import output
+    from mcpctl.commands.calls import replaying
+    from mcpctl.errors import WrongUsage
+    from mcpctl.models import Found
+    from mcpctl.proxy import replay as replays
+
+    listing = output.listing(json, jsonl, format, fields)
+    output.chosen_fields(replaying.COLUMNS, listing)  # what is wrong with them is said before anything runs
+    if bool(calls) == (session is not None):
+        raise WrongUsage("name calls, or one session with --session", "for example: mcpctl calls replay last")
+    if diff and (json or jsonl or format != "auto" or fields):
+        raise WrongUsage("--diff prints diffs and no rows", "leave it out; under --json each row has same and result")
+    paths = opt.paths(config, data_dir)
+    with opt.records(data_dir) as records:
+        old = replaying.meant(records, calls or (), session)
+    found = replays.planned(paths, old, execute=execute, toolset=toolset, project=project)
+    if not dry_run:
+        replays.run(paths, found, execute=execute, toolset=toolset, project=project)
+    with opt.records(data_dir) as records:
+        rows = [replaying.row(each, records.call(each.record_id) if each.record_id else None) for each in found]
+    if diff:
+        output.write_lines(replaying.diff(rows))
+    else:
+        output.write_list(Found.of(rows), replaying.COLUMNS, listing)
+    if sum(each.plan == "needs_execute" for each in found):
+        output.say("calls of tools that may change something run with --execute", always=diff)
+    if not dry_run and (failure := replaying.failure(rows, found, compared=diff)):
+        raise failure

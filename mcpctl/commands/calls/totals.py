@@ -1,0 +1,48 @@
+"""How totals of calls are sorted and shown."""
+
+from collections.abc import Sequence
+
+from mcpctl.models import TOTAL_FIELDS, Row
+from mcpctl.output import Columns
+from mcpctl.store.filters import CallFilter
+from mcpctl.store.records import Records
+
+_FIELDS = {"tool": ("server", "tool"), "client": ("client_name",)}
+_SHOWN = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")
+_LONGEST_BAR = 20
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def rows(records: Records, groups: Sequence[str], wanted: CallFilter, sort: str | None) -> Sequence[Row]:
+    """A row for each group, and how long its bar is."""
+    found = records.totals(*grouping(groups), wanted=wanted)
+    if sort:
+        found = sorted(found, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
+    bar = sort if sort not in (None, "last_used") else "calls"
+    return [{**row, "bar": row[bar] or 0} for row in found]
+
+
+def columns(groups: Sequence[str], found: Sequence[Row], format: str) -> Columns:
+    """How they are shown: in a table with a bar, if there are several."""
+    fields, largest = grouping(groups), max((row["bar"] for row in found), default=0)
+    has_bars = format == "table" and largest and groups
+    return Columns(
+        fields=(*fields, *TOTAL_FIELDS),
+        shown=(*fields, *_SHOWN, *(["bar"] if has_bars else [])),
+        cut=frozenset(("server", "tool", "client_name", "bar")),
+        goes=("bar", "p50_ms", "longest_ms"),
+        labels={"client_name": "CLIENT", "longest_ms": "MAX_MS", "total_tokens": "TOKENS"},
+        render={"bar": lambda value: _bar(value / largest)},
+        newest=10_000 if {"day", "hour"}.intersection(groups) else 50,
+        noun="groups",
+    )
+
+
+def grouping(groups: Sequence[str]) -> tuple[str, ...]:
+    """The fields that tell the groups apart: a tool is one of its server."""
+    return tuple(dict.fromkeys(field for group in groups for field in _FIELDS.get(group, (group,))))
+
+
+def _bar(share: float) -> str:
+    whole, eighths = divmod(max(round(share * _LONGEST_BAR * 8), share > 0), 8)
+    return "█" * whole + _EIGHTHS[eighths].strip()

@@ -1,0 +1,59 @@
+"""`mcpctl sessions stats`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.filter_options import AskedOfSessions, filtered
+
+
+@filtered
+def stats(
+    asked: AskedOfSessions,
+    saved: Annotated[bool, typer.Option("--saved", help="The tokens that mcpctl has saved the model, or cost it.")] = (
+        False
+    ),
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Compare the tokens of the last session, or of those chosen, with those that it would have had without mcpctl.
+
+    definitions_tokens is what the client would have put in front of every prompt: the definitions of all tools of all
+    enabled servers of the session's project, as last listed; servers that never listed theirs are counted in unlisted.
+    In their place stand metatools_tokens, the two tools of mcpctl and its instructions; discovery_tokens and
+    query_tokens, the answers to its searches and the searches; and key_tokens, what tool_execute adds to each call.
+    saved_tokens is the difference at the end of the session, and negative where mcpctl cost more than it saved. Earlier
+    prompts, with fewer searches before them, had more of it.
+
+    Tokens are estimated as the field encoding says, so compare them with each other and not with a bill. It is not
+    known which tools the servers had at that time, what else the client keeps back or caches, which options serve had,
+    or what servers would have said of themselves.
+
+    \b
+    Examples:
+      mcpctl sessions stats --saved
+      mcpctl sessions stats --saved --since 7d --client claude-code
+      mcpctl sessions stats --saved --session last --json | jq .[].saved_tokens
+    """
+    from mcpctl import output
+    from mcpctl.commands import names
+    from mcpctl.commands.sessions import saving
+    from mcpctl.errors import WrongUsage
+
+    if not saved:
+        raise WrongUsage("sessions stats needs --saved", "say what to count: mcpctl sessions stats --saved")
+    listing = output.listing(json, jsonl, format, fields, limit, offset, count)
+    paths = opt.paths(config, data_dir)
+    with opt.records(data_dir) as records:
+        wanted = asked.resolved(records)
+        names.refuse_strangers(wanted, records, paths)
+        rows = saving.rows(records.overheads(wanted, *asked.statuses), paths, only_last=not asked.is_any)
+        output.write_list(rows, saving.COLUMNS, listing)

@@ -1,0 +1,102 @@
+"""Calls on record, called again as they were: what would run, and what became of it."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import msgspec
+
+from mcpctl import hints, tool_keys
+from mcpctl.catalog.cache import Catalog
+from mcpctl.config import Config
+from mcpctl.errors import McpctlError, UpstreamFailed
+from mcpctl.models import Row
+from mcpctl.paths import Paths
+from mcpctl.policy.view import View
+from mcpctl.proxy.one_shot import load
+from mcpctl.proxy.own_session import OwnSession, own_session
+from mcpctl.store import replayable
+from mcpctl.store.journal_lines import REPLAY
+from mcpctl.store.state import State
+from mcpctl.toolsets import in_force
+
+PLANS = ("would_run", "ran", "needs_execute", "cannot")
+"""What becomes of a call: `ran` also where its server failed, `cannot` where part of it is missing or it is refused."""
+_READ = "read"
+
+
+@dataclass
+class Replay:
+    """One call on record, to be called again."""
+
+    row: Row
+    """As it is on record."""
+    hints: str
+    """What its tool declares now, in one column."""
+    plan: str
+    """One of `PLANS`."""
+    why: str = ""
+    record_id: str | None = None
+    """Its id on record as it was called again."""
+    failure: McpctlError | None = field(default=None)
+    """Why it has no answer of its tool."""
+
+    @property
+    def key(self) -> str:
+        """The tool's key."""
+        return tool_keys.join(self.row["server"], self.row["tool"])
+
+
+def planned(
+    paths: Paths, rows: Iterable[Row], *, execute: bool, toolset: str | None = None, project: str | None = None
+) -> list[Replay]:
+    """What would become of these calls now: those of tools that only read run, and with `execute` all."""
+    loaded = load(paths, project)
+    with State.opened(paths) as state:
+        catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
+        return [_planned(loaded, catalog, row, execute=execute) for row in rows]
+
+
+def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool) -> Replay:
+    tool = catalog.find(row["server"], row["tool"])
+    declared = hints.compact(msgspec.json.decode(hints.snapshot(tool)))
+    why = replayable.obstacle(row)
+    if not why and row["server"] not in loaded.servers and row["server"] not in loaded.elsewhere:
+        why = f"no server '{row['server']}' is configured"
+    if why:
+        return Replay(row, declared, "cannot", why)
+    if execute or (tool and hints.permission(tool) == _READ):
+        return Replay(row, declared, "would_run")
+    return Replay(row, declared, "needs_execute", "" if tool else "no server has listed it")
+
+
+def run(
+    paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None = None, project: str | None = None
+) -> None:
+    """Call again those that would run, one after the other in one session; they are told what became of them."""
+    if any(replay.plan == "would_run" for replay in replays):
+        asyncio.run(_run(load(paths, project), paths, replays, execute=execute, toolset=toolset))
+
+
+async def _run(loaded: Config, paths: Paths, replays: Sequence[Replay], *, execute: bool, toolset: str | None) -> None:
+    async with own_session(loaded, paths, toolset, via=REPLAY) as session:
+        for replay in replays:
+            if replay.plan == "would_run":
+                await _call(session, replay, execute=execute)
+
+
+async def _call(session: OwnSession, replay: Replay, *, execute: bool) -> None:
+    arguments = (replay.row["arguments"] or "{}").encode()
+    try:
+        # What its server says of the tool at that moment decides once more.
+        result = await session.call(
+            replay.key, arguments, as_sent=True, execute_class=None if execute else _READ, replays=replay.row["id"]
+        )
+        replay.plan, replay.failure = "ran", result.failure
+    except UpstreamFailed as error:
+        replay.plan, replay.why, replay.failure = "ran", error.message, error
+    except McpctlError as error:
+        replay.plan, replay.why, replay.failure = "cannot", error.message, error
+        if error.code == "wrong_execute":
+            replay.plan, replay.why = "needs_execute", "its server does not say any more that it only reads"
+    replay.record_id = session.record_id or None

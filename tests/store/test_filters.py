@@ -1,0 +1,69 @@
+"""How what is asked of records is answered: in the order of the list, without sorting the rows."""
+
+import pytest
+
+from mcpctl.commands.options import MOST_VALUES
+from mcpctl.paths import Paths
+from mcpctl.store import calls, filters, index, statistics, text_search
+from mcpctl.store.filters import FAILED, CallFilter
+from tests.recorded import CLAUDE, CURSOR, two_sessions
+
+NEWEST_FIRST = [
+    CallFilter(),
+    CallFilter(servers=("notes",)),
+    CallFilter(servers=("notes", "weather")),
+    CallFilter(tools=("add_note", "notes:list_notes")),
+    CallFilter(tools=("notes:*",)),
+    CallFilter(tools=("*_note", "weather.get_*")),
+    CallFilter(statuses=("ok",)),
+    CallFilter(statuses=FAILED),
+    CallFilter(statuses=FAILED, servers=("notes", "weather"), clients=("cursor",), since="2100", until="2101"),
+    CallFilter(sessions=(CLAUDE, CURSOR)),
+    CallFilter(projects=("acme", "zoo"), hints=("destructive", "undeclared"), min_duration_ms=5),
+    CallFilter(grep="oslo", clients=("cursor", "claude-code")),
+    CallFilter(grep="ö"),
+]
+
+
+@pytest.mark.parametrize("wanted", NEWEST_FIRST, ids=str)
+def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        text_search.prepare(db)
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        list(calls.find(db, wanted).rows(2, 0))
+        db.set_trace_callback(None)
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert "USING INDEX calls_" in plan[0]
+    assert not any("TEMP B-TREE" in step for step in plan)
+
+
+def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> None:
+    two_sessions(paths)
+    names = tuple(f"{number}*.n" for number in range(MOST_VALUES))
+    wanted = CallFilter(names, names, names, FAILED, names, names, filters.HINTS, grep='o\u00f6"')
+    with index.opened(paths) as db:
+        text_search.prepare(db)
+        assert calls.find(db, wanted).count() == 0
+        assert calls.find(db, CallFilter(tools=(*names, "add_note"))).count() == 1
+
+
+def test_what_failed_is_found_by_the_index_of_what_was_not_ok(paths: Paths) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        conditions = filters.calls(CallFilter(statuses=FAILED, since="2100"))
+        ask = f"EXPLAIN QUERY PLAN SELECT id FROM calls{conditions.where} ORDER BY started_at DESC"
+        assert "calls_not_ok" in db.execute(ask, conditions.values).fetchone()[3]
+
+
+@pytest.mark.parametrize("by", [(), ("server",), ("server", "tool"), ("client_name", "status"), ("day",), ("hour",)])
+def test_totals_are_told_without_the_rows(paths: Paths, by: tuple[str, ...]) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        statistics.totals(db, by, CallFilter(hints=("destructive",), clients=("cursor",), min_duration_ms=1))
+        db.set_trace_callback(None)
+        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
+    assert plan[0] == "SCAN calls USING COVERING INDEX calls_by_time"
