@@ -132,7 +132,7 @@ LISTS = {
     *((f"tools {verb}", "--server") for verb in ("ls", "search", "export", "diff")),
     *(
         (words, f"--{filter_}")
-        for words in ("calls ls", "calls stats", "calls export", "sessions ls", "sessions stats")
+        for words in ("calls ls", "calls stats", "calls export", "calls tail", "sessions ls", "sessions stats")
         for filter_ in ("session", "server", "tool", "status", "client", "project", "hint")
     ),
 }  # fmt: skip

@@ -11,8 +11,8 @@ from tests.configured import READ, configure, demo_tools, listed, pinned, stub, 
 from tests.conftest import Mcpctl
 from tests.test_layout import EVERY
 
-WITHOUT_JSON = {"serve", "demo", "help", "annotate schema", "policy hook"}
-"""Commands that run, that teach, or that print the JSON of somebody else's format as it is."""
+WITHOUT_JSON = {"serve", "demo", "help", "annotate schema", "policy hook", "calls export"}
+"""Commands that run, that teach, or that print a format of its own kind."""
 
 
 def test_every_command_has_json() -> None:
@@ -49,7 +49,7 @@ def test_what_was_written_is_printed_as_show_prints_it(mcpctl: Mcpctl, words: st
 @pytest.mark.parametrize(
     ("words", "members"),
     [
-        ("servers rm notes", {"name": "notes", "removed": True}),
+        ("servers rm notes", [{"name": "notes", "removed": True}]),
         ("toolsets rm team --all", {"name": "team", "removed": True}),
         ("toolsets unequip", {"equipped": None}),
         ("tools lock lock.json", {"path": "lock.json", "tools": 7, "written": True}),

@@ -183,8 +183,8 @@ def test_a_terminal_of_80_columns_has_where_it_is_and_the_last_failure_with_its_
             state.remember_failure(server, entry.fingerprint, f"server '{server}' did not start: it ended (exit 3)")
             state.remember_failure(server, entry.fingerprint, None if server == "time" else "did not start: it ended")
     heading, acme, bad, time = mcpctl("servers", "ls", tty=True).out.splitlines()
-    assert heading.split() == ["NAME", "ON", "HOW", "TOOL", "COMMAND", "OR", "URL", "FAILED", "PROBLEM"]
-    assert re.fullmatch(r"acme-production true http +https://a\.example/m\S*… \ds ago did not start: it .*…", acme)
+    assert heading.split() == ["NAME", "ON", "HOW", "RUNS", "FAILED", "PROBLEM"]
+    assert re.fullmatch(r"acme-production +true +http +https://a\.example/m\S*… +\ds ago +did not start: it .*…", acme)
     assert re.fullmatch(r"bad +/.*…", bad)
     assert re.fullmatch(r"time +true stdio +true", time)
     assert all(len(line) <= 80 for line in (heading, acme, bad, time))
