@@ -48,6 +48,7 @@ FINDING_FIELDS = ("path", "line", "column", "rule", "severity", "message", "why"
 TOOL_FINDING_FIELDS = ("key", "rule", "severity", "message", "why", "fix", "place", "path", "line", "counts")
 CHANGE_FIELDS = (*TOOL_FINDING_FIELDS, "old", "new")
 IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "notes")
+INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")

@@ -119,6 +119,7 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
 
 
 LISTS = {
+    ("install", "--rename"), ("servers import", "--rename"),
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--inherit-env"),
     ("servers add", "--deny"), ("servers add", "--project"),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
