@@ -37,6 +37,8 @@ PAGES = 1000
 """Pages of one list of tools."""
 TOOLS = 10_000
 """Tools of one server."""
+ONLY = 500
+"""Patterns of the tools that a server's entry offers alone: each tool is compared with each of them."""
 LIST_BYTES = 16 << 20
 """Bytes of all definitions of one server's tools."""
 DEFINITION = 1 << 20

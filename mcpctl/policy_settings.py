@@ -11,6 +11,8 @@ from mcpctl.near_names import did_you_mean
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
 HOLD, WARN = "hold", "warn"
+ONLY = "only"
+"""The key of a server's entry that has the only tools of it that are offered."""
 CLASSES = ("@read-only", "@changing", "@destructive", "@not-declared", "@open-world")
 """What rules may name in place of keys: tools with such hints."""
 _ONE_OF = {
@@ -46,12 +48,13 @@ class PolicyRule(NamedTuple):
     @property
     def is_of_one_tool(self) -> bool:
         """Whether it is an entry of `[servers.X.tools]`, which names a tool and is no glob."""
-        return self.table[0] == "servers"
+        return self.table[0] == "servers" and len(self.table) == 3
 
     @property
     def label(self) -> str:
         """The rule as people are shown it: what it does, and to what."""
-        name = self.key if self.key in ("auto_approve_read_only", "confirm_destructive") else self.effect
+        is_setting = not self.is_of_one_tool and self.key in ("auto_approve_read_only", "confirm_destructive", ONLY)
+        name = self.key if is_setting else self.effect
         return f"{name} {self.pattern}"
 
 

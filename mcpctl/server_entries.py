@@ -2,7 +2,9 @@
 
 import re
 import shlex
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,8 @@ from mcpctl.store.state import State
 
 FIELDS = (
     "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "inherit_env",
-    "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "may_ask", "tools",
-    "listed_at", "problem", "failed_at",
+    "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
+    "tools",    "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
@@ -73,6 +75,7 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             call_timeout_s=server.call_timeout_s,
             projects=server.projects,
             permissions=server.tools,
+            only=server.only,
             may_ask=server.may_ask,
             tools=len(listed.tools) if listed else None,
             listed_at=clock.iso(listed.fetched_at) if listed else None,
@@ -139,7 +142,7 @@ def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
         if name in servers:
             raise McpctlError(
                 f"there is a server '{name}' already",
-                f"remove it first with: mcpctl servers rm {name}",
+                f"change it with: mcpctl servers set {name}; or remove it first with: mcpctl servers rm {name}",
                 "server_exists",
             )
         servers[name] = dict(table)
@@ -170,22 +173,27 @@ def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
     return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
 
 
-def remove(path: Path, name: str) -> None:
-    """Remove an entry from the file."""
+def remove(path: Path, names: Sequence[str]) -> None:
+    """Remove entries from the file; raises `NotFound`, and removes none, if there is no entry of one of the names."""
 
     def change(document: Any) -> None:
-        _check_exists(document, name)
-        servers = document["servers"]
-        # Comments after the entry are about the next one, so they stay.
-        after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
-        place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
-        servers.pop(name)
-        if after and place is not None:
-            from tomlkit.items import Whitespace
-
-            body_of(servers)[place] = (None, Whitespace(after))
+        for name in names:
+            _check_exists(document, name)
+        for name in dict.fromkeys(names):
+            _remove(document["servers"], name)
 
     edit(path, change)
+
+
+def _remove(servers: Any, name: str) -> None:
+    # Comments after the entry are about the next one, so they stay.
+    after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
+    place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
+    servers.pop(name)
+    if after and place is not None:
+        from tomlkit.items import Whitespace
+
+        body_of(servers)[place] = (None, Whitespace(after))
 
 
 def enable(path: Path, name: str, enabled: bool) -> None:
@@ -201,22 +209,23 @@ def enable(path: Path, name: str, enabled: bool) -> None:
         if enabled:
             entry.pop("enabled", None)
         else:
-            after = cut_trailing_comments(entry)
-            entry["enabled"] = False
-            body_of(entry).extend(after)
+            with before_comments(entry):
+                entry["enabled"] = False
 
     edit(path, change)
 
 
-def remarks(table: Mapping[str, Any]) -> list[str]:
-    """Warnings about an entry that can be used."""
-    warning = exposure.in_the_clear(server_settings.check_server("new", table))
-    return [warning] if warning else []
+def remark(path: Path, name: str) -> str | None:
+    """A warning about an entry of the file that can be used; None where there is nothing to say."""
+    server = config.load(path).servers.get(name)
+    return exposure.in_the_clear(server) if server else None
 
 
 def entry(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The table of a new entry, without empty options; raises `WrongUsage` if it could not be used."""
-    table = {name: value for name, value in options.items() if value not in (None, "", [], {})}
+    """The table of a new entry; raises `WrongUsage` if it could not be used."""
+    table = dict(options)
+    if "url" not in table:  # a remote server has no process that inherits anything
+        table.setdefault("inherit_env", server_settings.MINIMAL)
     if "transport" not in table and is_sse(str(table.get("url", ""))):
         table["transport"] = "sse"
     try:
@@ -232,15 +241,10 @@ def is_sse(url: str) -> bool:
     return re.search(r"/sse/?(?:\?|\Z)", url) is not None
 
 
-def inheritance(given: Sequence[str], *, is_remote: bool) -> str | list[str] | None:
-    """What `--inherit-env` says, by default the minimum; a remote server has no process that inherits anything."""
-    if not given:
-        return None if is_remote else server_settings.MINIMAL
-    return (
-        given[0]
-        if given[0] in (server_settings.ALL, server_settings.MINIMAL) and len(given) == 1
-        else list(dict.fromkeys(given))
-    )
+def inheritance(given: Sequence[str]) -> str | list[str]:
+    """What `--inherit-env` says; nothing where it is not given."""
+    is_word = len(given) == 1 and given[0] in (server_settings.ALL, server_settings.MINIMAL)
+    return given[0] if is_word else list(dict.fromkeys(given))
 
 
 def assignments(option: str, texts: list[str]) -> dict[str, str]:
@@ -291,6 +295,14 @@ def cut_trailing_comments(table: Any) -> list[Any]:
     return after
 
 
+@contextmanager
+def before_comments(table: Any) -> Iterator[Any]:
+    """The table, with what follows its last key kept behind what is added: it is about the next one."""
+    after = cut_trailing_comments(table)
+    yield table
+    body_of(table).extend(after)
+
+
 def edit(path: Path, change: Callable[[Any], None]) -> None:
     """Have `change` edit the document in the file, or tables for a new one; comments and order are kept."""
     files.edit(path, lambda before: _changed(path, before, change).encode(), _ELSEWHERE)
@@ -315,6 +327,13 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
     try:
         document = tomlkit.parse(text)
         change(document)
-        return tomlkit.dumps(document)
+        after = tomlkit.dumps(document)
     except tomlkit.exceptions.TOMLKitError as error:
         raise Unusable(f"{path} cannot be edited: {error}", "edit the file by hand", code="config_syntax") from error
+    # A table without keys may have no line of its own.
+    read, meant = (
+        {name: each for name, each in made.items() if each} for made in (tomllib.loads(after), document.unwrap())
+    )
+    if read != meant:
+        raise Unusable(f"{path} cannot be edited: it mixes forms of tables", "edit the file by hand", "config_form")
+    return after

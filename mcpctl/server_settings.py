@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from mcpctl import toml_values
+from mcpctl import bounds, toml_values
 from mcpctl.policy_settings import ALLOW, ASK, TRUSTS
 from mcpctl.projects import UNASSIGNED
 
@@ -20,7 +20,8 @@ ALL, MINIMAL = "all", "minimal"
 """What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
 ASKS = ("elicitation", "sampling", "roots")
 """What servers may ask clients in the middle of a call."""
-_REMOTE_ONLY, _LOCAL_ONLY = ("transport", "headers"), ("args", "cwd", "inherit_env")
+REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers"), ("command", "args", "cwd", "inherit_env")
+"""The fields of servers with a URL, and of those with a command."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
@@ -45,6 +46,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     projects: list[str] = []
     may_ask: list[str] = msgspec.field(default_factory=lambda: list(ASKS))
     tools: dict[str, bool | str] = {}
+    only: list[str] | None = None
     trust_hints: str = TRUSTS[0]
 
     @property
@@ -53,6 +55,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         # The empty place is older than URLs: without one a fingerprint stays what it was.
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, sorted(self.env)]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+    @property
+    def bars_tools(self) -> bool:
+        """Whether some of its tools may be refused by their names."""
+        return bool(self.tools) or self.only is not None
 
     @property
     def launch(self) -> tuple[Any, ...]:
@@ -70,6 +77,7 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     server = toml_values.converted(table, Server)
     _check_kind(server, table)
     _check_lists(server)
+    _check_only(name, server.only or ())
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < toml_values.MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
@@ -88,6 +96,16 @@ def _check_lists(server: Server) -> None:
         raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
 
 
+def _check_only(name: str, patterns: Sequence[str]) -> None:
+    if len(patterns) > bounds.ONLY:
+        raise ValueError(f".only: may have {bounds.ONLY} names at most; * in a name stands for any text")
+    for index, pattern in enumerate(patterns):
+        if not pattern.strip() or len(pattern) > bounds.NAME:
+            raise ValueError(f".only[{index}]: must be the name of a tool, of {bounds.NAME} characters at most")
+        if pattern.startswith(f"{name}:"):
+            raise ValueError(f".only[{index}]: must be a tool's name alone: {pattern.removeprefix(f'{name}:')!r}")
+
+
 def _check_permissions(tools: Any, has_policy: bool) -> None:
     for tool, allowed in tools.items() if isinstance(tools, dict) else ():
         if not isinstance(allowed, bool) and allowed not in (ASK, ALLOW):
@@ -101,7 +119,7 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
     remote = "url" in table
     if remote and "command" in table:
         raise ValueError(".url: a server has a command or a url, not both")
-    for key in _LOCAL_ONLY if remote else _REMOTE_ONLY:
+    for key in LOCAL_ONLY if remote else REMOTE_ONLY:
         if key in table:
             raise ValueError(f".{key}: is for servers with a {'command' if remote else 'url'}")
     if remote:

@@ -259,6 +259,27 @@ def test_what_nobody_can_inherit_is_refused(file: Path, value: str) -> None:
     assert loaded.problems["s"].endswith('.inherit_env: must be "all", "minimal" or a list of names of variables')
 
 
+@pytest.mark.parametrize(
+    ("only", "wrong"),
+    [
+        ('"list_*"', ".only: must be a list"),
+        ("[7]", ".only[0]: must be text"),
+        ('["a", " "]', ".only[1]: must be the name of a tool, of 1024 characters at most"),
+        (f'["{"a" * 1025}"]', ".only[0]: must be the name of a tool, of 1024 characters at most"),
+        ('["bad:list_*"]', ".only[0]: must be a tool's name alone: 'list_*'"),
+        (str(["a"] * 501), ".only: may have 500 names at most; * in a name stands for any text"),
+    ],
+)
+def test_only_has_names_of_tools(file: Path, only: str, wrong: str) -> None:
+    assert problem(file, f'command = "x"\nonly = {only}') == wrong
+
+
+def test_only_may_be_empty(file: Path) -> None:
+    servers = load(file, "[servers.s]\ncommand = 'x'\nonly = []\n[servers.t]\ncommand = 'x'\n").servers
+    assert (servers["s"].only, servers["t"].only) == ([], None)
+    assert servers["s"].launch == servers["t"].launch
+
+
 def test_what_no_server_can_ask_is_refused(file: Path) -> None:
     loaded = load(file, '[servers.s]\ncommand = "x"\nmay_ask = ["roots", "prompts"]\n')
     assert loaded.problems["s"].endswith("servers.s.may_ask: may have elicitation, sampling and roots")

@@ -30,7 +30,7 @@ LAYERS = (
     ("search",),
     ("upstreams",),
     ("proxy", "server_entries", "output"),
-    ("clients",),
+    ("clients", "server_changes"),
     ("demo",),
     ("commands",),
     ("tab_completion",),

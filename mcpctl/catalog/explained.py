@@ -100,10 +100,10 @@ def _check(found: Catalog, key: str, server: str, name: str) -> None:
 def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
     """The rules that match, in the order in which they count."""
     view, places = subject.view, RulePlaces(subject.view.config)
-    decides = verdict.ruling.rule if verdict.ruling else None
-    for rule in view.rules.matching(subject.server, subject.name, subject.tool):
-        if verdict.failure and verdict.failure.code == "not_permitted" and decides is None:
-            decides = rule if rule.is_of_one_tool and rule.effect == DENY else None
+    barring = verdict.failure.facts.get("barring") if verdict.failure else None
+    decides = barring or (verdict.ruling.rule if verdict.ruling else None)
+    matching = list(view.rules.matching(subject.server, subject.name, subject.tool))
+    for rule in matching if barring is None or barring in matching else (barring, *matching):
         place = places.of(rule)
         yield {
             "effect": rule.effect,
@@ -111,7 +111,7 @@ def _rules(subject: Subject, verdict: Verdict) -> Iterator[Mapping[str, Any]]:
             "rule": rule.label,
             "file": place.file,
             "line": place.line,
-            "decides": rule is decides,
+            "decides": rule == decides,
         }
 
 

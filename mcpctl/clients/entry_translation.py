@@ -14,16 +14,15 @@ from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 _ALIASES = {
     "serverUrl": "url", "httpUrl": "url", "transport": "type", "transportType": "type", "environment": "env",
     "envFile": "env_file", "http_headers": "headers", "disabledTools": "disabled_tools",
-    "excludeTools": "disabled_tools",
+    "excludeTools": "disabled_tools", "includeTools": "enabled_tools",
 }  # fmt: skip
+_ONLY = "enabled_tools"
+"""The key of the only tools that are offered; an empty list is none of them."""
 _KINDS = {
     "stdio": "stdio", "local": "stdio", "http": "http", "streamablehttp": "http", "sse": "sse", "remote": "",
 }  # fmt: skip
 _SAME_HERE = ("source",)
 """Keys that can be left out without a note: Zed's `source: "custom"` means nothing here."""
-_ALLOWED_ONLY = ("enabled_tools", "includeTools")
-_MAX_LISTED = 10
-"""How many names of a list a note has."""
 _MAX_SECONDS = 1e10
 _ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
 Table = dict[str, Any]
@@ -39,6 +38,8 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     table |= _timeouts(remaining, texts)
     if denied := remaining.pop("disabled_tools", None):
         table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
+    if _ONLY in remaining:
+        table["only"] = _words(remaining.pop(_ONLY), _ONLY, texts)
     if entry.approval == "refused":
         texts.note(
             "Claude Code has it switched off for its project, so it is disabled here; "
@@ -48,8 +49,6 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")
     if not enabled or entry.approval == "refused":
         table["enabled"] = False
-    for key in [key for key in _ALLOWED_ONLY if key in remaining]:
-        texts.note(_now_allowed(key, remaining.pop(key)))
     if lost := sorted(key for key, value in remaining.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
     try:
@@ -57,21 +56,6 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     except ValueError as error:
         raise CannotTake(str(error).lstrip(".: ")) from error
     return table, texts.notes
-
-
-def _now_allowed(key: str, tools: Any) -> str:
-    """The note on a list of the only tools that may be called, which config.toml cannot express."""
-    return (
-        f"{key} allowed only {_listed(tools)}; here ALL of its tools are allowed: "
-        "set every other tool to false in its [servers.NAME.tools]"
-    )
-
-
-def _listed(names: Any) -> str:
-    texts = [str(name) for name in names] if isinstance(names, list) else [str(names)]
-    return ", ".join(texts[:_MAX_LISTED]) + (
-        f" and {len(texts) - _MAX_LISTED} more" if len(texts) > _MAX_LISTED else ""
-    )
 
 
 def is_mcpctl(value: Any) -> bool:
@@ -97,9 +81,9 @@ def _plain(value: Any) -> Table:
         raise CannotTake("it has text that is not Unicode") from None
     remaining: Table = {}
     for key, item in value.items():
-        if item in (None, "", [], {}):
-            continue
         name = _ALIASES.get(key) or str(key)
+        if item in (None, "", [], {}) and (item, name) != ([], _ONLY):
+            continue
         if remaining.setdefault(name, item) != item:
             raise CannotTake(f"it has two values for {name}")
     if isinstance(command := remaining.get("command"), dict):  # an older Zed's

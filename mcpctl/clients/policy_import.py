@@ -1,7 +1,6 @@
 """`policy import`: the permission rules of a client, put into the `[policy]` of config.toml."""
 
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -234,19 +233,11 @@ def _put(document: Any, path: Path, batch: PolicyImport) -> None:
         document["policy"] = {**_FAITHFUL, "default": merged.default or ASK, "auto_approve_read_only": unasked}
     for addition in merged.additions:
         if addition.tool_of:
-            with _before_comments(document["servers"][addition.tool_of]) as server:
+            with server_entries.before_comments(document["servers"][addition.tool_of]) as server:
                 server.setdefault("tools", {})[split(addition.pattern)[1]] = addition.effect
         else:
-            with _before_comments(document["policy"]) as policy:
+            with server_entries.before_comments(document["policy"]) as policy:
                 policy.setdefault(addition.effect, []).append(addition.pattern)
-
-
-@contextmanager
-def _before_comments(table: Any) -> Iterator[Any]:
-    """The table, with what follows its last key kept behind what is added: it is about the next one."""
-    after = server_entries.cut_trailing_comments(table)
-    yield table
-    server_entries.body_of(table).extend(after)
 
 
 def remarks(batch: PolicyImport) -> Iterator[str]:

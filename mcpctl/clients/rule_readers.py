@@ -98,7 +98,7 @@ def _codex_tool(where: str, mode: Any, server: str, tool: str) -> ClientRule:
 
 
 def _only_these(where: str) -> ClientRule:
-    return ClientRule(where, why="a list of the only tools is a toolset here: mcpctl toolsets build")
+    return ClientRule(where, why="a list of the only tools is only in [servers.NAME] here: mcpctl servers import")
 
 
 def gemini(document: Document, names: Names) -> Iterator[ClientRule]:

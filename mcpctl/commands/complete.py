@@ -155,6 +155,8 @@ _COLUMNS = {
     ("tools", "search"): "FOUND",
     ("tools", "eval"): "measuring.COLUMNS",
     ("tools", "refresh"): "REFRESHED",
+    ("tools", "deny"): "PERMITTED",
+    ("tools", "allow"): "PERMITTED",
 }
 """What a command's columns are called in its noun's columns.py, or in another module there, where not COLUMNS."""
 

@@ -162,8 +162,14 @@ def since(text: str | None) -> str | None:
 
 
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
+ServerNames = Annotated[
+    list[str], typer.Argument(metavar="NAME...", help="The servers' names.", autocompletion=complete.servers)
+]
 NewServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.")]
 ToolKey = Annotated[str, typer.Argument(metavar="KEY", help="The tool: server:tool.", autocompletion=complete.tools)]
+TheseTools = Annotated[
+    list[str], typer.Argument(metavar="KEY...", help="The tools: server:tool.", autocompletion=complete.tools)
+]
 Project = Annotated[
     str | None,
     typer.Option(

@@ -44,6 +44,10 @@ SERVER = {
     "tools": "Permissions by tool name. A tool set false is neither found nor callable. With a policy, ask and allow"
     " decide before the lists of [policy]: a call of a tool set ask needs the user's consent, one of a tool set allow"
     " does not.",
+    "only": "The names of the only tools of the server that are offered, in which * stands for any text and ? for one"
+    " character; all others are neither found nor callable. [] offers none; without the key, all are offered. Names are"
+    " compared exactly. A tool that [servers.NAME.tools] sets false stays so; one that it sets otherwise must be in"
+    " only too. Where either is written, a name that the server has not listed is refused.",
     "trust_hints": "Which hints that the server declares may loosen, so that a rule such as allow @read-only counts"
     " them: yes, no, or pinned, which is those of definitions that mcpctl tools approve has approved. Hints that"
     " tighten always count, and so do those that your own toolset sets.",

@@ -15,7 +15,7 @@ from mcpctl.policy.view import View
 from mcpctl.policy_settings import ASK as ASK_RULE
 from mcpctl.policy_settings import DENY
 from mcpctl.store.grants import Grant
-from mcpctl.tool_keys import folded, join
+from mcpctl.tool_keys import join
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
@@ -90,8 +90,8 @@ def decide(subject: Subject) -> Verdict:
     if subject.view.access.is_barred:  # before anything is told from anything else
         return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
     failure = _of_server(subject)
-    if failure is None and subject.verb != SHOW and not _is_permitted(subject):
-        failure = _failure(subject, "not_permitted")
+    if failure is None and subject.verb != SHOW:
+        failure = _of_name(subject)
     if failure:
         return Verdict(REFUSE, failure)
     if subject.verb in _CALLS:
@@ -117,13 +117,12 @@ def _of_server(subject: Subject) -> Failure | None:
     return _failure(subject, "server_disabled" if server in config.servers else "unknown_tool")
 
 
-def _is_permitted(subject: Subject) -> bool:
-    """A refusal compares names as servers may read them; what is written of exactly this name goes before it."""
-    tools = subject.view.config.servers[subject.server].tools
-    if not tools or subject.name in tools:
-        return tools.get(subject.name, True) is not False
-    name = folded(subject.name)
-    return all(allowed is not False or folded(written) != name for written, allowed in tools.items())
+def _of_name(subject: Subject) -> Failure | None:
+    """Why its server's entry does not permit a tool of this name."""
+    if not subject.view.config.servers[subject.server].bars_tools:
+        return None
+    barring = subject.view.rules.barring(subject.server, subject.name)
+    return _failure(subject, "not_permitted", barring=barring) if barring else None
 
 
 def _is_named(subject: Subject) -> bool:
@@ -131,7 +130,7 @@ def _is_named(subject: Subject) -> bool:
     server is refused."""
     toolset = subject.view.toolset
     is_named = toolset is not None and toolset.holds(_unlisted(subject))
-    return subject.verb == ANNOTATE and is_named and not subject.view.config.servers[subject.server].tools
+    return subject.verb == ANNOTATE and is_named and not subject.view.config.servers[subject.server].bars_tools
 
 
 def _unlisted(subject: Subject) -> Tool:
@@ -152,7 +151,7 @@ def _of_call(subject: Subject) -> Verdict:
     if subject.tool is None and subject.listing == ANEW:
         return Verdict(REFUSE, _failure(subject, "unknown_tool"))
     must_be_listed = subject.execute_class or view.config.policy.enforces or view.is_locked
-    has_refused = subject.tool is None and view.config.servers[subject.server].tools
+    has_refused = subject.tool is None and view.config.servers[subject.server].bars_tools
     if subject.listing == UNAVAILABLE and (must_be_listed or has_refused):
         # Its server runs but does not say what it has: what cannot be told from a refused tool is refused.
         return Verdict(REFUSE, _failure(subject, "not_listed"))

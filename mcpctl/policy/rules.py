@@ -1,7 +1,7 @@
 """What the rules say of a tool: the first of them that matches decides, and who asks is told which it was."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -9,11 +9,13 @@ from mcpctl import hints, tool_keys
 from mcpctl.config import Config
 from mcpctl.hints import Hint
 from mcpctl.models import Tool
-from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, Policy, PolicyRule
+from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, Policy, PolicyRule
 from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
 _DECLARED = Hint(True, "declared")
+_NAMED = 5
+"""How many names of `only` its rule repeats."""
 
 
 class Ruling(NamedTuple):
@@ -37,6 +39,7 @@ class Rules:
         self._of_server: dict[str, list[tuple[PolicyRule, Matcher]]] = {}
         """Those that may match a tool of a server."""
         self._rulings: dict[tuple[str, str], tuple[Tool, Ruling]] = {}
+        self._offers: dict[str, Offers] = {}
 
     def ruling(self, server: str, name: str, tool: Tool | None) -> Ruling:
         """What becomes of a tool; of one that its server has not listed, as of one that declares nothing."""
@@ -48,6 +51,21 @@ class Rules:
         if tool:
             self._rulings[server, name] = tool, ruling
         return ruling
+
+    def barring(self, server: str, name: str) -> PolicyRule | None:
+        """What in the entry of a server that is in use bars a tool by its name, whatever the policy says.
+
+        A tool set false is barred however its name is spelled, except by what is written of exactly this name; of
+        `only`, which loosens, a name is exactly one that is there.
+        """
+        entry = self.config.servers[server]
+        if (written := refusing(entry.tools, name)) is not None:
+            return _of_one_tool(server, written, DENY)
+        if entry.only is None:
+            return None
+        if server not in self._offers:
+            self._offers[server] = Offers(entry.only)
+        return None if self._offers[server].has(name) else _only(server, entry.only)
 
     def matching(self, server: str, name: str, tool: Tool | None) -> Iterator[PolicyRule]:
         """The rules that match a tool, the one that decides first."""
@@ -147,10 +165,41 @@ def _ordered(config: Config, toolset: Toolset | None) -> Iterator[PolicyRule]:
     for server, entry in config.servers.items():
         for name, permission in entry.tools.items():
             if permission is not True:
-                effect = permission or DENY
-                yield PolicyRule(effect, tool_keys.join(server, name), ("servers", server, "tools"), name)
+                yield _of_one_tool(server, name, permission or DENY)
     yield from (rule for rule in _with(ASK, (*written, *of_toolset)) if not rule.of_repository)
     yield from _with(ALLOW, written)
+
+
+def _of_one_tool(server: str, name: str, effect: str) -> PolicyRule:
+    return PolicyRule(effect, tool_keys.join(server, name), ("servers", server, "tools"), name)
+
+
+def refusing(tools: Mapping[str, bool | str], name: str) -> str | None:
+    """What is set false, of the names that servers may read as this one."""
+    if not tools or name in tools:
+        return name if tools.get(name) is False else None
+    alike = tool_keys.folded(name)
+    refused = (written for written, allowed in tools.items() if allowed is False)
+    return next((written for written in refused if tool_keys.folded(written) == alike), None)
+
+
+def _only(server: str, patterns: Sequence[str]) -> PolicyRule:
+    """The rule that `only` is for all that it does not have."""
+    names = ", ".join(f'"{pattern}"' for pattern in patterns[:_NAMED])
+    more = ", …" if len(patterns) > _NAMED else ""
+    return PolicyRule(DENY, f"[{names}{more}]", ("servers", server), ONLY)
+
+
+class Offers:
+    """The names that `only` has, exactly as they are written, and its globs."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._globs = [_glob(pattern) for pattern in patterns if set(pattern) & {"*", "?"}]
+        self._names = frozenset(patterns)
+
+    def has(self, name: str) -> bool:
+        """Whether a tool of this name is offered."""
+        return name in self._names or any(glob.fullmatch(name) for glob in self._globs)
 
 
 def _with(effect: str, rules: Iterable[PolicyRule]) -> Iterator[PolicyRule]:

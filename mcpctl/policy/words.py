@@ -213,7 +213,12 @@ def _refusal_for_person(failure: Failure, view: View) -> McpctlError:
         return _of_policy_for_person(failure, key)
     if code == "server_disabled":
         return Refused(f"server '{server}' is disabled", f"enable it with: mcpctl servers enable {server}", code)
-    return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {path}", code)
+    barring = facts["barring"]
+    if barring.is_of_one_tool:
+        return Refused(f"tool '{key}' is not permitted", f"see [servers.{server}.tools] in {path}", code)
+    line = view.config.line_of(barring.table, barring.key)
+    hint = f"see only of [servers.{server}] in {path}{f', line {line}' if line else ''}"
+    return Refused(f"tool '{key}' is not permitted: only others of server '{server}' are", hint, code)
 
 
 def _of_policy_for_person(failure: Failure, key: str) -> Refused:

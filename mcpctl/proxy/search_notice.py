@@ -95,6 +95,10 @@ class Notice:
         """Tools that a query names and that the configuration does not permit."""
         enabled = self.catalog.config.enabled.items()
         denied = [join(name, tool) for name, entry in enabled for tool, allowed in entry.tools.items() if not allowed]
+        rules = self.catalog.view.rules
+        listed = [self.catalog.listed(name) for name, entry in enabled if entry.only is not None]
+        others = (tool for each in listed if each for tool in each.tools if rules.barring(tool.server, tool.name))
+        denied += [tool.key for tool in others if is_plain(tool.key)]
         return self._near(denied) if denied else []
 
     def _near(self, keys: Sequence[str]) -> list[str]:

@@ -140,10 +140,10 @@ def test_what_else_cursor_allows_is_left_out() -> None:
         ("default_tools_approval_mode = 7", ["it is not a mode of Codex"]),
         ('disabled_tools = ["t", "u"]', ["deny github:t", "deny github:u"]),
         ('disabled_tools = ["t*"]', ["a * or ? in a name would stand for any text here"]),
-        ('enabled_tools = ["t"]', ["a list of the only tools is a toolset here: mcpctl toolsets build"]),
+        ('enabled_tools = ["t"]', ["a list of the only tools is only in [servers.NAME] here: mcpctl servers import"]),
         (
             'enabled_tools = ["t"]\ndefault_tools_approval_mode = "approve"',
-            ["a list of the only tools is a toolset here: mcpctl toolsets build", "allow github:t"],
+            ["a list of the only tools is only in [servers.NAME] here: mcpctl servers import", "allow github:t"],
         ),
         ('tools.t.approval_mode = "approve"', ["allow github:t"]),
         ('tools.t.approval_mode = "prompt"', ["ask github:t"]),
@@ -170,7 +170,11 @@ def test_codex_needs_a_server_of_that_name() -> None:
         ({"mcpServers": {"github": {"excludeTools": ["t"]}}}, ["deny github:t"]),
         (
             {"mcpServers": {"github": {"trust": True, "includeTools": ["t"], "excludeTools": ["u"]}}},
-            ["deny github:u", "a list of the only tools is a toolset here: mcpctl toolsets build", "allow github:t"],
+            [
+                "deny github:u",
+                "a list of the only tools is only in [servers.NAME] here: mcpctl servers import",
+                "allow github:t",
+            ],
         ),
         ({"mcp": {"excluded": ["github"]}}, ["deny github:*"]),
         ({"mcp": {"allowed": ["github"]}}, ["a list of the only servers is a project here: man mcpctl-config"]),

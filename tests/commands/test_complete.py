@@ -123,7 +123,8 @@ def test_projects_are_offered_wherever_one_is_named(name: str, paths: Paths) -> 
 
 
 TAKE_A_PROJECT = {
-    "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show", "tools call",
+    "servers set", "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show",
+    "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
     "calls ls", "tools eval", "policy explain", "policy check", "policy hook", "tokens create",
     "tools diff", "tools approve", "tools lock",
@@ -235,7 +236,7 @@ LISTS = [name for name in EVERY_NAME if "--fields" in offered(f"{name} --f")]
 def test_the_fields_of_every_list_are_offered(line: str, full: Paths, mcpctl: Mcpctl) -> None:
     words = [*line.split(" "), *["create"] * line.startswith("tools search")]
     configured.configure(full, {})
-    words += ["cursor"] * (line == "policy import")
+    words += ["cursor"] * (line == "policy import") + ["s:a"] * (line in ("tools deny", "tools allow"))
     if line == "annotate ls":
         words += ["--toolset", str(configured.toolset(full, "team"))]
     if line == "tools eval":

@@ -34,8 +34,10 @@ CALLS = (CALL, RESUME)
 TOOL = Tool("s", "t", {"name": "t", "annotations": {"readOnlyHint": True}}, '{"name":"t"}')
 
 
-def config(project: str | None = None, elsewhere: tuple[str, ...] = (), **tools: Any) -> Config:
-    servers = {"s": Server(command="x", tools=tools), "off": Server(command="x", enabled=False)}
+def config(
+    project: str | None = None, elsewhere: tuple[str, ...] = (), only: list[str] | None = None, **tools: Any
+) -> Config:
+    servers = {"s": Server(command="x", tools=tools, only=only), "off": Server(command="x", enabled=False)}
     problems = {"bad": "config.toml: servers.bad.command: is missing"}
     return Config(Path("config.toml"), servers, problems, project=project, elsewhere=frozenset(elsewhere))
 
@@ -81,6 +83,25 @@ def test_a_tool_set_false_can_only_be_shown(verb: str) -> None:
 
 
 @pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("only", [[], ["other"], ["T"], ["t?"], ["*x"], ["s.t"], [" t"]])
+def test_a_tool_that_only_does_not_have_can_only_be_shown(verb: str, only: list[str]) -> None:
+    assert verdict(verb, config=config(only=only)) == (ALLOW if verb == SHOW else "not_permitted")
+    assert verdict(verb, config=config(only=only, t=True)) == (ALLOW if verb == SHOW else "not_permitted")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("only", [["t"], ["other", "t"], ["*"], ["t*"], ["?"]])
+def test_what_only_has_is_allowed_unless_it_is_set_false(verb: str, only: list[str]) -> None:
+    assert verdict(verb, config=config(only=only)) == ALLOW
+    assert verdict(verb, config=config(only=only, T=False)) == (ALLOW if verb == SHOW else "not_permitted")
+
+
+@pytest.mark.parametrize("name", ["T", " t", "t\u200b", "\uff54"])
+def test_only_has_no_name_but_as_it_is_written(name: str) -> None:
+    assert verdict(name=name, tool=None, config=config(only=["t"])) == "not_permitted"
+
+
+@pytest.mark.parametrize("verb", VERBS)
 def test_a_tool_that_nothing_refuses_is_allowed(verb: str) -> None:
     assert verdict(verb) == ALLOW
     assert verdict(verb, config=config(other=False)) == ALLOW
@@ -112,6 +133,8 @@ def test_a_toolset_leaves_out_what_it_does_not_name(verb: str, listing: str) -> 
 )
 def test_a_call_of_a_tool_that_is_not_listed(verb: str, listing: str, tools: dict[str, Any], expected: str) -> None:
     assert verdict(verb, tool=None, listing=listing, config=config(**tools)) == expected
+    if "x" in tools:
+        assert verdict(verb, tool=None, listing=listing, config=config(only=["t", "u"])) == expected
 
 
 @pytest.mark.parametrize("listing", [KEPT, CURRENT, ANEW, UNAVAILABLE])
@@ -155,6 +178,7 @@ def test_notes_are_added_to_what_the_toolset_names_unless_its_server_has_refused
     assert verdict(ANNOTATE, tool=None, toolset=toolset(NAMED)) == ALLOW
     assert verdict(ANNOTATE, tool=None, toolset=toolset(OTHER)) == "unknown_tool"
     assert verdict(ANNOTATE, tool=None, toolset=toolset(NAMED), config=config(x=False)) == "unknown_tool"
+    assert verdict(ANNOTATE, tool=None, toolset=toolset(NAMED), config=config(only=["t"])) == "unknown_tool"
 
 
 def test_a_subject_tells_calls_and_definitions_apart() -> None:

@@ -87,10 +87,13 @@ def test_a_servers_text_does_not_pass_for_a_teams_notes(home: Path, paths: Paths
     scene(played, odd=lambda: MemoryServer({**tool("send"), "description": faked}))
 
 
+@pytest.mark.parametrize("barred", [{"tools": {"delete_repo": False}}, {"only": ["list_*"]}])
 @pytest.mark.parametrize("query", ["github:delete_repo", "github.delete_repo"])
-def test_a_tool_that_is_not_permitted_is_not_answered_with_one_that_is_named_so(query: str, scene: Play) -> None:
+def test_a_tool_that_is_not_permitted_is_not_answered_with_one_that_is_named_so(
+    query: str, barred: dict[str, Any], scene: Play
+) -> None:
     async def played(world: World) -> None:
-        world.configure({"github": {"tools": {"delete_repo": False}}})
+        world.configure({"github": barred})
         world.begin()
         client = await world.client()
         found = await client.discover(query)

@@ -45,6 +45,7 @@ def keys(found: dict[str, Any]) -> list[str]:
         (None, "there is no tool 'two:second'"),
         ({"enabled": False}, "server 'two' is disabled"),
         ({"tools": {"second": False}}, "is not permitted"),
+        ({"only": ["first", "other*"]}, "is not permitted"),
         ({"projects": ["other"]}, "is not in the project in force"),
         ({"cwd": 7}, "server 'two' cannot be used"),
     ],
@@ -60,7 +61,7 @@ def test_what_is_taken_away_is_neither_found_nor_called(taken: dict[str, Any] | 
         assert words in await client.call("two:second")
         assert keys(await client.discover("first second")) == ["one:first"]
         assert len(world.servers["two"].calls) == 1
-        assert "two" not in world.gateway.upstreams or (taken and "tools" in taken)
+        assert "two" not in world.gateway.upstreams or (taken and {"tools", "only"} & taken.keys())
 
     scene(played, one=one, two=two)
 

@@ -8,12 +8,14 @@ from mcpctl.commands.servers.enable import enable
 from mcpctl.commands.servers.import_ import import_
 from mcpctl.commands.servers.ls import ls
 from mcpctl.commands.servers.rm import rm
+from mcpctl.commands.servers.set import set
 from mcpctl.commands.servers.show import show
 
 app = opt.group("The upstream servers in config.toml.")
 app.command()(ls)
 app.command()(show)
 app.command()(add)
+app.command()(set)
 app.command()(rm)
 app.command()(enable)
 app.command()(disable)

@@ -31,10 +31,10 @@ def _sentences(notes: Any) -> str:
 
 COLUMNS = Columns(
     fields=server_entries.FIELDS,
-    shown=("name", "enabled", "transport", "tools", "runs", "problem"),
+    shown=("name", "enabled", "transport", "tools", "runs", "failed_at", "problem"),
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     render={"args": _words, "projects": _names, "inherit_env": _inherited, "may_ask": _names},
-    labels={"enabled": "ON", "transport": "HOW", "runs": "COMMAND OR URL"},
+    labels={"enabled": "ON", "transport": "HOW", "runs": "COMMAND OR URL", "failed_at": "FAILED"},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )

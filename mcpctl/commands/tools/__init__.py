@@ -1,9 +1,11 @@
 """`mcpctl tools`"""
 
 from mcpctl.commands import options as opt
+from mcpctl.commands.tools.allow import allow
 from mcpctl.commands.tools.approve import approve
 from mcpctl.commands.tools.call import call
 from mcpctl.commands.tools.check import check
+from mcpctl.commands.tools.deny import deny
 from mcpctl.commands.tools.diff import diff
 from mcpctl.commands.tools.eval import eval
 from mcpctl.commands.tools.export import export
@@ -25,3 +27,5 @@ app.command()(check)
 app.command()(diff)
 app.command()(approve)
 app.command()(lock)
+app.command()(deny)
+app.command()(allow)

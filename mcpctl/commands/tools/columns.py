@@ -6,7 +6,7 @@ from mcpctl import hints, output
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.commands import options as opt
-from mcpctl.models import REFRESH_FIELDS, Found, Usage
+from mcpctl.models import PERMISSION_FIELDS, REFRESH_FIELDS, Found, Usage
 from mcpctl.output import Columns, ListOptions, text
 from mcpctl.paths import Paths
 
@@ -32,6 +32,13 @@ FOUND = Columns(
     newest=BEST,
     noun="tools",
     empty="no tool matches",
+)
+PERMITTED = Columns(
+    fields=PERMISSION_FIELDS,
+    shown=("key", "action", "decision", "decided_by"),
+    cut=frozenset(("decided_by",)),
+    labels={"decided_by": "BY"},
+    noun="tools",
 )
 REFRESHED = Columns(REFRESH_FIELDS, REFRESH_FIELDS, noun="servers")
 EXPLAINED = dataclasses.replace(FOUND, fields=(*FOUND.fields, "explanation"))

@@ -80,6 +80,22 @@ def test_a_tool_set_false_is_refused_by_its_entry(mcpctl: Mcpctl, paths: Paths) 
     assert row["hint"] == f"see [servers.s.tools] in {paths.config}"
 
 
+@pytest.mark.parametrize("policy", ["", "[policy]\nallow = ['s:t']\n"])
+def test_a_tool_that_only_does_not_have_is_refused_by_its_line(mcpctl: Mcpctl, paths: Paths, policy: str) -> None:
+    paths.config.parent.mkdir(parents=True)
+    text = "[servers.s]\ncommand = 'x'\nonly = [\n  'r*', 'a',\n 'b', 'c', 'd', 'e']\n"
+    paths.config.write_text(f"{text}{policy}", encoding="utf-8")
+    listed(paths, "s", [SILENT, READING])
+    row = explained(mcpctl, "s:t")
+    only = 'only ["r*", "a", "b", "c", "d", …]'
+    assert (row["decision"], row["code"], row["decided_by"]) == ("refused", "not_permitted", only)
+    assert row["hint"] == f"see only of [servers.s] in {paths.config}, line 3"
+    first = row["rules"][0]
+    assert (first["rule"], first["file"], first["line"], first["decides"]) == (only, str(paths.config), 3, True)
+    assert "line 3" in mcpctl("policy", "explain", "s:t").out
+    assert explained(mcpctl, "s:r")["decision"] == "allow"
+
+
 def test_a_disabled_server_and_one_of_another_project_are_explained(mcpctl: Mcpctl, paths: Paths) -> None:
     servers = {"s": {**stub(), "enabled": False}, "p": {**stub(), "projects": ["work"]}}
     configure(paths, servers, policy={}, projects={"home": {}})

@@ -48,7 +48,20 @@ def test_what_follows_the_dashes_is_the_command(mcpctl: Mcpctl, paths: Paths) ->
 
 def test_every_option_is_a_key_of_the_entry(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     options = ["--env", "A=1", "--env", "B=x=${Y}", "--env-file", "~/x.env", "--cwd", str(tmp_path)]
-    options += ["--deny", "rm", "--deny", "drop", "--start-timeout", "5", "--call-timeout", "0.5"]
+    options += [
+        "--deny",
+        "rm",
+        "--deny",
+        "drop",
+        "--only",
+        "get_*",
+        "--only",
+        "rm",
+        "--start-timeout",
+        "5",
+        "--call-timeout",
+        "0.5",
+    ]
     options += ["--project", "acme", "--project", "zoo", "--project", "acme"]
     assert mcpctl("servers", "add", "s", *options, "--", "run").code == 0
     assert written(paths)["servers"]["s"] == {
@@ -59,6 +72,7 @@ def test_every_option_is_a_key_of_the_entry(mcpctl: Mcpctl, paths: Paths, tmp_pa
         "cwd": str(tmp_path),
         "projects": ["acme", "zoo"],
         "tools": {"rm": False, "drop": False},
+        "only": ["get_*", "rm"],
         "start_timeout_s": 5,
         "call_timeout_s": 0.5,
     }
@@ -138,7 +152,7 @@ def test_a_name_that_is_taken_is_refused_and_nothing_changes(mcpctl: Mcpctl, pat
     by_hand(paths, HAND_WRITTEN)
     ran = mcpctl("servers", "add", "alpha", "--", "other")
     assert ran.code == 1
-    assert "mcpctl servers rm alpha" in ran.err
+    assert "mcpctl servers set alpha; or remove it first with: mcpctl servers rm alpha" in ran.err
     assert paths.config.read_text(encoding="utf-8") == HAND_WRITTEN
 
 

@@ -1,11 +1,14 @@
 """`mcpctl servers ls`: every entry, and no secret."""
 
+import re
 import sys
 
 import pytest
 
+from mcpctl import config
 from mcpctl.paths import Paths
 from mcpctl.server_entries import FIELDS
+from mcpctl.store.state import State
 from tests.configured import configure, demo_tools, stub
 from tests.conftest import Mcpctl
 
@@ -42,6 +45,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "call_timeout_s": 0,
         "projects": [],
         "permissions": {},
+        "only": None,
         "may_ask": ["elicitation", "sampling", "roots"],
         "tools": None,
         "listed_at": None,
@@ -166,6 +170,24 @@ def test_a_file_that_is_no_toml_exits_5_with_line_and_column(mcpctl: Mcpctl, pat
     assert (ran.code, ran.error["code"]) == (5, "config_syntax")
     assert str(paths.config) in ran.error["message"]
     assert "line 2, column" in ran.error["message"]
+
+
+def test_a_terminal_of_80_columns_has_where_it_is_and_the_last_failure_with_its_age(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    url = "https://a.example/mcp/of/some/length/that/goes/on"
+    configure(paths, {"acme-production": {"url": url}, "bad": {"comand": "x"}, "time": stub()})
+    with State.connect(paths) as state:
+        for server, entry in config.load(paths.config).servers.items():
+            state.remember_failure(server, entry.fingerprint, f"server '{server}' did not start: it ended (exit 3)")
+            state.remember_failure(server, entry.fingerprint, None if server == "time" else "did not start: it ended")
+    heading, acme, bad, time = mcpctl("servers", "ls", tty=True).out.splitlines()
+    assert heading.split() == ["NAME", "ON", "HOW", "TOOL", "COMMAND", "OR", "URL", "FAILED", "PROBLEM"]
+    assert re.fullmatch(r"acme-production true http +https://a\.example/m\S*… \ds ago did not start: it .*…", acme)
+    assert re.fullmatch(r"bad +/.*…", bad)
+    assert re.fullmatch(r"time +true stdio +true", time)
+    assert all(len(line) <= 80 for line in (heading, acme, bad, time))
 
 
 @pytest.mark.process

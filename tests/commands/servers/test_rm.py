@@ -20,6 +20,18 @@ def test_the_entry_goes_and_the_rest_of_the_file_stays(mcpctl: Mcpctl, paths: Pa
     assert paths.config.read_text(encoding="utf-8") == before + after
 
 
+def test_several_entries_go_in_one_write_or_none(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.config.parent.mkdir()
+    text = "# a\n[servers.a]\ncommand = 'a'\n# b\n[servers.b]\ncommand = 'b'\n# c\n[servers.c]\ncommand = 'c'\n"
+    paths.config.write_text(text, encoding="utf-8")
+    ran = mcpctl("servers", "rm", "a", "bb", "c")
+    assert (ran.code, ran.out, "no server 'bb'" in ran.err) == (3, "", True)
+    assert paths.config.read_text(encoding="utf-8") == text
+    assert mcpctl("servers", "rm", "a", "c", "a").out == "a\nc\n"
+    assert paths.config.read_text(encoding="utf-8") == "# a\n# b\n[servers.b]\ncommand = 'b'\n# c\n"
+    assert mcpctl("servers", "rm").code == 2
+
+
 def test_a_comment_before_the_next_entry_stays(mcpctl: Mcpctl, paths: Paths) -> None:
     paths.config.parent.mkdir()
     for tools in ("", "[servers.a.tools]\nt = false\n"):

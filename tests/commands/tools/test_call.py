@@ -234,6 +234,15 @@ def test_a_forbidden_tool_is_refused_and_the_refusal_is_on_record(mcpctl: Mcpctl
     assert (row["status"], row["error"]["code"], row["arguments"]) == ("denied", "not_permitted", {"id": "note-1"})
 
 
+def test_a_tool_that_only_does_not_have_is_neither_listed_nor_called(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, {**DEMO, "notes": {**DEMO["notes"], "only": ["list_*", "search_notes"]}})
+    ran = mcpctl("tools", "call", "notes:delete_note", "id=note-1", "--json")
+    assert (ran.code, ran.error["code"]) == (6, "not_permitted")
+    names = [row["key"] for row in mcpctl("tools", "ls", "--server", "notes", "--json").json]
+    assert names == ["notes:list_notes", "notes:search_notes"]
+    assert "notes:delete_note" not in mcpctl("tools", "search", "delete a note").out
+
+
 def test_a_disabled_server_is_refused(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths, {**DEMO, "notes": {**DEMO["notes"], "enabled": False}})
     assert mcpctl("tools", "call", "notes:list_notes").code == 6

@@ -1,0 +1,104 @@
+"""What of an entry the commands that write one take: the options, and the keys that they are written under."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from mcpctl.commands import complete
+
+Env = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--env",
+        metavar="NAME=VALUE",
+        help="A variable for the server; '${VAR}' keeps a secret out of the file.",
+        show_default=False,
+    ),
+]
+Deny = Annotated[
+    list[str] | None,
+    typer.Option("--deny", metavar="TOOL", help="A tool that can be neither found nor called.", show_default=False),
+]
+Projects = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--project",
+        metavar="NAME",
+        help="A project that sees the server; without one, every project sees it.",
+        show_default=False,
+        autocompletion=complete.projects,
+    ),
+]
+Header = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--header",
+        metavar="NAME=VALUE",
+        help="A header of every request; 'Bearer ${VAR}' keeps a secret out of the file.",
+        show_default=False,
+    ),
+]
+InheritEnv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--inherit-env",
+        metavar="all|minimal|NAME",
+        help="Of mcpctl's environment it gets all, the usual few (minimal), or those and NAME. [default: minimal]",
+        show_default=False,
+        autocompletion=complete.choices("all", "minimal"),
+    ),
+]
+Command = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[-- COMMAND [ARGS]...]", help="The command that starts the server.", show_default=False),
+]
+Transport = Annotated[
+    str | None,
+    typer.Option(
+        metavar="http|sse", help="The transport of URL: Streamable HTTP, or the older SSE.",
+        autocompletion=complete.choices("http", "sse"),
+    ),
+]  # fmt: skip
+Url = Annotated[str | None, typer.Option(metavar="URL", help="The address of a remote server.")]
+EnvFile = Annotated[str | None, typer.Option(metavar="FILE", help="A file of NAME=value lines for its environment.")]
+Cwd = Annotated[str | None, typer.Option(metavar="DIR", help="The folder in which the command runs.")]
+Only = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="TOOL", help="A tool, or some with *: no other tools are offered.", show_default=False
+    ),
+]
+StartTimeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that the start may take.")]
+CallTimeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")]
+
+
+def given(
+    words: Sequence[str],
+    url: str | None,
+    transport: str | None,
+    header: list[str] | None,
+    env: list[str] | None,
+    env_file: str | None,
+    inherit_env: list[str] | None,
+    cwd: str | None,
+    project: list[str] | None,
+    deny: list[str] | None,
+    only: list[str] | None,
+    start_timeout: float | None,
+    call_timeout: float | None,
+) -> dict[str, Any]:
+    """The keys of an entry with what was given for them; raises `WrongUsage`."""
+    from mcpctl import server_entries
+
+    program, *args = words or [""]
+    values = {
+        "command": program, "args": args, "url": url, "transport": transport,
+        "headers": server_entries.assignments("header", header or []),
+        "env": server_entries.assignments("env", env or []),
+        "env_file": env_file, "inherit_env": server_entries.inheritance(inherit_env or []),
+        "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
+        "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
+        "only": list(dict.fromkeys(only or [])),
+    }  # fmt: skip
+    return {name: value for name, value in values.items() if value not in (None, "", [], {})}

@@ -1,0 +1,89 @@
+"""`mcpctl servers set`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+from mcpctl.commands.servers import entry_options as entry
+
+Program = Annotated[
+    str | None, typer.Option("--command", metavar="PROGRAM", help="Its program; its arguments stay as they are.")
+]
+Args = Annotated[
+    list[str] | None,
+    typer.Option("--arg", metavar="ARG", help="An argument, in place of all that it has.", show_default=False),
+]
+Unset = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--unset", metavar="FIELD", help="Take out a field, such as cwd or env.NAME, before the others are set.",
+        show_default=False,
+    ),
+]  # fmt: skip
+
+
+def set(
+    name: opt.ServerName,
+    words: entry.Command = None,
+    program: Program = None,
+    args: Args = None,
+    url: entry.Url = None,
+    transport: entry.Transport = None,
+    header: entry.Header = None,
+    env: entry.Env = None,
+    env_file: entry.EnvFile = None,
+    inherit_env: entry.InheritEnv = None,
+    cwd: entry.Cwd = None,
+    project: entry.Projects = None,
+    deny: entry.Deny = None,
+    only: entry.Only = None,
+    start_timeout: entry.StartTimeout = None,
+    call_timeout: entry.CallTimeout = None,
+    unset: Unset = None,
+    dry_run: opt.DryRun = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Change a server's entry in config.toml. What is not named stays as it is, and so do comments and order.
+
+    A command after -- replaces the program and its arguments. --env, --header and --deny are put beside what the entry
+    has; --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of config.toml, as
+    servers show --json has them. An entry that could not be used then is not written. Only a person at a terminal can
+    have tools offered that deny or only kept back.
+
+    \b
+    Examples:
+      mcpctl servers set github --env 'GITHUB_TOKEN=${GITHUB_TOKEN}' --unset env_file
+      mcpctl servers set github --only 'get_*' --only 'list_*' --dry-run
+      mcpctl servers set time -- uvx mcp-server-time --local-timezone Europe/Oslo
+      mcpctl servers set acme --unset command --unset inherit_env --url https://acme.example/mcp
+    """
+    from mcpctl import output, server_changes, server_entries
+    from mcpctl.clients import import_preview
+    from mcpctl.commands.people import only_for_people
+    from mcpctl.errors import WrongUsage, warn
+    from mcpctl.output.text import block_of
+
+    if words and (program or args):
+        raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
+    given = entry.given(
+        words or [program or "", *(args or [])], url, transport, header, env, env_file, inherit_env, cwd, project, deny,
+        only, start_timeout, call_timeout,
+    )  # fmt: skip
+    path = opt.paths(config, data_dir).config
+    change = server_changes.fields(path, name, given, [*(unset or []), *(["args"] if words else [])])
+    before, after = server_entries.edited(path, change)
+    if dry_run:
+        diff = import_preview.between(path, before, after)
+        output.write_lines(map(block_of, diff))
+        if before != after and not diff:
+            warn("only what is not shown here, such as the value of a variable, would change")
+        return
+    if server_changes.loosens(path, name, before, after):
+        only_for_people("have tools offered that were not")
+    server_entries.edit(path, change)
+    if remark := server_entries.remark(path, name):
+        warn(f"{name}: {remark}")
+    output.write_text(name)
+    output.say(f"written to {path}" if before != after else f"nothing to change in {path}")

@@ -1,0 +1,36 @@
+"""`mcpctl tools deny`"""
+
+from mcpctl.commands import options as opt
+
+
+def deny(
+    keys: opt.TheseTools,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Deny tools: they are neither found nor called any more, whatever the policy says.
+
+    It writes NAME = false into [servers.SERVER.tools] of config.toml, comments and order kept; a running mcpctl serve
+    follows it at once. A tool that its server has not listed yet can be denied too.
+
+    \b
+    Examples:
+      mcpctl tools deny github:delete_repository
+      mcpctl tools deny notes:delete_note weather:set_alert --json
+    """
+    from mcpctl import output
+    from mcpctl.commands.tools import permitting
+    from mcpctl.commands.tools.columns import PERMITTED
+    from mcpctl.models import Found
+
+    options = output.listing(json, jsonl, format, fields)
+    output.chosen_fields(PERMITTED, options)  # an unknown one is refused before anything is written
+    paths = opt.paths(config, data_dir)
+    rows = permitting.deny(paths, keys)
+    output.write_list(Found.of(rows), PERMITTED, options)
+    if any(row["action"] != "unchanged" for row in rows):
+        output.say(f"written to {paths.config}")
