@@ -3,7 +3,7 @@
 import difflib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def between(path: Path, before: str, after: str) -> list[str]:
 def of_client(path: Path, before: str, after: str, sections: list[tuple[str, ...]]) -> list[str]:
     """The difference of two texts of a client's file, as a unified diff with secrets masked."""
     if path.suffix == ".toml":
-        texts = [_masked(text, sections[0][0]) for text in (before, after)]
+        texts = [_masked(text, "mcp_servers") for text in (before, after)]
     else:
         texts = [_masked_json(text, sections) for text in (before, after)]
     return [mask(line)[:_LONGEST] for line in _unified(path, *texts)]
@@ -68,9 +68,7 @@ def _masked(text: str, section: str) -> str:
             holder: Any = server
             for key in place[:-1]:
                 holder = holder[key]
-            # A value without a secret keeps the way it is written.
-            if holder[place[-1]] != masked_value:
-                holder[place[-1]] = masked_value
+            holder[place[-1]] = masked_value
     # The values are masked; a token in a comment, or under a key that mcpctl does not know, is a secret too.
     masked = mask_shapes(tomlkit.dumps(document))
     return "".join(map(_without_token, masked.splitlines(keepends=True)))
@@ -113,17 +111,21 @@ _TABLES: Mapping[str, Callable[[str], str]] = {
 
 
 def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Each text of an entry that may hold a secret: its place there, and the masked text."""
+    """Each text of an entry that has a secret: its place there, and the masked text.
+
+    A value without a secret is left out, so that it keeps the way it is written.
+    """
     for key, value in entry.items():
+        found: Iterable[tuple[tuple[str | int, ...], Any, str]] = ()
         if key in _TEXTS and isinstance(value, str):
-            yield (key,), _TEXTS[key](value)
+            found = [((key,), value, _TEXTS[key](value))]
         elif key in _TABLES and isinstance(value, Mapping):
             open_names = SHOWN if server == NAME else ()
-            for name, text in value.items():
-                if name not in open_names:
-                    yield (key, name), _TABLES[key](str(text))
+            found = [((key, name), text, _TABLES[key](str(text))) for name, text in value.items()
+                     if name not in open_names]  # fmt: skip
         elif key in ("command", "args") and isinstance(value, list):
-            for number, text in enumerate(server_entries.masked_args([str(arg) for arg in value])):
-                yield (key, number), text
+            masked = server_entries.masked_args([str(arg) for arg in value])
+            found = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
         elif key == "command" and isinstance(value, Mapping):  # an older Zed's
             yield from (((key, *place), text) for place, text in _shown(server, value))
+        yield from ((place, text) for place, old, text in found if str(old) != text)

@@ -12,6 +12,7 @@ from mcpctl.clients import (
     client_kinds,
     import_preview,
     importing,
+    install_rules,
     install_state,
     restoring,
 )
@@ -21,6 +22,7 @@ from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
 from mcpctl.clients.entry_translation import is_mcpctl
 from mcpctl.clients.importing import Import
+from mcpctl.clients.install_rules import ClientRules
 from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.models import INSTALL_FIELDS, Row
 from mcpctl.paths import Paths
@@ -88,11 +90,19 @@ class Plan:
     changes: list[FileChange]
     stays: list[ClientEntry]
     """Servers that are for one project only."""
+    rules: list[ClientRules]
+    changes_config: bool = False
 
     @property
     def changes_anything(self) -> bool:
         """Whether anything is to be written, once `preview` has looked at it."""
-        return _adds(self) or any(change.action != "unchanged" for change in self.changes)
+        return self.changes_config or any(change.action != "unchanged" for change in self.changes)
+
+    def put(self, document: Any) -> None:
+        """Change the document of config.toml."""
+        server_entries.put(document, self.batch.select(config.load(self.paths.config)))
+        for rules in self.rules:
+            rules.put(document, self.paths.config)
 
 
 def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
@@ -118,23 +128,25 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     servers = [*loaded.servers.values(), *(check_server(name, table) for name, table in tables.items())]
     for change in changes:
         _fill(change, batch, options, servers)
-    return Plan(paths, batch, changes, stays)
+    return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
 
 
 def preview(plan: Plan) -> list[str]:
     """The changes of config.toml and of the clients' files as a diff with secrets masked; nothing is written."""
-    lines = import_preview.diff(plan.paths.config, plan.batch.select) if _adds(plan) else []
+    before, after = server_entries.edited(plan.paths.config, plan.put)
+    plan.changes_config = before != after
+    lines = import_preview.between(plan.paths.config, before, after)
     for change in plan.changes:
-        before = read(change.path)
-        after = change.apply(before)
-        lines += import_preview.of_client(change.path, text(before), text(after), change.sections)
+        old = read(change.path)
+        new = change.apply(old)
+        lines += import_preview.of_client(change.path, text(old), text(new), change.sections)
     return lines
 
 
 def write(plan: Plan) -> None:
     """Make the changes: first that of config.toml, so that no server is ever in neither file."""
-    if _adds(plan):
-        server_entries.merge(plan.paths.config, plan.batch.select)
+    if plan.changes_config:
+        server_entries.edit(plan.paths.config, plan.put)
     for change in plan.changes:
         if change.action != "unchanged":
             files.edit(change.path, lambda before, change=change: _kept(plan.paths, change, before), HINT)  # type: ignore[misc]
@@ -152,6 +164,13 @@ def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | Non
         if before is not None:
             change.backup = install_state.copy(paths, name, change.path, before)
     return after
+
+
+def rule_remarks(plan: Plan) -> Iterator[str]:
+    """The permission rules that are not carried over, once all is written."""
+    for rules in plan.rules:
+        copy = next((change.backup for change in plan.changes if change.client.name == rules.client), None)
+        yield from rules.remarks(str(copy) if copy else None)
 
 
 def rows(plan: Plan) -> list[Row]:
@@ -257,7 +276,3 @@ def _updated(old: Any, new: dict[str, Any]) -> dict[str, Any]:
         if isinstance(old.get(key), dict):
             merged[key] = {**old[key], **new.get(key, {})}
     return merged
-
-
-def _adds(plan: Plan) -> bool:
-    return any(row["action"] == "added" for row in plan.batch.rows)

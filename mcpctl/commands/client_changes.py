@@ -33,9 +33,10 @@ def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) 
     """Print the diff of a dry run, or a row for each file."""
     from mcpctl import output
     from mcpctl.models import INSTALL_FIELDS, Found
+    from mcpctl.output.text import block_of
 
     if dry_run and not json:
-        output.write_lines(iter(diff))
+        output.write_lines(map(block_of, diff))
         return
     columns = output.Columns(
         fields=INSTALL_FIELDS,

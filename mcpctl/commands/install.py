@@ -27,7 +27,8 @@ def install(
     Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. It takes
     the servers in your own file of the client over into config.toml, and leaves one entry there, which starts mcpctl
     with the options --project, --toolset and --split-execute. Comments, order and all other settings of the file stay.
-    What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project.
+    What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project. Permission
+    rules of the client go into [policy] if config.toml has one; else only those that deny a tool come along.
 
     It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept, and mcpctl
     uninstall undoes it. Running it again takes over what was added to the file since, and else changes nothing.
@@ -41,6 +42,7 @@ def install(
       mcpctl install zed --rename github=github-zed
     """
     from mcpctl.clients import importing, installing
+    from mcpctl.config import load
     from mcpctl.errors import warn
     from mcpctl.toolsets import toolset_files
 
@@ -50,6 +52,7 @@ def install(
         "--toolset": toolset_files.absolute_reference(toolset), "--split-execute": split_execute,
     }  # fmt: skip
     paths = opt.paths(config, data_dir, creates=True)
+    load(paths.config, project)  # serve would not start with a project that nothing names
     plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
     diff = installing.preview(plan)
     for remark in installing.remarks(plan):
@@ -57,6 +60,8 @@ def install(
     if not dry_run and plan.changes_anything:
         client_changes.agree(diff, yes=yes, json=json)
         installing.write(plan)
+    for remark in installing.rule_remarks(plan):
+        warn(remark)
     rows = installing.rows(plan)
     client_changes.write(rows, diff, dry_run=dry_run, json=json)
     if not json:

@@ -208,9 +208,12 @@ def test_secrets_are_masked_in_the_diff_of_a_client(mcpctl: Mcpctl, user: Path) 
     zed = {"context_servers": {"z": {"command": {"path": "z", "args": ["--token=zzarg"], "env": {"Z": "zzzed"}}}}}
     write(user / ".config/zed/settings.json", json.dumps(zed, indent=1))
     ran = mcpctl("install", "cursor", "opencode", "codex", "zed", "--dry-run")
+    others = ["zztok", "zzenv", "zzcodex", "zzhead", "zzarg", "zzzed"]
     assert "***" in ran.out
-    assert [secret for secret in [*secrets, "zztok", "zzenv", "zzcodex", "zzhead", "zzarg", "zzzed"]
-            if secret in ran.out + ran.err] == []  # fmt: skip
+    assert [secret for secret in (*secrets, *others) if secret in ran.out + ran.err] == []
+    mcpctl("install", "cursor", "opencode", "codex", "zed")
+    ran = mcpctl("uninstall", "cursor", "opencode", "codex", "zed", "--dry-run")
+    assert [secret for secret in (*secrets, *others) if secret in ran.out + ran.err] == []
 
 
 def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,6 +238,7 @@ def test_in_a_pipe_it_is_done_after_the_diff(mcpctl: Mcpctl, put: Put) -> None:
 
 
 def test_the_options_go_into_the_entry_and_may_change(mcpctl: Mcpctl, user: Path) -> None:
+    mcpctl("servers", "add", "b", "--project", "acme", "--", "b")
     path = cursor(user, {"a": {"command": "a"}})
     before = path.read_bytes()
     mcpctl("install", "cursor", "--project", "acme", "--split-execute")
@@ -244,6 +248,31 @@ def test_the_options_go_into_the_entry_and_may_change(mcpctl: Mcpctl, user: Path
     assert servers_of("cursor", path)["mcpctl"]["args"][-2:] == ["--toolset", "triage"]
     mcpctl("uninstall", "cursor")
     assert path.read_bytes() == before
+
+
+def test_a_project_that_nothing_names_is_not_found(mcpctl: Mcpctl, user: Path) -> None:
+    path = cursor(user, {})
+    before = path.read_bytes()
+    assert mcpctl("install", "cursor", "--project", "acme").code == 3
+    assert path.read_bytes() == before
+
+
+def test_an_entry_follows_mcpctl_to_another_place(mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = cursor(user, {})
+    mcpctl("install", "cursor")
+    monkeypatch.setattr(client_config, "command", lambda: ["/new/mcpctl"])
+    (row,) = mcpctl("install", "cursor", "--json").json
+    assert row["action"] == "updated"
+    assert servers_of("cursor", path)["mcpctl"]["command"] == "/new/mcpctl"
+
+
+def test_what_could_command_a_terminal_does_not_reach_it(mcpctl: Mcpctl, user: Path) -> None:
+    write(
+        user / ".cursor/mcp.json", '{\n  "mcpServers": {\n    // \x1b[2J\u202e\n    "a": {"command": "\x9b"}\n  }\n}\n'
+    )
+    for words in (["install", "cursor", "--dry-run"], ["install", "cursor"], ["uninstall", "cursor", "--dry-run"]):
+        ran = mcpctl(*words)
+        assert not {"\x1b", "\x9b", "\u202e"} & set(ran.out + ran.err)
 
 
 def test_what_a_client_has_added_to_the_entry_stays(mcpctl: Mcpctl, user: Path) -> None:
@@ -523,3 +552,63 @@ def test_a_folder_that_cannot_be_written_leaves_the_old_file(put: Put, home: Pat
     path.parent.chmod(0o755)
     assert (ran.returncode, path.read_bytes()) == (5, before)
     assert "nothing in it has changed" in ran.stderr
+
+
+# ---- permission rules
+
+RULES = {
+    "permissions": {
+        "deny": ["mcp__a__rm", "mcp__a__drop_*", "Bash(rm:*)"],
+        "ask": ["mcp__a__write"],
+        "allow": ["mcp__a__read", "mcp__mcpctl__tool_discovery", "Read"],
+    }
+}
+
+
+@pytest.fixture
+def claude(user: Path) -> Path:
+    write(user / ".claude/settings.json", json.dumps(RULES))
+    return write(user / ".claude.json", '{"mcpServers": {"a": {"command": "a"}}}')
+
+
+def test_without_a_policy_denials_go_to_the_server_and_the_rest_is_named(
+    mcpctl: Mcpctl, claude: Path, paths: Paths
+) -> None:
+    ran = mcpctl("install", "claude-code")
+    assert "+rm = false" in ran.err
+    assert config.load(paths.config).servers["a"].tools == {"rm": False}
+    assert (
+        "claude-code: these permission rules need a [policy] here: mcp__a__drop_*, mcp__a__write, mcp__a__read; "
+        "take them over with: mcpctl policy import claude-code\n" in ran.err
+    )
+    assert "Bash" not in ran.err
+    before = paths.config.read_bytes()
+    mcpctl("install", "claude-code")
+    assert paths.config.read_bytes() == before
+
+
+def test_with_a_policy_rules_come_with_their_servers(mcpctl: Mcpctl, claude: Path, paths: Paths) -> None:
+    write(paths.config, '# mine\n[policy]\ndefault = "ask"\n')
+    ran = mcpctl("install", "claude-code")
+    table = config.load(paths.config).policy_table
+    assert table is not None
+    assert (table.deny, table.ask, table.allow) == (["a:rm", "a:drop_*"], ["a:write"], ["a:read"])
+    assert "policy import" not in ran.err
+    assert paths.config.read_text(encoding="utf-8").startswith("# mine\n")
+    before = paths.config.read_bytes()
+    mcpctl("install", "claude-code")
+    assert paths.config.read_bytes() == before
+
+
+def test_rules_within_an_entry_that_goes_are_taken_over_from_the_copy(mcpctl: Mcpctl, put: Put, paths: Paths) -> None:
+    put("codex")
+    ran = mcpctl("install", "codex")
+    server = config.load(paths.config).servers["docs"]
+    assert (server.tools, server.only) == ({"rebuild": False}, ["search", "rebuild"])
+    hint = next(line for line in ran.err.splitlines() if "need a [policy] here" in line)
+    words = hint.partition("take them over with: mcpctl ")[2].split()
+    assert words[:4] == ["policy", "import", "codex", "--from"]
+    assert mcpctl(*words, "--yes").code == 0
+    table = config.load(paths.config).policy_table
+    assert table is not None
+    assert "docs:search" in table.allow

@@ -59,6 +59,7 @@ def import_(
     from mcpctl.commands.policy.columns import IMPORTED
     from mcpctl.errors import WrongUsage, warn
     from mcpctl.models import Found
+    from mcpctl.output.text import block_of
 
     options = output.listing(json, jsonl, format, fields)
     output.chosen_fields(IMPORTED, options)  # an unknown one is refused before anything is written
@@ -76,6 +77,6 @@ def import_(
         policy_import.write(paths.config, batch)
         output.say(f"written to {paths.config}; see what it makes of your tools with: mcpctl policy check", always=True)
     if dry_run and options == output.ListOptions():
-        output.write_lines(iter(diff))
+        output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED, options)
