@@ -51,8 +51,8 @@ def add_command(client: str, entry: Mapping[str, Any]) -> str | None:
         return shlex.join(["code", "--add-mcp", json.dumps({"name": NAME, **entry}, ensure_ascii=False)])
     variables = [f"{name}={value}" for name, value in entry.get("env", {}).items()]
     start = [entry.get("command"), *entry.get("args", ())]
-    if client == "claude-code":  # its -e takes all words up to an option
-        words = ["claude", "mcp", "add", "--scope", "user", NAME, *_each("-e", variables), "--", *start]
+    if client == "claude-code":  # its -e takes all words up to the next option, and the name comes after the options
+        words = ["claude", "mcp", "add", *_each("-e", variables), "--scope", "user", NAME, "--", *start]
     elif client == "codex":
         words = ["codex", "mcp", "add", NAME, *_each("--env", variables), "--", *start]
     elif client == "gemini-cli":

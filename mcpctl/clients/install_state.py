@@ -13,7 +13,7 @@ from mcpctl import files
 from mcpctl.errors import McpctlError
 from mcpctl.paths import Paths
 
-_MOST_COPIES = 10
+_MOST_COPIES = 5
 _HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
 _NAMED = 12
 """How many digits of the hash of a file's path are in the name of its folder."""
@@ -70,11 +70,14 @@ def forget(paths: Paths, client: str, path: Path) -> None:
             (_folder(paths, client, path) / name).unlink()
 
 
-def copy(paths: Paths, client: str, path: Path, content: bytes) -> Path:
-    """Keep a copy of the file as it is; returns where. The oldest copies go."""
+def copy(paths: Paths, client: str, path: Path, content: bytes, place: Path | None) -> Path:
+    """Keep a copy of the file as it is, at `place` if that is known from a former try; returns where.
+
+    The oldest copies go.
+    """
     folder = _folder(paths, client, path) / "copies"
     stamp = datetime.datetime.now(datetime.UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    place = folder / f"{stamp}-{path.name}"
+    place = place or folder / f"{stamp}-{path.name}"
     files.edit(place, lambda _: content, _HINT)
     for oldest in sorted(folder.glob(f"*-{path.name}"))[:-_MOST_COPIES]:
         with contextlib.suppress(OSError):

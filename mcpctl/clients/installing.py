@@ -119,7 +119,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
                 own = [each for each in entries if each.project is None and _is_read(client, each.place)]
                 stays += [each for each in entries if each.project is not None]
                 if path == home or own:
-                    section = next((each.place[:-1] for each in own), (client.section,))
+                    section = next((each.place[:-1] for each in own), _section(client, path))
                     changes.append(FileChange(client, path, section, {} if path == home else None))
                     batch.files.append(ClientFile(path, client))
                     batch.entries += own
@@ -162,7 +162,7 @@ def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | Non
         older = restoring.restored(kept, before) if kept and before and change.is_in(before) else before
         install_state.save(paths, install_state.Installed(name, change.path, older, after))
         if before is not None:
-            change.backup = install_state.copy(paths, name, change.path, before)
+            change.backup = install_state.copy(paths, name, change.path, before, change.backup)
     return after
 
 
@@ -244,6 +244,13 @@ def _home(client: ClientKind, places: list[Path]) -> Path:
 
 def _entries(file: ClientFile) -> list[ClientEntry]:
     return (client_files.entries(file) or []) if file.path.exists() else []
+
+
+def _section(client: ClientKind, path: Path) -> Place:
+    """Where a file without servers gets one."""
+    newer = ("mcp", "servers")
+    is_newer = client.name == "opencode" and isinstance(Draft(path, read(path) or b"").at(newer), dict)
+    return newer if is_newer else (client.section,)
 
 
 def _is_read(client: ClientKind, place: Place) -> bool:

@@ -73,7 +73,7 @@ def write(changes: Sequence[FileChange], paths: Paths) -> None:
 def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | None:
     after = change.apply(before)
     if before is not None and after != before:
-        change.backup = install_state.copy(paths, change.client.name, change.path, before)
+        change.backup = install_state.copy(paths, change.client.name, change.path, before, change.backup)
     return after
 
 

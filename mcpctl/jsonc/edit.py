@@ -4,6 +4,7 @@ The text may have comments and trailing commas, and must have been decoded befor
 item numbers. A comment outside of what is removed stays.
 """
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +27,9 @@ class _Source:
 
     @classmethod
     def of(cls, text: str) -> "_Source":
+        with contextlib.suppress(ValueError):
+            json.loads(text)  # most texts are plain JSON, and some are large
+            return cls(text, text, text)
         bare = jsonc.without_comments(text)
         return cls(text, bare, jsonc.without_commas(bare))
 

@@ -182,7 +182,7 @@ def test_a_dry_run_shows_both_files_and_the_clients_own_command(mcpctl: Mcpctl, 
 @pytest.mark.parametrize(
     ("client", "command"),
     [
-        ("claude-code", "claude mcp add --scope user mcpctl -e 'A=b c' -- /bin/mcpctl serve --project x"),
+        ("claude-code", "claude mcp add -e 'A=b c' --scope user mcpctl -- /bin/mcpctl serve --project x"),
         ("codex", "codex mcp add mcpctl --env 'A=b c' -- /bin/mcpctl serve --project x"),
         ("gemini-cli", "gemini mcp add -s user -e 'A=b c' mcpctl /bin/mcpctl -- serve --project x"),
         ("cursor", None),
@@ -356,6 +356,15 @@ def test_the_older_place_of_vs_code_is_emptied_too(mcpctl: Mcpctl, user: Path, p
     mcpctl("uninstall", "vscode")
     assert old.read_bytes() == before
     assert not old.with_name("mcp.json").exists()
+
+
+def test_a_newer_opencode_gets_its_entry_where_its_servers_are(mcpctl: Mcpctl, user: Path) -> None:
+    path = write(user / ".config/opencode/opencode.jsonc", '{\n  "mcp": { "servers": {} }, // none yet\n}\n')
+    before = path.read_bytes()
+    mcpctl("install", "opencode")
+    assert list(said(path)["mcp"]["servers"]) == ["mcpctl"]
+    mcpctl("uninstall", "opencode")
+    assert path.read_bytes() == before
 
 
 def test_files_of_the_current_folder_are_left_alone(

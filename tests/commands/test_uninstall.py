@@ -149,11 +149,11 @@ def test_a_file_that_cannot_be_read_any_more_is_left_alone(mcpctl: Mcpctl, user:
 
 def test_copies_are_kept_in_a_number(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:  # noqa: F811
     cursor(user, {"a": {"command": "a"}})
-    for _ in range(8):
+    for _ in range(4):
         mcpctl("install", "cursor")
         mcpctl("uninstall", "cursor")
     copies = list((paths.data / "installs").glob("*/copies/*"))
-    assert len(copies) == 10
+    assert len(copies) == 5
     assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
 
 
