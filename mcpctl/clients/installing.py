@@ -26,7 +26,7 @@ from mcpctl.clients.install_rules import ClientRules
 from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.models import INSTALL_FIELDS, Row
 from mcpctl.paths import Paths
-from mcpctl.server_settings import Server, check_server
+from mcpctl.server_settings import check_server
 
 Options = Mapping[str, Path | str | bool | None]
 """The options of `serve` for the entry, by their names."""
@@ -54,12 +54,19 @@ class FileChange:
         draft = Draft(self.path, before or b"")
         own = (*self.section, NAME)
         places = [each.place for each in self.taken if each.place != own and draft.at(each.place) == each.value]
+        places += self._others(draft, own)
         self.action = "updated" if places else "unchanged"
         if self.entry is not None:
-            places += _others(draft, self.section)
             self._put(draft, own)
         draft.drop(places)
-        return draft.data if places or self.action != "unchanged" else before
+        return draft.data if self.action != "unchanged" else before
+
+    def _others(self, draft: Draft, own: Place) -> Iterator[Place]:
+        """The other entries that start mcpctl too: the one entry takes their place."""
+        for section in self.sections:
+            for name, value in (draft.at(section) or {}).items():
+                if is_mcpctl(value) and (self.entry is None or (*section, name) != own):
+                    yield (*section, name)
 
     def _put(self, draft: Draft, own: Place) -> None:
         """Put the entry for mcpctl in, unless it is there."""
@@ -70,6 +77,12 @@ class FileChange:
         if (entry := _updated(old, self.entry or {})) != old:
             draft.put(own, entry)
             self.action = "updated" if is_mcpctl(old) else "installed"
+
+    def take(self, batch: Import) -> None:
+        """Take from the file what config.toml has."""
+        self.taken = [each for each in batch.taken if each.file.path == self.path]
+        rows = [row for row in batch.rows if row["path"] == str(self.path)]
+        self.names = [row["name"] for row in rows if row["action"] in importing.TAKEN]
 
     def is_in(self, data: bytes) -> bool:
         """Whether a file with these bytes has an entry for mcpctl, or is one that has none."""
@@ -127,7 +140,9 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     tables = batch.select(loaded)
     servers = [*loaded.servers.values(), *(check_server(name, table) for name, table in tables.items())]
     for change in changes:
-        _fill(change, batch, options, servers)
+        change.take(batch)
+        if change.entry is not None:
+            change.entry = client_config.entry(change.client.name, options, servers)
     return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
 
 
@@ -148,6 +163,7 @@ def write(plan: Plan) -> None:
     if plan.changes_config:
         server_entries.edit(plan.paths.config, plan.put)
     for change in plan.changes:
+        change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
         if change.action != "unchanged":
             files.edit(change.path, lambda before, change=change: _kept(plan.paths, change, before), HINT)  # type: ignore[misc]
 
@@ -256,22 +272,6 @@ def _section(client: ClientKind, path: Path) -> Place:
 def _is_read(client: ClientKind, place: Place) -> bool:
     """Whether the client itself reads servers there."""
     return place[:-1] in ((client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else []))
-
-
-def _fill(change: FileChange, batch: Import, options: Options, servers: Iterable[Server]) -> None:
-    """Say what is taken from a file and what comes instead."""
-    change.taken = [each for each in batch.taken if each.file.path == change.path]
-    found = [row for row in batch.rows if row["path"] == str(change.path)]
-    change.names = [row["name"] for row in found if row["action"] in importing.TAKEN]
-    if change.entry is not None:
-        change.entry = client_config.entry(change.client.name, options, servers)
-
-
-def _others(draft: Draft, section: Place) -> Iterator[Place]:
-    """The entries under other names that start mcpctl too: the one entry takes their place."""
-    for name, value in (draft.at(section) or {}).items():
-        if name != NAME and is_mcpctl(value):
-            yield (*section, name)
 
 
 def _updated(old: Any, new: dict[str, Any]) -> dict[str, Any]:

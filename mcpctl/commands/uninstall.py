@@ -53,7 +53,7 @@ def _say(rows: "list[Row]", clients: list[str], dry_run: bool) -> None:
     from mcpctl import output
     from mcpctl.clients.client_kinds import CLIENTS
 
-    for client in clients:
+    for client in dict.fromkeys(clients):
         own = [row for row in rows if row["client"] == client]
         if all(row["action"] == "unchanged" for row in own):
             output.say(f"{CLIENTS[client].title}: mcpctl is not installed there", always=True)

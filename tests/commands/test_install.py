@@ -305,6 +305,38 @@ def test_one_entry_takes_the_place_of_others_that_start_mcpctl(mcpctl: Mcpctl, u
     assert path.read_bytes() == before
 
 
+def test_another_entry_that_starts_mcpctl_goes_later_too(mcpctl: Mcpctl, user: Path) -> None:
+    path = cursor(user, {})
+    mcpctl("install", "cursor")
+    document = said(path)
+    document["mcpServers"]["tools"] = {"command": "uvx", "args": ["mcpctl", "serve"]}
+    path.write_text(json.dumps(document), encoding="utf-8")
+    (row,) = mcpctl("install", "cursor", "--json").json
+    assert row["action"] == "updated"
+    assert list(servers_of("cursor", path)) == ["mcpctl"]
+
+
+def test_an_entry_in_the_older_place_of_vs_code_goes(mcpctl: Mcpctl, user: Path) -> None:
+    entry = {"mcp": {"servers": {"mcpctl": {"command": "mcpctl", "args": ["serve"]}}}}
+    old = write(user / ".config/Code/User/settings.json", json.dumps(entry))
+    mcpctl("install", "vscode")
+    assert said(old) == {"mcp": {"servers": {}}}
+    mcpctl("uninstall", "vscode")
+    assert said(old) == entry
+
+
+def test_what_config_toml_got_meanwhile_under_the_name_leaves_the_server_in_its_file(
+    mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = cursor(user, {"a": {"command": "a"}, "b": {"command": "b"}})
+    monkeypatch.setattr(agreement, "show", lambda _: mcpctl("servers", "add", "a", "--", "other"))
+    mcpctl("install", "cursor")
+    assert list(servers_of("cursor", path)) == ["a", "mcpctl"]
+    assert {name: each.command for name, each in config.load(paths.config).servers.items()} == {
+        "a": "other", "b": "b",
+    }  # fmt: skip
+
+
 def test_a_foreign_entry_of_that_name_is_not_overwritten(mcpctl: Mcpctl, user: Path) -> None:
     path = cursor(user, {"mcpctl": {"command": "x", "args": ["${workspaceFolder}"]}})
     before = path.read_bytes()
