@@ -34,8 +34,8 @@ class Draft:
             raise Unusable(f"{path} is not UTF-8", "save it as UTF-8", "client_config") from error
         self._mark = files.BOM if text.startswith(files.BOM) else ""
         self.text = text.removeprefix(files.BOM)
-        self._is_toml = path.suffix == ".toml"
-        if not self._is_toml and self.text.strip() in ("", "{}"):
+        self.is_toml = path.suffix == ".toml"
+        if not self.is_toml and self.text.strip() in ("", "{}"):
             self.text = "{\n}\n"
 
     @property
@@ -72,7 +72,7 @@ class Draft:
         if not places:
             return
         try:
-            if self._is_toml:
+            if self.is_toml:
                 self.text = toml_entries.drop(self.text, [_pair(place) for place in places])
                 for section in {place[0] for place in places if not self.value[place[0]]}:
                     self._settle(section)
@@ -85,7 +85,7 @@ class Draft:
         """Set an entry; its section is made if there is none."""
         if not isinstance(self.at(place[:-1], {}), dict):  # such as null
             raise _too_odd(self._path)
-        if self._is_toml:
+        if self.is_toml:
             import tomli_w
 
             table = tomli_w.dumps({place[0]: {place[1]: entry}})
@@ -100,7 +100,7 @@ class Draft:
 
     def copy(self, older: "Draft", place: Place, before: str | None) -> None:
         """Put back what `older` has at a place, in its own words, before the entry of that name or at the end."""
-        if self._is_toml:
+        if self.is_toml:
             table = toml_entries.text_at(older.text, _pair(place))
             self.text = toml_entries.put_text(self.text, _pair(place), table, before)
         elif self.has(place[:-1]):

@@ -44,7 +44,7 @@ def load(paths: Paths, client: str, path: Path) -> Installed | None:
 
 def every(paths: Paths, client: str) -> Iterator[Installed]:
     """What is kept of the files of a client."""
-    for folder in sorted((paths.data / "installs").glob(f"{client}-*")):
+    for folder in sorted(paths.installs.glob(f"{client}-*")):
         found = _read(folder)
         if found and found.client == client and folder == _folder(paths, client, found.path):
             yield found
@@ -99,7 +99,7 @@ def _read(folder: Path) -> Installed | None:
 
 
 def _folder(paths: Paths, client: str, path: Path) -> Path:
-    return paths.data / "installs" / f"{client}-{_hash(str(path).encode())[:_NAMED]}"
+    return paths.installs / f"{client}-{_hash(str(path).encode())[:_NAMED]}"
 
 
 def _hash(content: bytes) -> str:

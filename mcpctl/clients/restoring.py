@@ -60,7 +60,8 @@ def _restore(draft: Draft, older: Draft, after: Draft, section: Place) -> None:
         if is_taken and name not in _servers(draft, section):
             following = next((each for each in names[number + 1 :] if each in _servers(draft, section)), None)
             draft.copy(older, (*section, name), following)
-    if draft.at(section) == {} and not older.has(section):
+    # The header of a table without entries is a person's own.
+    if draft.at(section) == {} and not older.has(section) and not draft.is_toml:
         draft.drop([section])
 
 

@@ -44,7 +44,7 @@ def put_text(text: str, place: Place, table: str, before: str | None) -> str:
     tables = [each for each in _tables(text) if each[0][0] == place[0]]
     at = next((start for (_, name), start, _ in tables if name == before), None)
     if at is not None:
-        return "\n".join([*lines[:at], *_lines(text, table), "", *lines[at:]])
+        return "\n".join([*lines[:at], *_lines(text, f"{table}\n\n-")[:-1], *lines[at:]])
     if not tables:
         while lines and not lines[-1].strip():
             lines.pop()

@@ -107,7 +107,7 @@ def test_without_its_record_only_the_entry_goes(mcpctl: Mcpctl, user: Path, path
 def test_a_record_that_was_changed_is_not_believed(mcpctl: Mcpctl, user: Path, paths: Paths, name: str) -> None:  # noqa: F811
     path = cursor(user, {"a": {"command": "a"}})
     mcpctl("install", "cursor")
-    (kept,) = (paths.data / "installs").glob(f"*/{name}")
+    (kept,) = paths.installs.glob(f"*/{name}")
     kept.write_bytes(b"{}")
     mcpctl("uninstall", "cursor")
     assert servers_of("cursor", path) == {}
@@ -152,7 +152,7 @@ def test_copies_are_kept_in_a_number(mcpctl: Mcpctl, user: Path, paths: Paths) -
     for _ in range(4):
         mcpctl("install", "cursor")
         mcpctl("uninstall", "cursor")
-    copies = list((paths.data / "installs").glob("*/copies/*"))
+    copies = list(paths.installs.glob("*/copies/*"))
     assert len(copies) == 5
     assert {copy.stat().st_mode & 0o777 for copy in copies} == {0o600}
 
@@ -163,3 +163,22 @@ def test_a_dry_run_says_what_would_come_back(mcpctl: Mcpctl, user: Path) -> None
     before = path.read_bytes()
     assert '+    "a": {' in mcpctl("uninstall", "cursor", "--dry-run").out
     assert path.read_bytes() == before
+
+
+def test_tables_come_back_before_the_one_that_stayed(mcpctl: Mcpctl, user: Path) -> None:  # noqa: F811
+    text = '[mcp_servers.a]\r\ncommand = "a"\r\n\r\n[mcp_servers.b]\r\ncommand = "b"\r\ncwd = "${workspaceFolder}"\r\n'
+    path = write(user / ".codex/config.toml", text)
+    mcpctl("install", "codex")
+    assert list(servers_of("codex", path)) == ["b", "mcpctl"]
+    path.write_bytes(path.read_bytes().replace(b'"serve"', b'"serve", "--split-execute"'))
+    mcpctl("uninstall", "codex")
+    assert list(servers_of("codex", path)) == ["a", "b"]
+    assert b"\n" not in path.read_bytes().replace(b"\r\n", b"")
+
+
+def test_the_header_of_a_section_that_somebody_wrote_since_stays(mcpctl: Mcpctl, user: Path) -> None:  # noqa: F811
+    path = write(user / ".codex/config.toml", 'model = "x"\n')
+    mcpctl("install", "codex")
+    path.write_text(path.read_text(encoding="utf-8") + "[mcp_servers]\n", encoding="utf-8")
+    assert mcpctl("uninstall", "codex").code == 0
+    assert said(path) == {"model": "x", "mcp_servers": {}}
