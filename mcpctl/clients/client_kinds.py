@@ -47,7 +47,7 @@ CLIENTS = {
                 "{project}/.vscode/settings.json",
             ),
             section="servers",
-            restart="start mcpctl there under 'MCP: List Servers', or restart it",
+            restart="restart it, or its servers under 'MCP: List Servers'",
         ),
         ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
         ClientKind("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
