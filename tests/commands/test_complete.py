@@ -126,7 +126,7 @@ TAKE_A_PROJECT = {
     "servers set", "serve", "servers ls", "servers check", "servers add", "tools ls", "tools search", "tools show",
     "tools call",
     "tools refresh", "tools export", "toolsets show", "annotate add", "annotate ls", "annotate set", "sessions ls",
-    "calls ls", "tools eval", "policy explain", "policy check", "policy hook", "tokens create",
+    "calls ls", "install", "tools eval", "policy explain", "policy check", "policy hook", "tokens create",
     "tools diff", "tools approve", "tools lock",
 }  # fmt: skip
 
