@@ -24,7 +24,11 @@ _KINDS = {
 }  # fmt: skip
 _MAX_NAME = 50
 """How many characters of a file's name the temporary file repeats: its own name may have 255 bytes."""
+_MOST_TRIES = 200
 _BESIDE = re.compile(r"\..{1,50}\.[0-9a-f]{16}\.new", re.DOTALL)
+
+Change = Callable[[bytes | None], bytes | None]
+"""What a file is to have, from what it has; None is no file."""
 
 
 def read(path: Path, most: int = MAX_BYTES, code: str = "file_unreadable") -> bytes:
@@ -83,24 +87,25 @@ def _content(fd: int, path: Path, most: int, code: str) -> bytes:
 
 def edit(
     path: Path,
-    change: Callable[[bytes | None], bytes],
+    change: Change,
     hint: str,
     *,
     private: bool = True,
     within: Path | None = None,
 ) -> None:
-    """Replace a file's content by what `change` returns for it; `change` gets None if there is no file.
+    """Replace a file's content by what `change` returns for it; None stands for no file, before and after.
 
-    The steps are lock, read, change, write beside, fsync, rename: edits at the same time lose nothing, and a crash
-    leaves a whole file. Nothing is written if nothing changes. A file keeps its mode and its owner. A new file and the
-    folders made for it are readable only by their owner, unless `private` is false. A link is followed and stays a
-    link; with `within`, it must lead to an existing file in that folder. Raises `Unusable` with `hint` if the edit
-    fails, and `Refused` for a link that leads elsewhere.
+    The steps are lock, read, change, write beside, fsync, compare, rename: edits at the same time lose nothing, and a
+    crash leaves a whole file. A program that takes no lock may write meanwhile: then the change is made to what it
+    wrote. Nothing is written if nothing changes. A file keeps its mode and its owner. A new file and the folders made
+    for it are readable only by their owner, unless `private` is false. A link is followed and stays a link; with
+    `within`, it must lead to an existing file in that folder. Raises `Unusable` with `hint` if the edit fails, and
+    `Refused` for a link that leads elsewhere.
     """
     try:
         changed = target(path, within)
-        while not _try_edit(changed, change, private):
-            pass
+        if not any(_try_edit(changed, change, private) for _ in range(_MOST_TRIES)):
+            raise Unusable(f"{path} was changed {_MOST_TRIES} times meanwhile", "try again later", "file_busy")
     except OSError as error:
         raise cannot_write(path, error, hint) from error
 
@@ -144,8 +149,8 @@ def target(path: Path, within: Path | None) -> Path:
     return target
 
 
-def _try_edit(path: Path, change: Callable[[bytes | None], bytes], private: bool) -> bool:
-    """Edit the file; False if another edit has replaced it since this one opened it."""
+def _try_edit(path: Path, change: Change, private: bool) -> bool:
+    """Edit the file; False if somebody else has changed it since this edit opened it."""
     try:
         fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -159,14 +164,21 @@ def _try_edit(path: Path, change: Callable[[bytes | None], bytes], private: bool
         after = change(before)
         if after == before:
             return True
-        _replace(path, after, os.fstat(fd))
+        if after is None:
+            if not _still_has(path, before):
+                return False
+            path.unlink()
+            _sync_folder(path.parent)
+        elif not _replace(path, after, os.fstat(fd), before):
+            return False
     finally:
         os.close(fd)
     _sweep(path.parent)
     return True
 
 
-def _replace(path: Path, content: bytes, old: os.stat_result) -> None:
+def _replace(path: Path, content: bytes, old: os.stat_result, before: bytes) -> bool:
+    """Put a new file in the place of the old one; False if that no longer has the bytes that it had."""
     beside, fd = _beside(path, 0o600)
     try:
         if (old.st_uid, old.st_gid) != (os.geteuid(), os.getegid()):
@@ -174,16 +186,28 @@ def _replace(path: Path, content: bytes, old: os.stat_result) -> None:
                 os.fchown(fd, old.st_uid, old.st_gid)
         os.fchmod(fd, stat.S_IMODE(old.st_mode) & 0o777)
         _fill(fd, content)
-        beside.rename(path)
+        is_unchanged = _still_has(path, before)
+        if is_unchanged:
+            beside.rename(path)
+        else:
+            beside.unlink()
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
     finally:
         os.close(fd)
     _sync_folder(path.parent)
+    return is_unchanged
 
 
-def _create(path: Path, content: bytes, private: bool) -> bool:
+def _still_has(path: Path, content: bytes) -> bool:
+    try:
+        return read(path, MAX_LARGE_BYTES) == content
+    except NotFound:
+        return False
+
+
+def _create(path: Path, content: bytes | None, private: bool) -> bool:
     if not content:
         return True
     folders: list[Path] = []

@@ -21,7 +21,9 @@ from mcpctl.commands.command_line import Commands
 from mcpctl.commands.demo import demo
 from mcpctl.commands.doctor import doctor
 from mcpctl.commands.help import help
+from mcpctl.commands.install import install
 from mcpctl.commands.serve import serve
+from mcpctl.commands.uninstall import uninstall
 from mcpctl.commands.version import version
 from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 
@@ -46,7 +48,7 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
     )
     app.callback()(root)
     if noun not in NOUNS:
-        for command in (serve, demo, doctor, help, version):
+        for command in (serve, install, uninstall, demo, doctor, help, version):
             app.command()(command)
     for name in (noun,) if noun in NOUNS else NOUNS:
         branch = importlib.import_module(f"mcpctl.commands.{name}").app

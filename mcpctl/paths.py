@@ -58,6 +58,11 @@ class Paths:
         return self.data / "logs" / f"{server}.jsonl"
 
     @property
+    def installs(self) -> Path:
+        """The folder of what clients' files had before and after mcpctl was installed there."""
+        return self.data / "installs"
+
+    @property
     def redaction_key(self) -> Path:
         """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
         return self.data / "redaction.key"

@@ -156,12 +156,12 @@ Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
 
 def merge(path: Path, choose: Merge) -> None:
     """Put entries into the file in one write; an entry replaces the one of the same name."""
-    edit(path, lambda document: _put(document, choose(config.load(path))))
+    edit(path, lambda document: put(document, choose(config.load(path))))
 
 
 def merged(path: Path, choose: Merge) -> tuple[str, str]:
     """The file's text before and after `merge`; nothing is written."""
-    return edited(path, lambda document: _put(document, choose(config.load(path))))
+    return edited(path, lambda document: put(document, choose(config.load(path))))
 
 
 def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
@@ -261,7 +261,8 @@ def assignments(option: str, texts: list[str]) -> dict[str, str]:
     return values
 
 
-def _put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
+def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
+    """Put entries into the document of a file; each replaces the one of its name."""
     servers = document.setdefault("servers", {}) if entries else {}
     for name, table in entries.items():
         after = cut_trailing_comments(servers.get(name))

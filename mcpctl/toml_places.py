@@ -1,8 +1,9 @@
-"""The lines of config.toml on which tables, keys and the items of lists stand, which the TOML library does not tell."""
+"""The lines of a TOML file on which tables, keys and the items of lists stand, which the TOML library does not tell."""
 
 import re
 import tomllib
 from collections.abc import Iterator
+from typing import NamedTuple
 
 _TOKEN = re.compile(
     r"#[^\n]*|\"\"\"(?:[^\\]|\\.)*?\"\"\"|'''.*?'''|\"(?:[^\"\\\n]|\\.)*\"|'[^'\n]*'|[\[\]{}\n=]|[^\s#\"'\[\]{}=]+",
@@ -11,36 +12,47 @@ _TOKEN = re.compile(
 _OPEN, _CLOSED = "[{", "]}"
 
 
+class Statement(NamedTuple):
+    """The header of a table, or a `key = value`."""
+
+    table: tuple[str, ...]
+    """The table that it begins, or that it is in."""
+    is_header: bool
+    tokens: list[tuple[int, str]]
+    """Its words, each with its line."""
+    last_line: int
+
+
 def line_of(text: str, table: tuple[str, ...], key: str, index: int | None = None) -> int | None:
     """The line of a key of a table, or of an item of its list; None where it is written in another form."""
-    for line, header, statement in _statements(text):
-        if header == table and _names(statement[0][1]) == (key,):
-            return line if index is None else _item(statement, index)
+    for each in statements(text):
+        if not each.is_header and each.table == table and _names(each.tokens[0][1]) == (key,):
+            return each.tokens[0][0] if index is None else _item(each.tokens, index)
     return None
 
 
-def _item(statement: list[tuple[int, str]], index: int) -> int | None:
+def _item(tokens: list[tuple[int, str]], index: int) -> int | None:
     """The line of the item of a list of texts."""
-    lines = [line for line, token in statement[1:] if token[0] in "\"'"]
+    lines = [line for line, token in tokens[1:] if token[0] in "\"'"]
     return lines[index] if index < len(lines) else None
 
 
-def _statements(text: str) -> Iterator[tuple[int, tuple[str, ...], list[tuple[int, str]]]]:
-    """Every `key = value`: its line, the table that it is in, and its tokens with their lines."""
+def statements(text: str) -> Iterator[Statement]:
+    """Every header and every `key = value`, in order; lines are counted from 1."""
     header: tuple[str, ...] = ()
-    line, depth, statement = 1, 0, list[tuple[int, str]]()
+    line, depth, tokens = 1, 0, list[tuple[int, str]]()
     for found in _TOKEN.finditer(f"{text}\n"):
         token = found.group()
         depth += (token in _OPEN) - (token in _CLOSED)
         if token != "\n" and not token.startswith("#"):
-            statement.append((line, token))
-        elif token == "\n" and depth <= 0 and statement:
-            words = "".join(token for _, token in statement)
-            if words.startswith("["):
-                header = _names(words.strip("[]"))
-            elif len(statement) > 1:
-                yield statement[0][0], header, statement
-            depth, statement = 0, []
+            tokens.append((line, token))
+        elif token == "\n" and depth <= 0 and tokens:
+            words = "".join(token for _, token in tokens)
+            is_header = words.startswith("[")
+            header = _names(words.strip("[]")) if is_header else header
+            if is_header or len(tokens) > 1:
+                yield Statement(header, is_header, tokens, line)
+            depth, tokens = 0, []
         line += token.count("\n")
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mcpctl import files
+from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
 from mcpctl.toolsets import edits
 from mcpctl.toolsets.toolset_files import place_of
@@ -227,6 +229,43 @@ def test_edits_of_a_file_that_was_replaced_meanwhile_are_made_to_the_new_one(pat
     path.write_text(json.dumps({"name": "triage", "tools": [], "mine": 1}), encoding="utf-8")
     edits.change(place_of(paths, "triage"), lambda draft: draft.add("tools", reference(KEY)))
     assert json.loads(path.read_text(encoding="utf-8")) == {"name": "triage", "tools": [reference(KEY)], "mine": 1}
+
+
+def test_an_edit_is_made_again_if_the_file_changed_before_the_rename(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"1")
+    seen = []
+
+    def change(before: bytes | None) -> bytes:
+        seen.append(before)
+        if before == b"1":
+            path.write_bytes(b"2")  # a program that takes no lock, in place
+        return (before or b"") + b"!"
+
+    files.edit(path, change, "")
+    assert (path.read_bytes(), seen) == (b"2!", [b"1", b"2"])
+
+
+def test_a_file_that_never_stands_still_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"0")
+
+    def change(before: bytes | None) -> bytes:
+        path.write_bytes((before or b"") + b".")
+        return b"mine"
+
+    with pytest.raises(Unusable, match="was changed 200 times meanwhile"):
+        files.edit(path, change, "")
+    assert path.read_bytes() == b"0" + b"." * 200
+    assert names(tmp_path) == ["state.json"]
+
+
+def test_an_edit_may_remove_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "state.json"
+    path.write_bytes(b"1")
+    files.edit(path, lambda before: None, "")
+    files.edit(path, lambda before: before, "")
+    assert names(tmp_path) == []
 
 
 # ---- what is no file

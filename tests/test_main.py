@@ -119,6 +119,7 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
 
 
 LISTS = {
+    ("install", "--rename"), ("servers import", "--rename"),
     ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--inherit-env"),
     ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"),
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),

@@ -11,9 +11,9 @@ import msgspec
 from mcpctl import definitions, files
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import Unusable, warn
+from mcpctl.jsonc.positions import Positions
 from mcpctl.models import Tool
 from mcpctl.policy.holding import Locked
-from mcpctl.toolsets.json_positions import Positions
 
 DEFAULT = Path("mcpctl.lock.json")
 _VERSION = 1

@@ -9,8 +9,8 @@ import msgspec
 from mcpctl import files
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError
+from mcpctl.jsonc.positions import Positions
 from mcpctl.policy_settings import PolicyRule
-from mcpctl.toolsets.json_positions import Positions
 
 
 class RulePlace(NamedTuple):

@@ -16,14 +16,14 @@ from mcpctl.catalog import catalog_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.checked_files import Candidate
 from mcpctl.errors import warn
+from mcpctl.jsonc.positions import Place, Positions
 from mcpctl.models import Overrides, Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.rules import Selection
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.check_rules import RULES
-from mcpctl.toolsets.json_positions import Positions
 from mcpctl.toolsets.lint import Item, Problem
-from mcpctl.toolsets.toolset import Place, Reference, dotted, ref_id
+from mcpctl.toolsets.toolset import Reference, dotted, ref_id
 
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Mapping
@@ -14,6 +15,8 @@ from mcpctl.server_settings import Server
 
 NAME = "mcpctl"
 _VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
+SHOWN = (*_VARIABLES, "PATH")
+"""The variables that the entry of mcpctl may have, which are no secrets."""
 FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
 """Clients that a person starts in a shell, so that they have its PATH."""
 
@@ -23,16 +26,44 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 
     The block of a client with a window has a PATH if the client's own would not find what starts the `servers`.
     """
-    words = [*command(), "serve", *option_words(options)]
-    env = environment()
-    if client not in FROM_A_SHELL and (path := window_path.complete(servers)):
-        env["PATH"] = path
-    block = {CLIENTS[client].section: {NAME: _entry(client, words, env)}}
+    block = {CLIENTS[client].section: {NAME: entry(client, options, servers)}}
     if client != "codex":
         return json.dumps(block, indent=2, ensure_ascii=False)
     import tomli_w
 
     return tomli_w.dumps(block).rstrip("\n")
+
+
+def entry(
+    client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()
+) -> dict[str, Any]:
+    """The entry in that block, as a value."""
+    words = [*command(), "serve", *option_words(options)]
+    env = environment()
+    if client not in FROM_A_SHELL and (path := window_path.complete(servers)):
+        env["PATH"] = path
+    return _entry(client, words, env)
+
+
+def add_command(client: str, entry: Mapping[str, Any]) -> str | None:
+    """The command of the client's own that adds this entry, for a shell; None if it has none."""
+    if client == "vscode":
+        return shlex.join(["code", "--add-mcp", json.dumps({"name": NAME, **entry}, ensure_ascii=False)])
+    variables = [f"{name}={value}" for name, value in entry.get("env", {}).items()]
+    start = [entry.get("command"), *entry.get("args", ())]
+    if client == "claude-code":  # its -e takes all words up to the next option, and the name comes after the options
+        words = ["claude", "mcp", "add", *_each("-e", variables), "--scope", "user", NAME, "--", *start]
+    elif client == "codex":
+        words = ["codex", "mcp", "add", NAME, *_each("--env", variables), "--", *start]
+    elif client == "gemini-cli":
+        words = ["gemini", "mcp", "add", "-s", "user", *_each("-e", variables), NAME, start[0], "--", *start[1:]]
+    else:
+        return None
+    return shlex.join(map(str, words))
+
+
+def _each(option: str, values: Iterable[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]
 
 
 def goes_into(client: str) -> str:

@@ -37,6 +37,8 @@ class ClientEntry:
     project: Path | None
     inputs: Mapping[str, Any] = field(default_factory=dict)
     """The values that VS Code would ask for, by their ids, each with the default that it would offer."""
+    place: tuple[str, ...] = ()
+    """Where the file has it: the names of the members that lead to it."""
     approval: str = ""
     """For a server of a project's .mcp.json, what a person decided in Claude Code: see `approvals.lookup`."""
 
@@ -48,11 +50,12 @@ def files(source: str | None) -> list[ClientFile]:
     named.
     """
     if source is None:
+        own = [path for client in CLIENTS.values() for path in client_kinds.own_places(client)]
         existing = [file for client in CLIENTS.values() for file in _existing(client)]
         for file in existing:
-            if client_kinds.project_of(file.path):
+            if file.path not in own:
                 warn(f"{file.path} belongs to a project and is left out; import it with: --from {file.path}")
-        return [file for file in existing if not client_kinds.project_of(file.path)]
+        return [file for file in existing if file.path in own]
     if source in CLIENTS:
         client = CLIENTS[source]
         existing = list(_existing(client))
@@ -74,7 +77,7 @@ def entries(file: ClientFile) -> list[ClientEntry] | None:
     if not isinstance(document, dict):
         raise Unusable(f"{file.path}: must be an object", "see the client's own documentation", "client_config")
     # A TOML file is read as Codex's: from a config.toml of mcpctl half of the keys would be lost.
-    toml = [(document["mcp_servers"], None)] if "mcp_servers" in document else []
+    toml = [(("mcp_servers",), document["mcp_servers"], None)] if "mcp_servers" in document else []
     sections = toml if file.path.suffix == ".toml" else list(_sections(document))
     if not sections:
         return None
@@ -82,10 +85,14 @@ def entries(file: ClientFile) -> list[ClientEntry] | None:
     inputs = _inputs(document)
     approval = approvals.lookup(project) if project and file.path.name == ".mcp.json" else None
     return [
-        ClientEntry(file, name, value, folder or project, inputs, approval(name) if approval else "")
-        for servers, folder in sections
-        for name, value in _named(file.path, servers)
-    ]
+        # JSON can hold half a surrogate pair, which no other text can.
+        ClientEntry(
+            file, name := raw.encode("utf-8", "replace").decode(), value, folder or project, inputs, (*place, raw),
+            approval(name) if approval else "",
+        )
+        for place, servers, folder in sections
+        for raw, value in _named(file.path, servers)
+    ]  # fmt: skip
 
 
 def _existing(client: ClientKind) -> Iterator[ClientFile]:
@@ -94,7 +101,11 @@ def _existing(client: ClientKind) -> Iterator[ClientFile]:
 
 def document_in(path: Path) -> Any:
     """What a client's file says, JSON with comments or TOML; raises `Unusable` if it cannot be read."""
-    data = disk.read(path, disk.MAX_LARGE_BYTES, "client_config")
+    return decoded(path, disk.read(path, disk.MAX_LARGE_BYTES, "client_config"))
+
+
+def decoded(path: Path, data: bytes) -> Any:
+    """What the bytes of a client's file at `path` say; raises `Unusable`."""
     try:
         if path.suffix == ".toml":
             return tomllib.loads(data.decode("utf-8-sig"))
@@ -107,23 +118,24 @@ def document_in(path: Path) -> Any:
         raise Unusable(f"{path}: {problem}", f"fix the {kind} there", "client_config_syntax") from error
 
 
-def _sections(document: dict[str, Any]) -> Iterator[tuple[Any, Path | None]]:
-    """Each section of a document that holds servers, with the project's folder if the section is a project's."""
+def _sections(document: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], Any, Path | None]]:
+    """Each section of a document that holds servers: its place, and the project's folder if it is a project's."""
     for key in ("mcpServers", "servers", "context_servers"):
         if key in document:
-            yield document[key], None
+            yield (key,), document[key], None
     mcp = document.get("mcp")
     if isinstance(mcp, dict):
         # VS Code's settings and a newer opencode have mcp.servers; an older opencode has the servers in mcp itself.
-        section = mcp.get("servers", mcp if any(map(_is_server, mcp.values())) else None)
-        if section is not None:
-            yield section, None
+        if mcp.get("servers") is not None:
+            yield ("mcp", "servers"), mcp["servers"], None
+        elif "servers" not in mcp and any(map(_is_server, mcp.values())):
+            yield ("mcp",), mcp, None
     projects = document.get("projects")
     for folder, project in projects.items() if isinstance(projects, dict) else ():
         if isinstance(project, dict) and "mcpServers" in project:
-            yield project["mcpServers"], Path(folder)
+            yield ("projects", folder, "mcpServers"), project["mcpServers"], Path(folder)
     if document and all(map(_is_server, document.values())):
-        yield document, None
+        yield (), document, None
 
 
 def _is_server(value: Any) -> bool:
@@ -133,8 +145,7 @@ def _is_server(value: Any) -> bool:
 def _named(path: Path, servers: Any) -> Iterator[tuple[str, Any]]:
     if servers is not None and not isinstance(servers, dict):
         raise Unusable(f"{path}: its servers must be an object of entries by name", "fix it there", "client_config")
-    # JSON can hold half a surrogate pair, which no other text can.
-    yield from ((name.encode("utf-8", "replace").decode(), value) for name, value in (servers or {}).items())
+    yield from (servers or {}).items()
 
 
 def _inputs(document: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,8 @@ class ClientKind:
     """Whether it replaces `${VAR}` with the variable's value, as mcpctl does."""
     timeout_unit_s: float | None = None
     """The unit of its `timeout`, if that limits a call; else None."""
+    restart: str = "start a new session of it"
+    """What a person does so that it reads its file again."""
 
 
 _CODE = ("Code", "Code - Insiders", "VSCodium")
@@ -28,9 +30,14 @@ _CLINE = "globalStorage/saoudrizwan.claude-dev/settings/cline_mcp_settings.json"
 CLIENTS = {
     client.name: client
     for client in (
-        ClientKind("claude-desktop", "Claude Desktop", ("{apps}/Claude/claude_desktop_config.json",)),
+        ClientKind(
+            "claude-desktop",
+            "Claude Desktop",
+            ("{apps}/Claude/claude_desktop_config.json",),
+            restart="quit it wholly and start it again",
+        ),
         ClientKind("claude-code", "Claude Code", ("{claude}/.claude.json", "{project}/.mcp.json"), fills_in=True),
-        ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json")),
+        ClientKind("cursor", "Cursor", ("{home}/.cursor/mcp.json", "{project}/.cursor/mcp.json"), restart="restart it"),
         ClientKind(
             "vscode",
             "VS Code",
@@ -40,8 +47,9 @@ CLIENTS = {
                 "{project}/.vscode/settings.json",
             ),
             section="servers",
+            restart="restart it, or its servers under 'MCP: List Servers'",
         ),
-        ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",)),
+        ClientKind("windsurf", "Windsurf", ("{home}/.codeium/windsurf/mcp_config.json",), restart="restart it"),
         ClientKind("codex", "Codex", ("{codex}/config.toml", "{project}/.codex/config.toml"), section="mcp_servers"),
         ClientKind(
             "gemini-cli",
@@ -55,12 +63,14 @@ CLIENTS = {
             "Zed",
             ("{config}/zed/settings.json", "{project}/.zed/settings.json"),
             section="context_servers",
+            restart="nothing needs to restart: it follows its settings",
         ),
         ClientKind(
             "cline",
             "Cline",
             (f"{{apps}}/Code/User/{_CLINE}", "{home}/.cline/data/settings/cline_mcp_settings.json"),
             timeout_unit_s=1,
+            restart="nothing needs to restart: it follows its file",
         ),
         ClientKind(
             "opencode",
@@ -81,6 +91,21 @@ _PROJECT_FOLDERS = {".vscode", ".cursor", ".codex", ".gemini", ".zed", ".roo"}
 
 def places(client: ClientKind) -> Iterator[Path]:
     """The files in which `client` may keep servers on this machine: this user's and those of the current folder."""
+    yield from dict.fromkeys(_filled(client.places))
+
+
+def own_places(client: ClientKind) -> list[Path]:
+    """The files in which `client` may keep this user's servers for all projects."""
+    return list(_filled(place for place in client.places if not place.startswith("{project}")))
+
+
+def is_here(client: ClientKind, place: Path) -> bool:
+    """Whether the program that has its own file at `place` seems to be installed: that, or its folder, exists."""
+    folder = {"claude-code": claude_folder(), "cline": place.parent.parent}.get(client.name, place.parent)
+    return place.exists() or folder.is_dir()
+
+
+def _filled(templates: Iterable[str]) -> Iterator[Path]:
     home = Path.home()
     config = _named("XDG_CONFIG_HOME") or home / ".config"
     folders = {
@@ -91,12 +116,8 @@ def places(client: ClientKind) -> Iterator[Path]:
         "codex": codex_folder(),
         "project": Path.cwd(),
     }
-    seen = set()
-    for place in client.places:
-        path = Path(place.format_map(folders))
-        if path not in seen:
-            seen.add(path)
-            yield path
+    for template in templates:
+        yield Path(template.format_map(folders))
 
 
 def owner(path: Path) -> ClientKind | None:

@@ -1,16 +1,23 @@
-"""The change that an import would make to config.toml, with secrets masked."""
+"""The changes that an import or an installation would make, with secrets masked."""
 
 import difflib
 import os
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from mcpctl import server_entries
+from mcpctl import jsonc, server_entries
+from mcpctl.clients.client_config import NAME, SHOWN
+from mcpctl.jsonc import edit as json_edit
 from mcpctl.store.redact import mask, mask_shapes
 
 _BEFORE_COMMENT = re.compile(r"""(?:[^"'#]|"(?:\\.|[^"\\])*+"|'[^']*+')*+""")
+_HUNK = re.compile(r"@@ -(\d+)(\S*) \+(\d+)(\S*) @@")
+_CONTEXT = 3
+_LONGEST = 1000
+"""As many characters of a line are shown: some clients write all on one."""
 
 
 def diff(path: Path, choose: server_entries.Merge) -> list[str]:
@@ -20,23 +27,67 @@ def diff(path: Path, choose: server_entries.Merge) -> list[str]:
 
 def between(path: Path, before: str, after: str) -> list[str]:
     """The difference of two texts of a config.toml, as a unified diff with secrets masked."""
-    old, new = (_masked(text).splitlines() for text in (before, after))
-    return list(difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm=""))
+    return _unified(path, _masked(before, "servers"), _masked(after, "servers"))
 
 
-def _masked(text: str) -> str:
-    """The text of a config.toml, comments and order included, with its secrets masked."""
+def of_client(path: Path, before: str, after: str, sections: list[tuple[str, ...]]) -> list[str]:
+    """The difference of two texts of a client's file, as a unified diff with secrets masked."""
+    if path.suffix == ".toml":
+        texts = [_masked(text, "mcp_servers") for text in (before, after)]
+    else:
+        texts = [_masked_json(text, sections) for text in (before, after)]
+    return [mask(line)[:_LONGEST] for line in _unified(path, *texts)]
+
+
+def _unified(path: Path, before: str, after: str) -> list[str]:
+    """A unified diff; only what is between the first and the last difference is compared."""
+    old, new = before.splitlines(), after.splitlines()
+    head = max(alike(old, new) - _CONTEXT, 0)
+    tail = max(alike(old[head:][::-1], new[head:][::-1]) - _CONTEXT, 0)
+    old, new = old[head : len(old) - tail], new[head : len(new) - tail]
+    lines = difflib.unified_diff(old, new, str(path) if before else os.devnull, str(path), lineterm="")
+
+    def moved(match: re.Match[str]) -> str:
+        return f"@@ -{int(match[1]) + head}{match[2]} +{int(match[3]) + head}{match[4]} @@"
+
+    return [_HUNK.sub(moved, line) if line.startswith("@@") else line for line in lines]
+
+
+def alike(old: list[str], new: list[str]) -> int:
+    """How many lines are the same at the beginning."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(old, new, strict=False)))
+
+
+def _masked(text: str, section: str) -> str:
+    """The text of a config.toml, or of Codex's, comments and order included, with its secrets masked."""
     import tomlkit
 
     document = tomlkit.parse(text)
-    for server in document.get("servers", {}).values():
-        for holder, key, masked_value in _shown(server) if isinstance(server, MutableMapping) else ():
-            # A value without a secret keeps the way it is written.
-            if holder[key] != masked_value:
-                holder[key] = masked_value
+    for name, server in document.get(section, {}).items():
+        for place, masked_value in _shown(name, server) if isinstance(server, MutableMapping) else ():
+            holder: Any = server
+            for key in place[:-1]:
+                holder = holder[key]
+            holder[place[-1]] = masked_value
     # The values are masked; a token in a comment, or under a key that mcpctl does not know, is a secret too.
     masked = mask_shapes(tomlkit.dumps(document))
     return "".join(map(_without_token, masked.splitlines(keepends=True)))
+
+
+def _masked_json(text: str, sections: list[tuple[str, ...]]) -> str:
+    """The text of a client's JSON with the secrets of its servers masked."""
+    if not text.strip():
+        return text
+    document = jsonc.decoded(text.encode())
+    masked: dict[tuple[str | int, ...], str] = {}
+    for section in sections:
+        servers = document
+        for key in section:
+            servers = servers.get(key) if isinstance(servers, dict) else None
+        for name, server in servers.items() if isinstance(servers, dict) else ():
+            if isinstance(server, dict):
+                masked.update({(*section, name, *place): value for place, value in _shown(name, server)})
+    return json_edit.replaced(text, masked)
 
 
 def _without_token(line: str) -> str:
@@ -49,16 +100,32 @@ def _without_token(line: str) -> str:
     return line if start < 0 else line[:start] + mask(line[start:])
 
 
-def _shown(server: Any) -> Iterator[tuple[Any, Any, str]]:
-    """Each text of an entry that may hold a secret: its container, its key there, and the masked text."""
-    for key, text in (("command", mask), ("url", server_entries.masked_url)):
-        if isinstance(server.get(key), str):
-            yield server, key, text(server[key])
-    for key, value_of in (("env", server_entries.masked), ("headers", server_entries.masked_header)):
-        table = server.get(key)
-        for name, value in list(table.items()) if isinstance(table, MutableMapping) else ():
-            yield table, name, value_of(str(value))
-    args = server.get("args")
-    if isinstance(args, list):
-        for number, masked_value in enumerate(server_entries.masked_args([str(arg) for arg in args])):
-            yield args, number, masked_value
+_TEXTS: Mapping[str, Callable[[str], str]] = {
+    "command": mask, "url": server_entries.masked_url, "serverUrl": server_entries.masked_url,
+    "httpUrl": server_entries.masked_url,
+}  # fmt: skip
+_TABLES: Mapping[str, Callable[[str], str]] = {
+    "env": server_entries.masked, "environment": server_entries.masked, "headers": server_entries.masked_header,
+    "http_headers": server_entries.masked_header,
+}  # fmt: skip
+
+
+def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    """Each text of an entry that has a secret: its place there, and the masked text.
+
+    A value without a secret is left out, so that it keeps the way it is written.
+    """
+    for key, value in entry.items():
+        found: Iterable[tuple[tuple[str | int, ...], Any, str]] = ()
+        if key in _TEXTS and isinstance(value, str):
+            found = [((key,), value, _TEXTS[key](value))]
+        elif key in _TABLES and isinstance(value, Mapping):
+            open_names = SHOWN if server == NAME else ()
+            found = [((key, name), text, _TABLES[key](str(text))) for name, text in value.items()
+                     if name not in open_names]  # fmt: skip
+        elif key in ("command", "args") and isinstance(value, list):
+            masked = server_entries.masked_args([str(arg) for arg in value])
+            found = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
+        elif key == "command" and isinstance(value, Mapping):  # an older Zed's
+            yield from (((key, *place), text) for place, text in _shown(server, value))
+        yield from ((place, text) for place, old, text in found if str(old) != text)

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from mcpctl.errors import Unusable, WrongUsage, warn
 from mcpctl.models import IMPORT_FIELDS, Row
 from mcpctl.server_settings import Server
 
+ITSELF = "it starts mcpctl itself"
+"""Why an entry for mcpctl is left out."""
+TAKEN = ("added", "replaced", "unchanged")
+"""What happens to entries that the configuration has afterwards."""
 _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -30,16 +35,23 @@ class Import:
 
     prefix: str = ""
     replace: bool = False
+    rename: Sequence[tuple[str, str]] = ()
+    """Names of entries, and what they are called here: see `_Merged`."""
+    ways: str = "--replace or --prefix P, or "
+    """The other options for an entry whose name is taken."""
     files: list[ClientFile] = field(default_factory=list)
     """The files that were read."""
     entries: list[ClientEntry] = field(default_factory=list)
     broken: list[tuple[ClientFile, Unusable]] = field(default_factory=list)
     """The files that could not be read, each with the reason."""
     rows: list[Row] = field(default_factory=list)
+    taken: list[ClientEntry] = field(default_factory=list)
+    """The entries that the configuration has afterwards."""
 
     def select(self, loaded: Config) -> dict[str, Table]:
         """The entries to write into a configuration, by name; afterwards `rows` says what becomes of each entry."""
-        merged = _Merged(loaded, self.prefix, self.replace)
+        merged = _Merged(loaded, self)
+        self.taken = []
         self.rows = [_row(file, None, None, "failed", error.message) for file, error in self.broken]
 
         # Within a file a valid name comes first, so that it wins over a name that becomes the same one.
@@ -48,14 +60,16 @@ class Import:
 
         for entry in sorted(self.entries, key=order):
             self.rows.append(merged.take(entry))
+            if self.rows[-1]["action"] in TAKEN:
+                self.taken.append(entry)
         return merged.changes
 
 
-def read(source: str | None, prefix: str = "", replace: bool = False) -> Import:
+def read(source: str | None, prefix: str = "", replace: bool = False, rename: Sequence[tuple[str, str]] = ()) -> Import:
     """The files and entries that `--from` names. Raises `NotFound`, or `Unusable` if no file can be used."""
     if prefix and not server_settings.NAME.match(prefix):
         raise WrongUsage(f"'{prefix}' cannot begin a server's name", "for --prefix use letters, digits, '_' and '-'")
-    result = Import(prefix, replace)
+    result = Import(prefix, replace, rename)
     for file in client_files.files(source):
         try:
             entries = client_files.entries(file)
@@ -73,13 +87,24 @@ def read(source: str | None, prefix: str = "", replace: bool = False) -> Import:
     return result
 
 
+def renames(options: Iterable[str]) -> list[tuple[str, str]]:
+    """The `OLD=NEW` of `--rename`; raises `WrongUsage`."""
+    pairs = []
+    for option in options:
+        old, equals, new = option.rpartition("=")
+        if not old or not equals or not server_settings.NAME.match(new):
+            raise WrongUsage(f"--rename '{option}' is not OLD=NEW", "for NEW use letters, digits, '_' and '-'")
+        pairs.append((old, new))
+    return pairs
+
+
 def places(source: str | None) -> list[Path]:
     """The files that `--from` names, whether they exist or not."""
     if source is not None and source not in CLIENTS:
         return [Path(source)]
-    clients = CLIENTS.values() if source is None else [CLIENTS[source]]
-    paths = (path for client in clients for path in client_kinds.places(client))
-    return [path for path in paths if source is not None or not client_kinds.project_of(path)]
+    if source is None:
+        return [path for client in CLIENTS.values() for path in client_kinds.own_places(client)]
+    return list(client_kinds.places(CLIENTS[source]))
 
 
 def valid_name(name: str) -> str:
@@ -89,27 +114,34 @@ def valid_name(name: str) -> str:
 
 
 class _Merged:
-    """A configuration while imported entries are put into it."""
+    """A configuration while imported entries are put into it.
 
-    def __init__(self, loaded: Config, prefix: str, replace: bool) -> None:
+    Of several entries with a name that is to change, the first that can keeps it; each other takes the next new one.
+    """
+
+    def __init__(self, loaded: Config, batch: Import) -> None:
         self._loaded = loaded
-        self._prefix = prefix
-        self._replace = replace
+        self._prefix = batch.prefix
+        self._replace = batch.replace
+        self._rename = batch.rename
+        self._ways = batch.ways
+        self._count = Counter(entry.name for entry in batch.entries)
         self._imported: dict[str, tuple[Server, ClientEntry]] = {}
         self.changes: dict[str, Table] = {}
 
     def take(self, entry: ClientEntry) -> Row:
         """Put the entry in if possible; the row says what became of it."""
         if is_mcpctl(entry.value):
-            return _row(entry.file, None, entry.name, "skipped", "it starts mcpctl itself")
+            return _row(entry.file, None, entry.name, "skipped", ITSELF)
         try:
             table, notes = table_of(entry)
         except CannotTake as error:
             action = "skipped" if isinstance(error, LeftOut) else "failed"
             return _row(entry.file, None, entry.name, action, str(error))
         server = msgspec.convert(table, Server)
-        name = self._free_name(entry.name, server)
-        if name != self._prefix + entry.name:
+        name = self._new_name(entry, server) or self._free_name(entry.name, server)
+        is_renamed = (entry.name, name) in self._rename
+        if name != self._prefix + entry.name and not is_renamed:
             notes.insert(0, f"named {name}, since a name can only have letters, digits, '_' and '-'")
         if entry.project and not client_kinds.project_of(entry.file.path):
             notes.append(
@@ -122,6 +154,14 @@ class _Merged:
         if action != "skipped":
             self._imported.setdefault(name, (server, entry))
         return _row(entry.file, name, entry.name, action, why, notes)
+
+    def _new_name(self, entry: ClientEntry, server: Server) -> str | None:
+        """The name that `--rename` gives to an entry, if any."""
+        names = [new for old, new in self._rename if old == entry.name]
+        if names and self._count[entry.name] > 1:
+            names.insert(0, self._prefix + valid_name(entry.name))
+        free = (name for name in names if self._action(name, server, entry)[0] != "skipped")
+        return next(free, names[-1] if names else None)
 
     def _free_name(self, source_name: str, server: Server) -> str:
         """The name for an entry; a changed name gets a number if another entry of this import has it."""
@@ -139,13 +179,12 @@ class _Merged:
     def _action(self, name: str, server: Server, entry: ClientEntry) -> tuple[str, str | None]:
         if name in self._imported:
             other_server, other = self._imported[name]
-            where = f"{other.file.source} ({other.file.path})"
+            origin = f"{other.file.source} ({other.file.path})"
             if other_server == server:
-                return "unchanged", f"the same as the one from {where}"
-            if other.file == entry.file:
-                why = f"another '{name}' is in the same file, {other.file.path}"
-                return "skipped", f"{why}; add this one under another name: mcpctl servers add OTHER-NAME …"
-            return "skipped", f"another '{name}' comes from {where}; import one of them with --from FILE --prefix P"
+                return "unchanged", f"the same as the one from {origin}"
+            is_same_file = other.file == entry.file
+            where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
+            return "skipped", f"another '{name}' {where}; to take both, give --rename {entry.name}=NEW"
         existing = self._loaded.servers.get(name)
         # What a server inherits is ours to say: no client's file does.
         if existing and msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server:
@@ -154,7 +193,7 @@ class _Merged:
             return "added", None
         if self._replace:
             return "replaced", None
-        return "skipped", f"there is another '{name}' in config.toml; give --replace or --prefix P"
+        return "skipped", f"there is another '{name}' in config.toml; give {self._ways}--rename {entry.name}=NEW"
 
 
 def run(path: Path, batch: Import, *, dry_run: bool = False) -> list[str]:
@@ -169,19 +208,22 @@ def run(path: Path, batch: Import, *, dry_run: bool = False) -> list[str]:
         server_entries.merge(path, batch.select)
     else:
         batch.select(config.load(path))
-    for line in _remarks(batch.rows):
+    for line in remarks(batch.rows):
         warn(line)
     if not dry_run and any(row["action"] == "failed" for row in batch.rows):
         raise _failure(batch.rows, path)
     return diff
 
 
-def _remarks(rows: Iterable[Row]) -> Iterator[str]:
-    """What a person should know of an import: the entries that failed, were left out, or were changed."""
+def remarks(rows: Iterable[Row], outcome: str = "") -> Iterator[str]:
+    """What a person should know of an import: the entries that failed, were left out, or were changed.
+
+    `outcome` is what becomes of the first two, if not what is usual.
+    """
     for row in rows:
         subject = row["source"] if row["source_name"] is None else f"{row['source']}: '{row['source_name']}'"
         if row["action"] in _OUTCOMES:
-            yield f"{subject} {_OUTCOMES[row['action']]}: {row['why']}"
+            yield f"{subject} {outcome or _OUTCOMES[row['action']]}: {row['why']}"
         if row["action"] in ("added", "replaced"):
             yield from (f"{subject}: {note}" for note in row["notes"])
 

@@ -15,6 +15,8 @@ _NOT_ALIKE = re.compile(r"[^A-Za-z0-9]")
 _NOT_TAKEN = re.compile(r"[^A-Za-z0-9_-]")
 _GLOB = re.compile(r"[*?]")
 _OWN_TOOLS = re.compile(r"tool_(?:discovery|execute.*)|add-tool-annotation")
+OWN = "it is about mcpctl's own entry: here rules are about the tools behind it"
+"""Why a rule about mcpctl itself is not carried over."""
 MOST = 10_000
 """As many rules are read of one file."""
 
@@ -92,7 +94,7 @@ class Names:
     def _target(self, rule: ClientRule, server: str, tool: str) -> Carried:
         servers = self.of_server(server)
         if not servers and (alike(server) == alike(NAME) or _OWN_TOOLS.fullmatch(tool)):
-            return Carried(why="it is about mcpctl's own entry: here rules are about the tools behind it")
+            return Carried(why=OWN)
         if rule.is_glob and _GLOB.search(server):
             servers = [server if rule.effect == ALLOW else re.sub("[-_]", "?", server)]
         elif not rule.is_glob and _GLOB.search(tool):

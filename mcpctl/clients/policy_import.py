@@ -218,16 +218,17 @@ def _places(client: str, project: Path | None) -> Iterator[Path]:
 
 def preview(path: Path, batch: PolicyImport) -> list[str]:
     """The change to config.toml as a diff; `batch.rows` then says what would be done. Nothing is written."""
-    return import_preview.between(path, *server_entries.edited(path, lambda document: _put(document, path, batch)))
+    return import_preview.between(path, *server_entries.edited(path, lambda document: put(document, load(path), batch)))
 
 
 def write(path: Path, batch: PolicyImport) -> None:
     """Make the change; `batch.rows` then says what was done."""
-    server_entries.edit(path, lambda document: _put(document, path, batch))
+    server_entries.edit(path, lambda document: put(document, load(path), batch))
 
 
-def _put(document: Any, path: Path, batch: PolicyImport) -> None:
-    merged = batch.select(load(path))
+def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
+    """Add the rules to the document, which says what was loaded; `batch.rows` then says what was done."""
+    merged = batch.select(loaded)
     if (merged.additions or merged.default) and "policy" not in document:
         unasked = batch.client in _READ_ONLY_UNASKED
         document["policy"] = {**_FAITHFUL, "default": merged.default or ASK, "auto_approve_read_only": unasked}
@@ -238,6 +239,18 @@ def _put(document: Any, path: Path, batch: PolicyImport) -> None:
         else:
             with server_entries.before_comments(document["policy"]) as policy:
                 policy.setdefault(addition.effect, []).append(addition.pattern)
+
+
+def put_denials(document: Any, loaded: Config, batch: PolicyImport) -> list[str]:
+    """Add what no [policy] is needed for, which is a denial of one tool by its name, and return the other rules."""
+    merged = batch.select(loaded)
+    denied = {addition.pattern for addition in merged.additions if addition.effect == DENY}
+    simple = {each for each in denied if split(each)[0] in loaded.servers and not {"*", "?"} & set(split(each)[1])}
+    for pattern in sorted(simple):
+        server, tool = split(pattern)
+        with server_entries.before_comments(document["servers"][server]) as table:
+            table.setdefault("tools", {})[tool] = False
+    return [row["rule"] for row in batch.rows if row["action"] == ADDED and not simple.issuperset(row["patterns"])]
 
 
 def remarks(batch: PolicyImport) -> Iterator[str]:

@@ -7,7 +7,7 @@ from mcpctl.clients.permission_rules import ANY, MOST, ClientRule, Names, flat, 
 from mcpctl.policy_settings import ALLOW, ASK, DENY
 
 Document = Mapping[str, Any]
-_NOT_MCP = "it is not about a tool of an MCP server"
+NOT_MCP = "it is not about a tool of an MCP server"
 _PATTERN = "it has a pattern for arguments, and rules here look at none"
 _CLASS_OF_ONE = "it joins a server and what its tools declare, which no rule here does"
 
@@ -29,7 +29,7 @@ def _claude_rule(effect: str, text: str, names: Names) -> ClientRule:
     if text == ANY and effect != ALLOW:
         return ClientRule(text, effect, ((ANY, ANY),))
     if name == text:
-        return ClientRule(text, effect, why=_NOT_MCP)
+        return ClientRule(text, effect, why=NOT_MCP)
     if "(" in text:
         return ClientRule(text, effect, why=_PATTERN)
     server, separator, tool = name.partition("__")
@@ -56,7 +56,7 @@ def cursor(document: Document, names: Names) -> Iterator[ClientRule]:
         else:
             yield ClientRule(text, ALLOW, ((server, tool),))
     for text in texts(document.get("terminalAllowlist")):
-        yield ClientRule(text, ALLOW, why=_NOT_MCP)
+        yield ClientRule(text, ALLOW, why=NOT_MCP)
     if document.get("autoRun"):
         yield ClientRule("autoRun", why="it is advice for a model in plain words")
 
@@ -198,7 +198,7 @@ def _is_for_all(rule: Document) -> bool:
 
 def _gemini_rule(where: str, effect: str, rule: Document, names: Names, first: bool) -> Iterator[ClientRule]:
     if rule.get("commandPrefix") or rule.get("commandRegex"):
-        yield ClientRule(where, effect, why=_NOT_MCP)
+        yield ClientRule(where, effect, why=NOT_MCP)
         return
     given = rule.get("toolName", ANY)
     tools = [given] if isinstance(given, str) else texts(given)
@@ -222,7 +222,7 @@ def _gemini_rule(where: str, effect: str, rule: Document, names: Names, first: b
             targets = tuple((one, name or ANY) for one, name in _gemini_names(tool.removeprefix("mcp_"), names))
             yield ClientRule(said, effect, targets, is_respelled=True, goes_before_ask=first)
         else:
-            yield ClientRule(said, effect, why=_NOT_MCP)
+            yield ClientRule(said, effect, why=NOT_MCP)
 
 
 def _gemini_names(flat_name: str, names: Names) -> list[tuple[str, str]]:

@@ -204,6 +204,13 @@ ToolKeys = Annotated[
         autocompletion=complete.tools,
     ),
 ]
+Rename = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename", metavar="OLD=NEW", help="Call the server OLD NEW; of several OLD, the one that cannot stay OLD.",
+        show_default=False,
+    ),
+]  # fmt: skip
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the change as a diff; write nothing.")]
 
 ReadOnly = Annotated[

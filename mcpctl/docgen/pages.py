@@ -56,6 +56,8 @@ FILES = {
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
     " later sessions have other hashes than equal secrets of earlier ones.",
     "toolsets/*.json": "In the data directory: the toolsets that are not in a repository.",
+    "installs/": "In the data directory: what the files of clients had before and after mcpctl install, which mcpctl"
+    " uninstall needs, and copies of them. They may have secrets, and only you can read them.",
 }
 
 

@@ -10,10 +10,11 @@ from typing import Any
 
 from mcpctl import files
 from mcpctl.errors import McpctlError, Unusable, WrongUsage
+from mcpctl.jsonc import edit as json_edit
+from mcpctl.jsonc.positions import Place
 from mcpctl.models import Tool
 from mcpctl.store import clock
-from mcpctl.toolsets import json_edit
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Place, Reference, dotted, ref_id
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_NOTES, Note, Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import (
     ToolsetPlace,
     check_name,

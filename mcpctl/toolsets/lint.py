@@ -8,9 +8,10 @@ from itertools import islice
 from typing import Any
 
 from mcpctl import near_names
+from mcpctl.jsonc.positions import Place
 from mcpctl.models import HINTS
 from mcpctl.toolsets.schema import SCHEMA
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Place, Reference, first
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Reference, first
 from mcpctl.toolsets.toolset_files import NONE, items, notes_of, policy_problems, reference_of
 
 Who = Callable[[Reference], str]

@@ -14,8 +14,6 @@ import msgspec
 from mcpctl.models import HINTS, Overrides, Tool
 from mcpctl.policy_settings import PolicyRule
 
-Place = Sequence[str | int]
-"""A path in a file's JSON: names of members and numbers of items."""
 NAME = re.compile(r"[a-z0-9-]{2,50}\Z")
 """The names that toolsets and notes may have."""
 MAX_NOTE = 500

@@ -14,11 +14,12 @@ import msgspec
 
 from mcpctl import files, policy_settings
 from mcpctl.errors import NotFound, Unusable, WrongUsage
+from mcpctl.jsonc.positions import Place
 from mcpctl.models import HINTS
 from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
 from mcpctl.policy_settings import ASK, DENY, PolicyRule
-from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Place, Reference, Toolset, ToolsetEntry
+from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, MAX_TITLE, NAME, Note, Reference, Toolset, ToolsetEntry
 
 VARIABLE = "MCPCTL_TOOLSET"
 NONE = "none"

@@ -133,6 +133,7 @@ TAKE_A_PROJECT = {
     "calls replay",
     "calls stats",
     "calls tail",
+    "install",
     "policy check",
     "policy explain",
     "policy hook",

@@ -1,6 +1,5 @@
 """`mcpctl policy import`"""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -56,9 +55,11 @@ def import_(
     opt.one_of("client", client, CLIENTS)
     from mcpctl import output
     from mcpctl.clients import policy_import
+    from mcpctl.commands import agreement
     from mcpctl.commands.policy.columns import IMPORTED
-    from mcpctl.errors import warn
+    from mcpctl.errors import WrongUsage, warn
     from mcpctl.models import Found
+    from mcpctl.output.text import block_of
 
     options = output.listing(json, jsonl, format, fields)
     output.chosen_fields(IMPORTED, options)  # an unknown one is refused before anything is written
@@ -69,29 +70,13 @@ def import_(
     for remark in policy_import.remarks(batch):
         warn(remark)
     if diff and not dry_run:
-        _agree(diff, yes)
+        if not yes:
+            if not agreement.is_terminal():
+                raise WrongUsage("nobody can be asked here", "see the change with --dry-run, then write it with --yes")
+            agreement.ask(diff, "Write this to config.toml?")
         policy_import.write(paths.config, batch)
         output.say(f"written to {paths.config}; see what it makes of your tools with: mcpctl policy check", always=True)
     if dry_run and options == output.ListOptions():
-        output.write_lines(iter(diff))
+        output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED, options)
-
-
-def _agree(diff: list[str], yes: bool) -> None:
-    """Show the change and ask about it; raises where it may not be made."""
-    from mcpctl.errors import Refused, WrongUsage
-    from mcpctl.output.text import line_of
-
-    if yes:
-        return
-    if not _is_terminal():
-        raise WrongUsage("nobody can be asked here", "see the change with --dry-run, then write it with --yes")
-    for line in diff:
-        typer.echo(line_of(line), err=True)
-    if not typer.confirm("Write this to config.toml?", err=True):
-        raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")
-
-
-def _is_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()

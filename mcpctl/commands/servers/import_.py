@@ -32,6 +32,7 @@ def import_(
     source: From = None,
     prefix: Prefix = "",
     replace: Replace = False,
+    rename: opt.Rename = None,
     dry_run: DryRun = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
@@ -46,9 +47,10 @@ def import_(
     --from, your own files of all of them are read; files of the project in the current folder are read only if you name
     the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
-    Nothing is overwritten without --replace, and stderr names what mcpctl cannot do as the client did. If some servers
-    cannot be imported, the others are, and the exit status is 5; then only the failures are printed. With --json and
-    the like, --dry-run prints what would be done to each server instead of a diff.
+    Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names what
+    mcpctl cannot do as the client did. If some servers cannot be imported, the others are, and the exit status is
+    5; then only the failures are printed. With --json and the like, --dry-run prints what would be done to each
+    server instead of a diff.
 
     \b
     Examples:
@@ -63,7 +65,7 @@ def import_(
     from mcpctl.output.text import block_of
 
     options = output.listing(json, jsonl, format, fields)
-    batch = importing.read(source, prefix, replace)
+    batch = importing.read(source, prefix, replace, importing.renames(rename or ()))
     _say_read(batch, importing.places(source))
     path = opt.paths(config, data_dir, creates=True).config
     diff = importing.run(path, batch, dry_run=dry_run)

@@ -1,7 +1,6 @@
 """`mcpctl policy import`: a client's rules go into config.toml, loosen nothing, and are named if they are left out."""
 
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import pytest
 import typer
 
 from mcpctl import config
+from mcpctl.commands import agreement
 from mcpctl.models import POLICY_IMPORT_FIELDS
 from mcpctl.paths import Paths
 from mcpctl.policy_settings import PolicyTable
@@ -146,7 +146,7 @@ def test_at_a_terminal_it_shows_the_change_and_asks(
 ) -> None:
     by_hand(paths)
     claude(user)
-    monkeypatch.setattr(sys.modules["mcpctl.commands.policy.import_"], "_is_terminal", lambda: True)
+    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: answer)
     ran = mcpctl("policy", "import", "claude-code")
     assert '+deny = ["github:delete_repo"]' in ran.err

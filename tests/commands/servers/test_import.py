@@ -379,7 +379,7 @@ def test_another_server_of_the_same_name_is_not_overwritten(mcpctl: Mcpctl, user
     file = str(write(user / "f.json", {"alpha": {"command": "other"}}))
     ran = mcpctl("servers", "import", "--from", file, "--json")
     assert (ran.code, took(ran)) == (0, {"alpha": "skipped"})
-    assert "there is another 'alpha' in config.toml; give --replace or --prefix P" in ran.err
+    assert "there is another 'alpha' in config.toml; give --replace or --prefix P, or --rename alpha=NEW" in ran.err
     assert paths.config.read_text(encoding="utf-8") == HAND_WRITTEN
     assert took(mcpctl("servers", "import", "--from", file, "--prefix", "my-", "--json")) == {"my-alpha": "added"}
     assert imported(paths)["my-alpha"] == {"command": "other"}
@@ -706,12 +706,27 @@ def test_two_of_one_name_in_one_file_get_a_hint_that_works(mcpctl: Mcpctl, user:
     file.write_text(json.dumps(content), encoding="utf-8")
     ran = mcpctl("servers", "import", "--json")
     (row,) = [row for row in ran.json if row["action"] == "skipped"]
-    assert row["why"] == (
-        f"another 'time' is in the same file, {file}; add this one under another name: mcpctl servers add OTHER-NAME …"
-    )
+    assert row["why"] == (f"another 'time' is in the same file, {file}; to take both, give --rename time=NEW")
     assert "--prefix" not in ran.err
-    assert mcpctl("servers", "add", "time-2", "--", "uvx", "other").code == 0
-    assert set(imported(paths)) == {"time", "time-2"}
+    assert took(mcpctl("servers", "import", "--rename", "time=time-2", "--json")) == {
+        "time": "unchanged",
+        "time-2": "added",
+    }
+    assert [entry["args"] for entry in imported(paths).values()] == [["one"], ["other"]]
+    assert set(took(mcpctl("servers", "import", "--rename", "time=time-2", "--json")).values()) == {"unchanged"}
+
+
+def test_a_server_is_called_as_one_says(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    write(user / ".cursor/mcp.json", {"My Server": {"command": "a"}, "b": {"command": "b"}})
+    ran = mcpctl("servers", "import", "--rename", "My Server=mine", "--json")
+    assert took(ran) == {"mine": "added", "b": "added"}
+    assert set(imported(paths)) == {"mine", "b"}
+    assert ran.err == ""
+
+
+@pytest.mark.parametrize("option", ["a", "=b", "a=", "a=b c", "a=b="])
+def test_a_new_name_must_be_one(mcpctl: Mcpctl, user: Path, option: str) -> None:
+    assert mcpctl("servers", "import", "--rename", option).code == 2
 
 
 def test_a_server_of_one_project_says_who_sees_it_now(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:

@@ -186,7 +186,7 @@ def test_a_terminal_of_80_columns_has_where_it_is_and_the_last_failure_with_its_
     assert heading.split() == ["NAME", "ON", "HOW", "RUNS", "FAILED", "PROBLEM"]
     assert re.fullmatch(r"acme-production +true +http +https://a\.example/m\S*… +\ds ago +did not start: it .*…", acme)
     assert re.fullmatch(r"bad +/.*…", bad)
-    assert re.fullmatch(r"time +true stdio +true", time)
+    assert re.fullmatch(r"time +true +stdio +true", time)
     assert all(len(line) <= 80 for line in (heading, acme, bad, time))
 
 

@@ -3,11 +3,12 @@
 import json
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from mcpctl.toolsets.toolset import Place
-
+Place = Sequence[str | int]
+"""A path in a file's JSON: names of members and numbers of items."""
 _decoder = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DEEPEST = 16

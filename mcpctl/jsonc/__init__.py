@@ -25,9 +25,19 @@ def decoded(data: bytes) -> Any:
     except ValueError:
         pass
     try:
-        return json.loads(_COMMA.sub(_blank, _TOKEN.sub(_blank, text)))
+        return json.loads(without_commas(without_comments(text)))
     except RecursionError:
         raise ValueError("nested too deeply") from None
+
+
+def without_comments(text: str) -> str:
+    """The text with spaces in place of its comments, so that every position stays what it is."""
+    return _TOKEN.sub(_blank, text)
+
+
+def without_commas(text: str) -> str:
+    """The text, which has no comments, with a space in place of every trailing comma."""
+    return _COMMA.sub(_blank, text)
 
 
 def _blank(match: re.Match[str]) -> str:

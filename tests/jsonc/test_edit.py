@@ -2,13 +2,15 @@
 
 import copy
 import json
+import re
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpctl.toolsets import json_edit
+from mcpctl import jsonc
+from mcpctl.jsonc import edit as json_edit
 
 few = settings(max_examples=50)
 
@@ -157,3 +159,62 @@ def test_what_is_new_is_written_as_its_surroundings_are(before: str, after: str)
 )
 def test_what_is_inserted_is_written_as_its_surroundings_are(before: str, after: str) -> None:
     assert json_edit.insert(before, ["a"], (1, 2)) == after
+
+
+# ---- comments and trailing commas
+
+WRITTEN = """{
+  // one
+  "a": 1, // after a
+  /* two */ "b": { "c": [1, 2,], }, // after b
+  // three
+  "d": 4,
+  // the end
+}
+"""
+
+
+def comments(text: str) -> list[str]:
+    return re.findall(r"//[^\n]*|/\*.*?\*/", text)
+
+
+@pytest.mark.parametrize("names", ["a", "b", "d", "ab", "ad", "bd", "abd"])
+@pytest.mark.parametrize("text", [WRITTEN, WRITTEN.replace("4,", "4"), WRITTEN.replace("\n", "\r\n")])
+def test_comments_beside_what_is_dropped_stay(text: str, names: str) -> None:
+    after = json_edit.drop(text, *((name,) for name in names))
+    assert jsonc.decoded(after.encode()) == {
+        name: value for name, value in jsonc.decoded(text.encode()).items() if name not in names
+    }
+    assert comments(after) == comments(text)
+    assert "\n\n" not in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{\n  "a": 1, // one\n}', '{\n  "a": 1, // one\n  "n": 2,\n}'),
+        ('{\n  "a": 1 // one\n}', '{\n  "a": 1, // one\n  "n": 2\n}'),
+        ('{\n  // none\n}', '{\n  // none\n  "n": 2\n}'),
+        ('{ "a": 1, }', '{ "a": 1, "n": 2, }'),
+        ('{"a": 1 // one\n}', '{"a": 1, // one\n"n": 2\n}'),
+        ("{ /* none */ }", '{ /* none */"n": 2}'),
+    ],
+)  # fmt: skip
+def test_a_member_is_put_behind_the_last_and_its_comment(before: str, after: str) -> None:
+    assert json_edit.put(before, ["n"], 2) == after
+    assert jsonc.decoded(after.encode())["n"] == 2
+
+
+def test_the_text_of_a_member_comes_back_where_it_was() -> None:
+    text = json_edit.text_at(WRITTEN, ["b"])
+    assert text == '{ "c": [1, 2,], }'
+    back = json_edit.put_text(json_edit.drop(WRITTEN, ["b"]), ["b"], text, "d")
+    assert list(jsonc.decoded(back.encode()).items()) == list(jsonc.decoded(WRITTEN.encode()).items())
+    assert text in back
+    assert comments(back) == comments(WRITTEN)
+
+
+def test_values_are_replaced_in_their_places() -> None:
+    assert json_edit.replaced(WRITTEN, {("a",): "x", ("b", "c", 1): 3, ("no",): 1}) == WRITTEN.replace(
+        '"a": 1', '"a": "x"'
+    ).replace("2,]", "3,]")

@@ -1,0 +1,285 @@
+"""`install`: a client's servers go into config.toml, and one entry for mcpctl stays in the client's file."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mcpctl import config, files, server_entries
+from mcpctl.clients import (
+    client_config,
+    client_files,
+    client_kinds,
+    import_preview,
+    importing,
+    install_rules,
+    install_state,
+    restoring,
+)
+from mcpctl.clients.client_config import NAME
+from mcpctl.clients.client_draft import Draft, Place
+from mcpctl.clients.client_files import ClientEntry, ClientFile
+from mcpctl.clients.client_kinds import CLIENTS, ClientKind
+from mcpctl.clients.entry_translation import is_mcpctl
+from mcpctl.clients.importing import Import
+from mcpctl.clients.install_rules import ClientRules
+from mcpctl.errors import NotFound, Unusable, WrongUsage
+from mcpctl.models import INSTALL_FIELDS, Row
+from mcpctl.paths import Paths
+from mcpctl.server_settings import check_server
+
+Options = Mapping[str, Path | str | bool | None]
+"""The options of `serve` for the entry, by their names."""
+HINT = "make it writable; nothing in it has changed"
+
+
+@dataclass
+class FileChange:
+    """One file of a client, and what happens to it."""
+
+    client: ClientKind
+    path: Path
+    section: Place
+    """Where the entry goes, if it goes here."""
+    entry: dict[str, Any] | None = None
+    """The entry for mcpctl; None for a second file of the client, which only loses servers."""
+    taken: list[ClientEntry] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+    """What config.toml calls the servers that were taken."""
+    action: str = "unchanged"
+    backup: Path | None = None
+
+    def apply(self, before: bytes | None) -> bytes | None:
+        """The file's new bytes; the file may have changed since it was looked at."""
+        draft = Draft(self.path, before or b"")
+        own = (*self.section, NAME)
+        places = [each.place for each in self.taken if each.place != own and draft.at(each.place) == each.value]
+        places += self._others(draft, own)
+        self.action = "updated" if places else "unchanged"
+        if self.entry is not None:
+            self._put(draft, own)
+        draft.drop(places)
+        return draft.data if self.action != "unchanged" else before
+
+    def _others(self, draft: Draft, own: Place) -> Iterator[Place]:
+        """The other entries that start mcpctl too: the one entry takes their place."""
+        for section in self.sections:
+            for name, value in (draft.at(section) or {}).items():
+                if is_mcpctl(value) and (self.entry is None or (*section, name) != own):
+                    yield (*section, name)
+
+    def _put(self, draft: Draft, own: Place) -> None:
+        """Put the entry for mcpctl in, unless it is there."""
+        old = draft.at(own)
+        if old is not None and not is_mcpctl(old) and own not in [each.place for each in self.taken]:
+            hint = "give it another name there first"
+            raise Unusable(f"{self.path} has an entry '{NAME}' that does not start mcpctl", hint, "name_taken")
+        if (entry := _updated(old, self.entry or {})) != old:
+            draft.put(own, entry)
+            self.action = "updated" if is_mcpctl(old) else "installed"
+
+    def take(self, batch: Import) -> None:
+        """Take from the file what config.toml has."""
+        self.taken = [each for each in batch.taken if each.file.path == self.path]
+        rows = [row for row in batch.rows if row["path"] == str(self.path)]
+        self.names = [row["name"] for row in rows if row["action"] in importing.TAKEN]
+
+    def is_in(self, data: bytes) -> bool:
+        """Whether a file with these bytes has an entry for mcpctl, or is one that has none."""
+        return self.entry is None or is_mcpctl(Draft(self.path, data).at((*self.section, NAME)))
+
+    @property
+    def sections(self) -> list[Place]:
+        """Where the file has servers."""
+        return list(dict.fromkeys([self.section, *(each.place[:-1] for each in self.taken)]))
+
+
+@dataclass
+class Plan:
+    """What one installation does: to config.toml, and to the files of the clients."""
+
+    paths: Paths
+    batch: Import
+    changes: list[FileChange]
+    stays: list[ClientEntry]
+    """Servers that are for one project only."""
+    rules: list[ClientRules]
+    changes_config: bool = False
+
+    @property
+    def changes_anything(self) -> bool:
+        """Whether anything is to be written, once `preview` has looked at it."""
+        return self.changes_config or any(change.action != "unchanged" for change in self.changes)
+
+    def put(self, document: Any) -> None:
+        """Change the document of config.toml."""
+        server_entries.put(document, self.batch.select(config.load(self.paths.config)))
+        for rules in self.rules:
+            rules.put(document, self.paths.config)
+
+
+def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequence[tuple[str, str]] = ()) -> Plan:
+    """What an installation would do. Raises `NotFound` for a client that is not here, and `Unusable` for a file that
+    cannot be read."""
+    batch = Import(rename=rename, ways="")
+    changes: list[FileChange] = []
+    stays: list[ClientEntry] = []
+    for client in (CLIENTS[name] for name in dict.fromkeys(clients)):
+        for places in _programs(client):
+            home = _home(client, places)
+            for path in dict.fromkeys((home, *places)):
+                entries = _entries(ClientFile(path, client))
+                own = [each for each in entries if each.project is None and _is_read(client, each.place)]
+                stays += [each for each in entries if each.project is not None]
+                if path == home or own:
+                    section = next((each.place[:-1] for each in own), _section(client, path))
+                    changes.append(FileChange(client, path, section, {} if path == home else None))
+                    batch.files.append(ClientFile(path, client))
+                    batch.entries += own
+    loaded = config.load(paths.config)
+    tables = batch.select(loaded)
+    servers = [*loaded.servers.values(), *(check_server(name, table) for name, table in tables.items())]
+    for change in changes:
+        change.take(batch)
+        if change.entry is not None:
+            change.entry = client_config.entry(change.client.name, options, servers)
+    return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
+
+
+def preview(plan: Plan) -> list[str]:
+    """The changes of config.toml and of the clients' files as a diff with secrets masked; nothing is written."""
+    before, after = server_entries.edited(plan.paths.config, plan.put)
+    plan.changes_config = before != after
+    lines = import_preview.between(plan.paths.config, before, after)
+    for change in plan.changes:
+        old = read(change.path)
+        new = change.apply(old)
+        lines += import_preview.of_client(change.path, text(old), text(new), change.sections)
+    return lines
+
+
+def write(plan: Plan) -> None:
+    """Make the changes: first that of config.toml, so that no server is ever in neither file."""
+    if plan.changes_config:
+        server_entries.edit(plan.paths.config, plan.put)
+    for change in plan.changes:
+        change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
+        if change.action != "unchanged":
+            files.edit(change.path, lambda before, change=change: _kept(plan.paths, change, before), HINT)  # type: ignore[misc]
+
+
+def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | None:
+    """The file's new bytes, kept together with its old ones, before anything is written."""
+    after = change.apply(before)
+    if after is not None and after != before:
+        name = change.client.name
+        kept = install_state.load(paths, name, change.path)
+        # Without an entry somebody has undone the former installation by hand.
+        older = restoring.restored(kept, before) if kept and before and change.is_in(before) else before
+        install_state.save(paths, install_state.Installed(name, change.path, older, after))
+        if before is not None:
+            change.backup = install_state.copy(paths, name, change.path, before, change.backup)
+    return after
+
+
+def rule_remarks(plan: Plan) -> Iterator[str]:
+    """The permission rules that are not carried over, once all is written."""
+    for rules in plan.rules:
+        copy = next((change.backup for change in plan.changes if change.client.name == rules.client), None)
+        yield from rules.remarks(str(copy) if copy else None)
+
+
+def rows(plan: Plan) -> list[Row]:
+    """A row for each file."""
+    return [row_of(change.client, change.path, change.action, change.names, change.entry, change.backup)
+            for change in plan.changes]  # fmt: skip
+
+
+def row_of(
+    client: ClientKind, path: Path, action: str, servers: list[str], entry: dict[str, Any] | None, backup: Path | None
+) -> Row:
+    """The row of one file."""
+    command = client_config.add_command(client.name, entry) if entry else None
+    values = (client.name, str(path), action, servers, entry, str(backup) if backup else None, client.restart, command)
+    return dict(zip(INSTALL_FIELDS, values, strict=True))
+
+
+def remarks(plan: Plan) -> Iterator[str]:
+    """What a person should know: servers that stay where they are, and what is different here."""
+    ours = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
+    yield from importing.remarks(ours, "stays there")
+    for entry in plan.stays:
+        yield (
+            f"{entry.file.source}: '{entry.name}' is only for {entry.project} and stays there; "
+            f"take it over for all projects with: mcpctl servers import --from {entry.file.source}"
+        )
+    names = {entry.name for entry in plan.batch.entries}
+    for old, _ in plan.batch.rename:
+        if old not in names:
+            yield f"--rename {old}: no server of that name is in the files"
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a client's file; None if there is none."""
+    try:
+        return files.read(path, files.MAX_LARGE_BYTES, "client_config")
+    except NotFound:
+        return None
+
+
+def text(data: bytes | None) -> str:
+    """The text of a client's file, which was read as such before."""
+    return (data or b"").decode("utf-8-sig")
+
+
+def check_clients(names: Iterable[str]) -> None:
+    """Raise `WrongUsage` for a name that is no client's."""
+    for name in names:
+        if name not in CLIENTS:
+            raise WrongUsage(f"there is no client '{name}'", f"clients: {', '.join(CLIENTS)}")
+
+
+def _programs(client: ClientKind) -> list[list[Path]]:
+    """The own files of each program of a client that is installed; raises `NotFound` if none is."""
+    by_folder: dict[Path, list[Path]] = {}
+    for path in client_kinds.own_places(client):
+        by_folder.setdefault(path.parent, []).append(path)
+    found = [paths for paths in by_folder.values() if any(client_kinds.is_here(client, path) for path in paths)]
+    if not found:
+        looked = ", ".join(map(str, client_kinds.own_places(client)))
+        hint = f"looked for {looked} and the folder of it; if {client.title} is installed, start it once"
+        raise NotFound(f"{client.title} is not here", hint, "client_not_found")
+    return found
+
+
+def _home(client: ClientKind, places: list[Path]) -> Path:
+    """The file for the entry: the first that exists, but never VS Code's settings, which are its older place."""
+    possible = [path for path in places if client.name != "vscode" or path.name != "settings.json"]
+    return next((path for path in possible if path.exists()), possible[0])
+
+
+def _entries(file: ClientFile) -> list[ClientEntry]:
+    return (client_files.entries(file) or []) if file.path.exists() else []
+
+
+def _section(client: ClientKind, path: Path) -> Place:
+    """Where a file without servers gets one."""
+    newer = ("mcp", "servers")
+    is_newer = client.name == "opencode" and isinstance(Draft(path, read(path) or b"").at(newer), dict)
+    return newer if is_newer else (client.section,)
+
+
+def _is_read(client: ClientKind, place: Place) -> bool:
+    """Whether the client itself reads servers there."""
+    return place[:-1] in ((client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else []))
+
+
+def _updated(old: Any, new: dict[str, Any]) -> dict[str, Any]:
+    """The entry with what the client or a person has added to the old one, such as tools that need no question."""
+    if not is_mcpctl(old):
+        return new
+    merged = {**old, **new}
+    for key in ("env", "environment"):
+        if isinstance(old.get(key), dict):
+            merged[key] = {**old[key], **new.get(key, {})}
+    return merged

@@ -1,0 +1,85 @@
+"""`mcpctl install`"""
+
+from typing import TYPE_CHECKING
+
+from mcpctl.commands import client_changes
+from mcpctl.commands import options as opt
+from mcpctl.commands.serve import Split
+
+if TYPE_CHECKING:
+    from mcpctl.models import Row
+
+
+def install(
+    clients: client_changes.Clients,
+    dry_run: client_changes.DryRun = False,
+    yes: client_changes.Yes = False,
+    project: opt.Project = None,
+    toolset: opt.Toolset = None,
+    split_execute: Split = False,
+    rename: opt.Rename = None,
+    json: client_changes.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Put mcpctl into the configuration of MCP clients, in front of the servers that they have.
+
+    Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. It takes
+    the servers in your own file of the client over into config.toml, and leaves one entry there, which starts mcpctl
+    with the options --project, --toolset and --split-execute. Comments, order and all other settings of the file stay.
+    What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project. Permission
+    rules of the client go into [policy] if config.toml has one; else only those that deny a tool come along.
+
+    It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept, and mcpctl
+    uninstall undoes it. Running it again takes over what was added to the file since, and else changes nothing.
+    --dry-run also prints the client's own command that adds mcpctl, if it has one.
+
+    \b
+    Examples:
+      mcpctl install cursor --dry-run
+      mcpctl install claude-code codex
+      mcpctl install vscode --project acme --split-execute --yes
+      mcpctl install zed --rename github=github-zed
+    """
+    from mcpctl.clients import importing, installing
+    from mcpctl.config import load
+    from mcpctl.errors import warn
+    from mcpctl.toolsets import toolset_files
+
+    installing.check_clients(clients)
+    options = {
+        "--config": config, "--data-dir": data_dir, "--project": project,
+        "--toolset": toolset_files.absolute_reference(toolset), "--split-execute": split_execute,
+    }  # fmt: skip
+    paths = opt.paths(config, data_dir, creates=True)
+    load(paths.config, project)  # serve would not start with a project that nothing names
+    plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
+    diff = installing.preview(plan)
+    for remark in installing.remarks(plan):
+        warn(remark)
+    if not dry_run and plan.changes_anything:
+        client_changes.agree(diff, yes=yes, json=json)
+        installing.write(plan)
+    for remark in installing.rule_remarks(plan):
+        warn(remark)
+    rows = installing.rows(plan)
+    client_changes.write(rows, diff, dry_run=dry_run, json=json)
+    if not json:
+        _say(rows, dry_run)
+
+
+def _say(rows: "list[Row]", dry_run: bool) -> None:
+    """Say what a person does next."""
+    from mcpctl import output
+    from mcpctl.clients.client_kinds import CLIENTS
+
+    for row in rows:
+        title = CLIENTS[row["client"]].title
+        if row["entry"] and row["action"] == "unchanged":
+            output.say(f"{title}: mcpctl is installed already in {row['path']}", always=True)
+        elif row["entry"] and dry_run and row["command"]:
+            output.say(f"{title}: its own command for the entry alone is: {row['command']}", always=True)
+        elif row["entry"] and not dry_run:
+            output.say(f"{title}: {row['restart']}", always=True)
+        if row["backup"]:
+            output.say(f"{row['path']} as it was: {row['backup']}", always=True)

@@ -1,0 +1,66 @@
+"""`mcpctl uninstall`"""
+
+from typing import TYPE_CHECKING
+
+from mcpctl.commands import client_changes
+from mcpctl.commands import options as opt
+
+if TYPE_CHECKING:
+    from mcpctl.models import Row
+
+
+def uninstall(
+    clients: client_changes.Clients,
+    dry_run: client_changes.DryRun = False,
+    yes: client_changes.Yes = False,
+    json: client_changes.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Take mcpctl out of the configuration of MCP clients, and give them their servers back.
+
+    A file that nobody has changed since mcpctl install is what it was before, byte for byte. Else what was changed
+    stays, the entry for mcpctl goes, and the former servers come back where there is no new one of the name. Of a file
+    into which you put mcpctl yourself, only its entry goes. The servers in config.toml stay.
+
+    It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept.
+
+    \b
+    Examples:
+      mcpctl uninstall cursor --dry-run
+      mcpctl uninstall claude-code codex --yes
+    """
+    from mcpctl.clients import installing, uninstalling
+    from mcpctl.errors import warn
+
+    installing.check_clients(clients)
+    paths = opt.paths(config, data_dir, creates=True)
+    changes = uninstalling.plan(clients, paths)
+    diff = uninstalling.preview(changes)
+    for remark in uninstalling.remarks(changes):
+        warn(remark)
+    if not dry_run and any(change.kept or change.action != "unchanged" for change in changes):
+        client_changes.agree(diff, yes=yes, json=json)
+        uninstalling.write(changes, paths)
+    rows = uninstalling.rows(changes)
+    client_changes.write(rows, diff, dry_run=dry_run, json=json)
+    if not json:
+        _say(rows, clients, dry_run)
+
+
+def _say(rows: "list[Row]", clients: list[str], dry_run: bool) -> None:
+    """Say what a person does next."""
+    from mcpctl import output
+    from mcpctl.clients.client_kinds import CLIENTS
+
+    for client in dict.fromkeys(clients):
+        own = [row for row in rows if row["client"] == client]
+        if all(row["action"] == "unchanged" for row in own):
+            output.say(f"{CLIENTS[client].title}: mcpctl is not installed there", always=True)
+        elif not dry_run:
+            output.say(f"{CLIENTS[client].title}: {CLIENTS[client].restart}", always=True)
+        for row in own:
+            if row["backup"]:
+                output.say(f"{row['path']} as it was: {row['backup']}", always=True)
+    if any(row["servers"] for row in rows) and not dry_run:
+        output.say("the servers stay in config.toml too; remove one with: mcpctl servers rm NAME", always=True)
