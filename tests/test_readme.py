@@ -9,13 +9,24 @@ import sys
 from pathlib import Path
 
 import pytest
+import typer
+from typer._click.core import Command
+from typer.core import TyperGroup
 
-from tests.conftest import Mcpctl
+from mcpctl.main import tree
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
-SHELL = [line for kind, text in BLOCKS if kind == "sh" for line in text.splitlines()]
+GUIDES = sorted((ROOT / "mcpctl" / "docgen" / "guides").glob("*.md"))
+TEXTS = [README, *(guide.read_text(encoding="utf-8") for guide in GUIDES)]
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """The fenced blocks of a text, each with its kind."""
+    return re.findall(r"^```(\w+)\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+SHELL = [line for kind, text in blocks(README) if kind == "sh" for line in text.splitlines()]
 
 
 def shell(line: str, home: Path) -> subprocess.CompletedProcess[str]:
@@ -43,29 +54,53 @@ def steps(kind: str, text: str) -> list[tuple[str, str | None]]:
     return [(line, None) for line in text.splitlines() if line.startswith(("mcpctl ", "examples/"))]
 
 
+def every(text: str) -> list[tuple[str, str | None]]:
+    """All command lines of a text that are run, each with what it prints."""
+    return [step for kind, block in blocks(text) if kind in ("sh", "console") for step in steps(kind, block)]
+
+
+def run(lines: list[tuple[str, str | None]], home: Path) -> None:
+    """Run command lines one after the other; each works, and prints what is shown."""
+    for line, shown in lines:
+        if lacks_a_tool(line):
+            continue
+        ran = shell(line, home)
+        said = "nothing found in 1 file\n" if "annotate check " in line else ""
+        assert (ran.returncode, ran.stderr) == (0, said), line
+        assert shown in (None, ran.stdout), line
+
+
 @pytest.mark.process
 def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "95")
-    every = [step for kind, text in BLOCKS if kind in ("sh", "console") for step in steps(kind, text)]
-    assert len(every) > 25
-    for line, shown in every:
-        if lacks_a_tool(line):
-            continue
-        ran = shell(line, home)
-        assert (ran.returncode, ran.stderr) == (0, "nothing found in 1 file\n" if "annotate check " in line else ""), (
-            line
-        )
-        assert shown in (None, ran.stdout), line
+    assert len(every(README)) > 20
+    run(every(README), home)
 
 
-def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes(mcpctl: Mcpctl) -> None:
-    lines = [line for kind, text in BLOCKS if kind == "text" for line in text.splitlines()]
-    assert len(lines) > 2
+@pytest.mark.process
+@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
+def test_every_line_of_a_guide_works_with_the_servers_of_the_readme(
+    home: Path, guide: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "95")
+    added = [(line, None) for line, _ in every(README) if line.startswith(("mcpctl servers add", "mcpctl tools ref"))]
+    run(added + every(guide.read_text(encoding="utf-8")), home)
+
+
+def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes() -> None:
+    lines = [line for text in TEXTS for kind, block in blocks(text) if kind == "text" for line in block.splitlines()]
+    assert len(lines) > 5
     for line in lines:
         program, *words = shlex.split(line)
-        assert (program, mcpctl(*words).code) == ("mcpctl", 0)
+        assert program == "mcpctl"
+        command: Command = typer.main.get_command(tree())
+        context = command.make_context("mcpctl", words)
+        while isinstance(command, TyperGroup):
+            name, found, words = command.resolve_command(context, [*context._protected_args, *context.args])
+            assert found and name, line
+            command, context = found, found.make_context(name, words, parent=context)
 
 
 def test_ci_runs_the_very_line_that_the_readme_gives() -> None:

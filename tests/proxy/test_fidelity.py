@@ -348,13 +348,16 @@ def test_the_sdk_s_client_uses_real_servers_through_it(
         parameters = StdioServerParameters(
             command=SERVE[0], args=list(SERVE[1:]), env={"MCPCTL_HOME": str(home), "PYTHONPATH": str(ROOT)}
         )
-        with anyio.fail_after(30):
+        with anyio.fail_after(60):
             async with SdkClient(stdio_client(parameters), mode=mode) as client:
                 tools = await client.list_tools()
                 assert [tool.name for tool in tools.tools] == ["tool_discovery", "tool_execute"]
-                found = await client.call_tool("tool_discovery", {"query": ["current time in a timezone"]})
-                assert found.structured_content
-                assert found.structured_content["results"][0]["toolKey"] == "time:get_current_time"
+                found: list[Any] = []
+                # On a busy machine a server takes its time to start.
+                while not found or found[0]["toolKey"] != "time:get_current_time":
+                    answer = await client.call_tool("tool_discovery", {"query": ["current time in a timezone"]})
+                    assert answer.structured_content
+                    found = answer.structured_content["results"]
                 return [
                     await client.call_tool("tool_execute", {"toolKey": key, "arguments": arguments})
                     for key, arguments in sent
