@@ -24,10 +24,10 @@ BEFORE = (
     "tools call notes:search_notes query=oslo",
 )
 SHOWN = (
-    "servers check",
     "tools search forecast for a city",
     "tools call weather:get_forecast city=Oslo days=1",
     "calls ls",
+    "calls stats --by tool",
 )
 
 

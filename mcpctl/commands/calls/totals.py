@@ -9,7 +9,7 @@ from mcpctl.store.records import Records
 
 _FIELDS = {"tool": ("server", "tool"), "client": ("client_name",)}
 _SHOWN = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")
-_LONGEST_BAR = 20
+_LONGEST_BAR = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
@@ -30,12 +30,15 @@ def columns(groups: Sequence[str], found: Sequence[Row], format: str) -> Columns
         fields=(*fields, *TOTAL_FIELDS),
         shown=(*fields, *_SHOWN, *(["bar"] if has_bars else [])),
         cut=frozenset(("server", "tool", "client_name", "bar")),
-        goes=("bar", "p50_ms", "longest_ms"),
-        labels={"client_name": "CLIENT", "longest_ms": "MAX_MS", "total_tokens": "TOKENS"},
+        keeps={"bar": _LONGEST_BAR},
+        goes=("longest_ms", "p50_ms", "bar"),
+        labels={
+            "client_name": "CLIENT", "p50_ms": "P50", "p95_ms": "P95", "longest_ms": "MAX", "total_tokens": "TOKENS",
+        },
         render={"bar": lambda value: _bar(value / largest)},
         newest=10_000 if {"day", "hour"}.intersection(groups) else 50,
         noun="groups",
-    )
+    )  # fmt: skip
 
 
 def grouping(groups: Sequence[str]) -> tuple[str, ...]:
