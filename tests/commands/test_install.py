@@ -653,3 +653,10 @@ def test_rules_within_an_entry_that_goes_are_taken_over_from_the_copy(mcpctl: Mc
     table = config.load(paths.config).policy_table
     assert table is not None
     assert "docs:search" in table.allow
+
+
+def test_the_only_tools_of_a_server_come_with_its_entry(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    write(user / ".codex/config.toml", '[mcp_servers.git]\ncommand = "git-mcp"\nenabled_tools = ["status"]\n')
+    ran = mcpctl("install", "codex")
+    assert "left out" not in ran.err
+    assert config.load(paths.config).servers["git"].only == ["status"]
