@@ -82,7 +82,7 @@ def _unfit(program: str, path: str, env: Mapping[str, str]) -> str | None:
     if file is None:
         return f"it needs {program}, which is not found on the PATH"
     try:
-        said = exchange.first_line(Launch([file, "--version"], dict(env), None), b"", _ANSWERS_S)
+        said = exchange.first_line(Launch([file, "--version"], dict(env), os.sep), b"", _ANSWERS_S)
     except OSError as error:
         return f"{file} cannot be started: {error.strerror}"
     version = re.search(rb"(\d{1,9})(?:\.\d+)*", said.line)
