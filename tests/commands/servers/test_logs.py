@@ -88,6 +88,17 @@ def test_what_a_server_wrote_before_it_failed_is_kept_and_named(
 
 
 @pytest.mark.process
+def test_following_ends_when_the_reader_has_gone_though_nothing_comes(paths: Paths) -> None:
+    wrote(paths, "one")
+    words = ["servers", "logs", "s", "-f", "--jsonl"]
+    with subprocess.Popen([*MCPCTL, *words], stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout
+        assert json.loads(follower.stdout.readline()) == {"time": WHEN, "pid": 7, "text": "one"}
+        follower.stdout.close()
+        assert follower.wait(30) == 141
+
+
+@pytest.mark.process
 def test_following_goes_on_across_a_trim_until_it_is_ended(paths: Paths) -> None:
     wrote(paths, "old", *map(str, range(20)))
     words = ["servers", "logs", "s", "-f", "-n", "1"]
