@@ -52,6 +52,13 @@ class Entry:
         """The variables that the entry sets."""
         return self.server.env if self.server else {}
 
+    @property
+    def renewal(self) -> str:
+        """What a person does to have it as mcpctl would write it now."""
+        # install leaves the servers of single projects alone.
+        command = "serve --print-config" if self.raw.project else "install"
+        return f"put the entry in anew: mcpctl {command} {self.client}"
+
     def launched(self) -> Launch:
         """The command as the client starts it, from a window with little environment; raises `CannotLaunch`.
 

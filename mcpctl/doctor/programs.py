@@ -60,8 +60,7 @@ def of_windows(case: Case) -> Iterator[Finding]:
         hidden = window_path.hidden(case.local) if path is None else window_path.hidden(case.local, path)
         if hidden:
             lost = ", ".join(f"{program} of {name}" for name, program in hidden.items())
-            fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
-            yield found("D132", f"it does not find {lost}", entry.title, fix)
+            yield found("D132", f"it does not find {lost}", entry.title, entry.renewal)
 
 
 def _launches(case: Case) -> Iterator[tuple[str, Launch]]:

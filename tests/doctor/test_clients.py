@@ -53,7 +53,7 @@ def test_an_entry_that_does_not_start_says_why(found: Found, user: Path, home: P
     assert (finding.code, finding.subject) == ("D172", "Cursor")
     assert "no project 'none'" in finding.message
     assert f"(mcpctl in {file})" in finding.message
-    assert finding.fix == "put the entry in anew: mcpctl serve --print-config cursor"
+    assert finding.fix == "put the entry in anew: mcpctl install cursor"
     cursor(user, mcpctl=ours(home, env={"PYTHONPATH": str(ROOT), "MCPCTL_CONFIG": "/no/such.toml"}))
     assert "there is no configuration file /no/such.toml" in found("clients")[0].message
 
@@ -170,7 +170,9 @@ def test_a_server_that_a_client_starts_past_mcpctl_is_named(found: Found, user: 
 
 def test_a_client_that_does_not_use_mcpctl_is_named(found: Found, user: Path) -> None:
     file = cursor(user, it=stub("a"))
-    assert told(found("clients")) == [("D179", "Cursor", f"it starts it itself, from {file}")]
+    (finding,) = found("clients")
+    assert told([finding]) == [("D179", "Cursor", f"it starts it itself, from {file}")]
+    assert finding.fix == "mcpctl install cursor"
 
 
 @pytest.mark.process
@@ -186,5 +188,7 @@ def test_the_entry_of_many_projects_is_started_once(
     monkeypatch.setattr(clients, "_greeted", greeted)
     projects = {f"/p{number}": {"mcpServers": {"mcpctl": ours(home)}} for number in range(5)}
     (user / ".claude.json").write_text(json.dumps({"projects": projects}), encoding="utf-8")
-    assert [each.subject for each in found("clients")] == [f"Claude Code (/p{number})" for number in range(5)]
+    findings = found("clients")
+    assert [each.subject for each in findings] == [f"Claude Code (/p{number})" for number in range(5)]
+    assert {each.fix for each in findings} == {"put the entry in anew: mcpctl serve --print-config claude-code"}
     assert len(started) == 1
