@@ -76,7 +76,8 @@ def tool(row: Row) -> Iterator[str]:
     if row["title"]:
         yield line_of(row["title"])
     if not row["permitted"]:
-        yield "not permitted: config.toml sets it to false, so it is neither found nor called"
+        how = line_of(f"see: mcpctl policy explain {row['key']}")
+        yield f"not permitted by its server's entry, so it is neither found nor called; {how}"
     if row["held"]:
         look = line_of(f"look at it with: mcpctl tools diff {row['key']}")
         yield f"held ({row['held']}), so it is neither found nor called; {look}"
