@@ -9,6 +9,7 @@ from typing import Any
 
 from mcpctl.models import RawJson, Row
 from mcpctl.output import tool_files
+from mcpctl.plurals import counted
 
 _UNSAFE = re.compile(
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
@@ -140,7 +141,7 @@ def session(row: Row) -> Iterator[str]:
         yield "tools called:"
         for entry in row["tools"]:
             key = line_of(f"{entry['server']}:{entry['tool']}")
-            calls = "1 call" if entry["calls"] == 1 else f"{entry['calls']} calls"
+            calls = counted(entry["calls"], "call")
             yield f"  {key}  {calls}, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
     for number, call in enumerate(row["calls"].rows(None, 0)):
         if number == 0:
@@ -211,8 +212,11 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
 
 
 def _usage(row: Row) -> str:
-    calls = "1 call" if row["usage"] == 1 else f"{row['usage']:,} calls"
-    return f"{calls} on record, the last at {row['last_used']}" if row["usage"] else "no call on record"
+    return (
+        f"{counted(row['usage'], 'call')} on record, the last at {row['last_used']}"
+        if row["usage"]
+        else "no call on record"
+    )
 
 
 def _indented(value: Any) -> list[str]:
