@@ -17,7 +17,7 @@ Servers = Annotated[
                  show_default=False, autocompletion=complete.servers),
 ]  # fmt: skip
 All = Annotated[bool, typer.Option("--all", help="All tools of all servers.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask whether what is shown is right.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether what is shown is right.")]
 
 
 def approve(
