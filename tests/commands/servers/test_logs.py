@@ -72,6 +72,17 @@ def test_the_lines_of_a_server_go_with_it(mcpctl: Mcpctl, paths: Paths) -> None:
     assert paths.log("other").exists()
 
 
+def test_no_name_leads_out_of_the_folder(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"../../out": stub()})
+    outside = paths.log("s").parent / "../../out.jsonl"
+    outside.parent.resolve().mkdir(parents=True, exist_ok=True)
+    paths.log("s").parent.mkdir(parents=True)
+    outside.write_text(json.dumps({"time": WHEN, "pid": 7, "text": "not yours"}) + "\n", encoding="utf-8")
+    assert mcpctl("servers", "logs", "../../out").out == ""
+    assert mcpctl("servers", "rm", "../../out").code == 0
+    assert outside.exists()
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("words", [("tools", "refresh", "s"), ("servers", "check"), ("tools", "call", "s:x")])
 def test_what_a_server_wrote_before_it_failed_is_kept_and_named(
