@@ -1,12 +1,14 @@
 """The paths of the configuration and the data, and folders that only their owner can read."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl.errors import Unusable
 
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 INDEX_VERSION = 7
 """Part of the index's file name: programs with different schemas never share a file."""
 
@@ -55,7 +57,8 @@ class Paths:
 
     def log(self, server: str) -> Path:
         """The last lines of a server's stderr."""
-        return self.data / "logs" / f"{server}.jsonl"
+        # A name in config.toml that cannot be used may be asked for too; no name that can has a dot.
+        return self.data / "logs" / f"{_NOT_IN_NAMES.sub('.', server)}.jsonl"
 
     @property
     def installs(self) -> Path:

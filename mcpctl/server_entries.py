@@ -22,7 +22,7 @@ from mcpctl.store.state import State
 FIELDS = (
     "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "inherit_env",
     "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
-    "tools",    "listed_at", "problem", "failed_at",
+    "tools", "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"

@@ -64,6 +64,19 @@ def test_what_is_ours_is_closed_to_others(paths: Paths) -> None:
     assert [mode(path) for path in (paths.data, paths.state, paths.toolsets)] == [0o700, 0o700, 0o700]
 
 
+def test_all_that_is_kept_in_the_data_directory_is_ours(paths: Paths) -> None:
+    names = [name for name, member in vars(Paths).items() if isinstance(member, property)]
+    kept = [path for name in names if isinstance(path := getattr(paths, name), Path)]
+    for path in (*kept, *paths.older_indexes, paths.log("s")):
+        (top := paths.data / path.relative_to(paths.data).parts[0]).mkdir(parents=True, exist_ok=True)
+        top.chmod(0o755)
+    paths.data.chmod(0o755)
+    assert exposure.of_data(paths.data)
+    exposure.close(paths.data)
+    assert exposure.of_data(paths.data) == []
+    assert {path.name: mode(path) for path in (paths.data, *paths.data.iterdir()) if mode(path) != 0o700} == {}
+
+
 def test_a_folder_that_has_more_stays_open_and_others_who_can_change_it_are_said(
     paths: Paths, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -15,7 +15,7 @@ from mcpctl.main import NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text"),
+    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text", "plurals"),
     ("errors", "hints", "near_names", "definitions"),
     ("paths", "rules", "policy_settings", "projects"),
     ("files", "toml_values", "toml_places", "wire"),
@@ -79,9 +79,9 @@ def test_imports_point_down() -> None:
     assert not above
 
 
-def test_output_knows_only_models_and_errors() -> None:
+def test_output_knows_only_rows_failures_and_words() -> None:
     imported = {room for file in (PACKAGE / "output").rglob("*.py") for room in rooms_imported(file)}
-    assert imported <= {"output", "models", "errors"}
+    assert imported <= {"output", "models", "errors", "plurals"}
 
 
 INSIDE = {

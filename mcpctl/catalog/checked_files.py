@@ -10,6 +10,7 @@ from typing import Any
 from mcpctl import files, jsonc
 from mcpctl.errors import Refused, Unusable, WrongUsage
 from mcpctl.paths import Paths
+from mcpctl.plurals import counted
 from mcpctl.toolsets import toolset_files
 from mcpctl.toolsets.schema import MEMBERS
 
@@ -43,8 +44,7 @@ class Chosen:
     @property
     def told(self) -> str:
         """How many there are, and which were passed over."""
-        count = len(self.candidates)
-        parts = [f"{count} file{'s' * (count != 1)}"]
+        parts = [counted(len(self.candidates), "file")]
         if self.skipped:
             parts.append(f"{len(self.skipped)} skipped as no toolset: {_first(self.skipped)}")
         if self.links:
@@ -92,7 +92,7 @@ def _choose_within(folder: Path, choice: Chosen) -> None:
         else:
             choice.candidates[_label(path)] = candidate
     if len(choice.candidates) == before:
-        hint = f"{skipped} other files end in .json; name a file to have it checked whatever it is"
+        hint = f"it has {counted(skipped, 'other .json file')}; name a file to have it checked whatever it is"
         raise WrongUsage(f"no toolset in the folder {folder}", hint, "nothing_to_check")
 
 

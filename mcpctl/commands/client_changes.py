@@ -14,8 +14,6 @@ Clients = Annotated[
     list[str],
     typer.Argument(metavar="CLIENT...", help="The clients, such as cursor.", autocompletion=complete.clients),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes as a diff; write nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array with an object for each file.")]
 
 

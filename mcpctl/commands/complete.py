@@ -12,6 +12,7 @@ import typer
 
 from mcpctl.commands import lists
 from mcpctl.paths import Paths, find
+from mcpctl.plurals import counted
 
 if TYPE_CHECKING:
     from mcpctl.config import Config
@@ -262,10 +263,8 @@ def _how(server: "Server") -> str:
 
 
 def _about_session(row: Mapping[str, Any]) -> str:
-    count = row["tool_call_count"]
-    return (
-        f"{row['client_name'] or 'unnamed client'}, {count} call{'s' * (count != 1)}, {_minute(row['last_activity'])}"
-    )
+    calls = counted(row["tool_call_count"], "call")
+    return f"{row['client_name'] or 'unnamed client'}, {calls}, {_minute(row['last_activity'])}"
 
 
 def _with_last(pairs: list[Pair], incomplete: str, about_last: str) -> list[Pair]:

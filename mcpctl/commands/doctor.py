@@ -47,6 +47,7 @@ def doctor(
     from mcpctl.doctor.finding import Case
     from mcpctl.errors import Problems
     from mcpctl.models import DOCTOR_FIELDS, Found
+    from mcpctl.plurals import counted
 
     if list_codes:
         write_rules(CODES, "json" if json else "text")
@@ -64,9 +65,8 @@ def doctor(
     problems = [row for row in rows if row["status"] in ("error", "warning")]
     fixable = sum(row["fixable"] for row in rows)
     if problems:
-        number = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
         hint = f"{fixable} can be fixed with: mcpctl doctor --fix" if fixable else _MEANING
-        raise Problems(number, hint)
+        raise Problems(counted(len(problems), "problem"), hint)
 
 
 def _lines(area: str, rows: "Sequence[Row]") -> Iterator[str]:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def install(
     clients: client_changes.Clients,
-    dry_run: client_changes.DryRun = False,
-    yes: client_changes.Yes = False,
+    dry_run: opt.DryRun = False,
+    yes: opt.Yes = False,
     project: opt.Project = None,
     toolset: opt.Toolset = None,
     split_execute: Split = False,

@@ -211,7 +211,8 @@ Rename = Annotated[
         show_default=False,
     ),
 ]  # fmt: skip
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the change as a diff; write nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes as a diff; write nothing.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
 
 ReadOnly = Annotated[
     bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")

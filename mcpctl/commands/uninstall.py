@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 def uninstall(
     clients: client_changes.Clients,
-    dry_run: client_changes.DryRun = False,
-    yes: client_changes.Yes = False,
+    dry_run: opt.DryRun = False,
+    yes: opt.Yes = False,
     json: client_changes.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import msgspec
@@ -52,8 +52,19 @@ class Entry:
         """The variables that the entry sets."""
         return self.server.env if self.server else {}
 
+    @property
+    def renewal(self) -> str:
+        """What a person does to have it as mcpctl would write it now."""
+        # install leaves the servers of single projects alone.
+        command = "serve --print-config" if self.raw.project else "install"
+        return f"put the entry in anew: mcpctl {command} {self.client}"
+
     def launched(self) -> Launch:
-        """The command as the client starts it, from a window with little environment; raises `CannotLaunch`."""
+        """The command as the client starts it, from a window with little environment; raises `CannotLaunch`.
+
+        An entry without a folder starts in the root: Python would run a `mcpctl` that lies in the current folder, and
+        that may be a stranger's.
+        """
         assert self.server
         env: Mapping[str, str] = os.environ
         inherits = self.server.inherit_env
@@ -63,7 +74,8 @@ class Entry:
         elif self.client != "codex":  # which passes on only what the entry names
             inherits = ALL
         server = msgspec.structs.replace(self.server, inherit_env=inherits)
-        return launch(server, self.raw.file.path, env)
+        started = launch(server, self.raw.file.path, env)
+        return replace(started, cwd=started.cwd or os.sep)
 
 
 @dataclass(frozen=True)
@@ -83,8 +95,8 @@ class OwnFile:
 def own_files() -> Iterator[OwnFile]:
     """The files of all clients that are there. Those of the current folder may be a stranger's, and are left out."""
     for client in CLIENTS.values():
-        for path in client_kinds.places(client):
-            if not client_kinds.project_of(path) and os.path.lexists(path):
+        for path in dict.fromkeys(client_kinds.own_places(client)):
+            if os.path.lexists(path):
                 yield _read(ClientFile(path, client), client.name)
 
 

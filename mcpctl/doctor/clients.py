@@ -51,7 +51,7 @@ def of_files(case: Case) -> Iterator[Finding]:
             yield from _passed_by(case, file)
         elif file.entries:
             names = ", ".join(entry.raw.name for entry in file.entries)
-            fix = f"mcpctl serve --print-config {file.file.source}"
+            fix = f"mcpctl install {file.file.source}"
             yield found("D179", f"it starts {names} itself, from {file.file.path}", title, fix)
     if not any(file.ours for file in files):
         yield Finding("no client has an entry for mcpctl")
@@ -65,10 +65,9 @@ def of_starts(_: Case) -> Iterator[Finding]:
     with ThreadPoolExecutor(_AT_ONCE) as threads:
         outcomes = dict(zip(different, threads.map(_started, different.values()), strict=True))
     for entry in entries:
-        fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
         code, message = outcomes[_key(entry)]
         where = f"{message} ({entry.raw.name} in {entry.raw.file.path})" if code else message
-        yield found(code, where, entry.title, fix if code in ("D171", "D172", "D176") else "")
+        yield found(code, where, entry.title, entry.renewal if code in ("D171", "D172", "D176") else "")
 
 
 def _key(entry: Entry) -> str:

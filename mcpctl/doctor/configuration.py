@@ -8,6 +8,7 @@ from mcpctl.catalog import policy_check, rows
 from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.errors import McpctlError
+from mcpctl.plurals import counted
 from mcpctl.rules import Selection
 from mcpctl.server_environment import CannotLaunch
 from mcpctl.store.state import StateError
@@ -27,7 +28,7 @@ def of_file(case: Case) -> Iterator[Finding]:
         yield found("D107", "it is disabled", name, f"mcpctl servers enable {name}")
     if not servers and not case.config.problems:
         yield found("D108", "there is no server yet", path)
-    yield Finding(f"{len(servers)} server{'' if len(servers) == 1 else 's'} in {path}")
+    yield Finding(f"{counted(len(servers), 'server')} in {path}")
 
 
 def of_servers(case: Case) -> Iterator[Finding]:

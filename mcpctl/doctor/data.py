@@ -10,6 +10,7 @@ from pathlib import Path
 
 from mcpctl import posix
 from mcpctl.doctor.finding import Case, Finding, found
+from mcpctl.plurals import counted
 from mcpctl.store import evictions, health, retention
 
 _LITTLE = 50 << 20
@@ -44,8 +45,7 @@ def of_journals(case: Case) -> Iterator[Finding]:
     if looked.count:
         partly = f", of which {looked.read / _MIB:.0f} MB were read now" if looked.read < looked.bytes else ""
         limit = case.config.records.max_mb or "unlimited"
-        journals = "1 journal" if looked.count == 1 else f"{looked.count} journals"
-        yield Finding(f"{journals} with {looked.bytes / _MIB:.1f} of {limit} MB{partly}")
+        yield Finding(f"{counted(looked.count, 'journal')} with {looked.bytes / _MIB:.1f} of {limit} MB{partly}")
 
 
 def of_index(case: Case) -> Iterator[Finding]:

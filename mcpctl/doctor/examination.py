@@ -18,9 +18,6 @@ AREAS: Mapping[str, Sequence[Check]] = {
 """What is looked at, in this order."""
 _FIXABLE = tuple(area for area in AREAS if area != "clients")
 
-Findings = Mapping[str, Sequence[Finding]]
-"""By area."""
-
 
 def examined(case: Case, areas: Sequence[str] = tuple(AREAS)) -> dict[str, list[Finding]]:
     """What the checks of these areas find."""

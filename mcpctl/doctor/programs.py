@@ -60,8 +60,7 @@ def of_windows(case: Case) -> Iterator[Finding]:
         hidden = window_path.hidden(case.local) if path is None else window_path.hidden(case.local, path)
         if hidden:
             lost = ", ".join(f"{program} of {name}" for name, program in hidden.items())
-            fix = f"put the entry in anew: mcpctl serve --print-config {entry.client}"
-            yield found("D132", f"it does not find {lost}", entry.title, fix)
+            yield found("D132", f"it does not find {lost}", entry.title, entry.renewal)
 
 
 def _launches(case: Case) -> Iterator[tuple[str, Launch]]:
@@ -82,7 +81,7 @@ def _unfit(program: str, path: str, env: Mapping[str, str]) -> str | None:
     if file is None:
         return f"it needs {program}, which is not found on the PATH"
     try:
-        said = exchange.first_line(Launch([file, "--version"], dict(env), None), b"", _ANSWERS_S)
+        said = exchange.first_line(Launch([file, "--version"], dict(env), os.sep), b"", _ANSWERS_S)
     except OSError as error:
         return f"{file} cannot be started: {error.strerror}"
     version = re.search(rb"(\d{1,9})(?:\.\d+)*", said.line)

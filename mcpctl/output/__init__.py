@@ -21,6 +21,7 @@ from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, before_warning,
 from mcpctl.models import Found, Progress, RawJson, Row, unseen
 from mcpctl.output.columns import FORMATS as FORMATS
 from mcpctl.output.columns import KEPT, members
+from mcpctl.output.columns import MOST as MOST
 from mcpctl.output.columns import Columns as Columns
 from mcpctl.output.columns import ListOptions as ListOptions
 from mcpctl.output.columns import chosen_fields as chosen_fields
@@ -97,9 +98,10 @@ def write_lines(lines: Iterator[str]) -> None:
     _write(lines)
 
 
-def write_live(lines: Iterator[str]) -> None:
-    """Print safe lines as they come; they reach the reader at the latest in the next `pause`."""
-    _write_pieces((f"{line}\n" for line in lines), coloured=True, at_once=1)
+def write_live(lines: Iterator[str], *, coloured: bool = False) -> None:
+    """Print lines as they come; they reach the reader at the latest in the next `pause`. Those that are `coloured` have
+    no escapes but our own."""
+    _write_pieces((f"{line}\n" for line in lines), coloured=coloured, at_once=1)
 
 
 def pause() -> None:

@@ -9,6 +9,8 @@ from mcpctl.errors import WrongUsage
 from mcpctl.models import Row
 
 FORMATS = ("auto", "table", "tsv", "json", "jsonl")
+MOST = 1_000_000_000
+"""What a larger number of rows counts as: SQLite has a largest one."""
 KEPT = 20
 _LONGEST_NAME = 100
 
@@ -87,7 +89,8 @@ def listing(
     count: bool = False,
 ) -> ListOptions:
     """The options of a list command as one value; raises `WrongUsage` if they contradict each other."""
-    return ListOptions(chosen_format(json, jsonl, format), fields, limit, offset, count)
+    limit = None if limit is None else min(limit, MOST)
+    return ListOptions(chosen_format(json, jsonl, format), fields, limit, min(offset, MOST), count)
 
 
 def chosen_format(json: bool, jsonl: bool, format: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from mcpctl.models import RawJson, Row
 from mcpctl.output import tool_files
+from mcpctl.plurals import counted
 
 _UNSAFE = re.compile(
     # C0 and C1 controls, line and paragraph separators, bidirectional overrides and isolates, invisible marks
@@ -76,7 +77,8 @@ def tool(row: Row) -> Iterator[str]:
     if row["title"]:
         yield line_of(row["title"])
     if not row["permitted"]:
-        yield "not permitted: config.toml sets it to false, so it is neither found nor called"
+        how = line_of(f"see: mcpctl policy explain {row['key']}")
+        yield f"not permitted by its server's entry, so it is neither found nor called; {how}"
     if row["held"]:
         look = line_of(f"look at it with: mcpctl tools diff {row['key']}")
         yield f"held ({row['held']}), so it is neither found nor called; {look}"
@@ -139,7 +141,7 @@ def session(row: Row) -> Iterator[str]:
         yield "tools called:"
         for entry in row["tools"]:
             key = line_of(f"{entry['server']}:{entry['tool']}")
-            calls = "1 call" if entry["calls"] == 1 else f"{entry['calls']} calls"
+            calls = counted(entry["calls"], "call")
             yield f"  {key}  {calls}, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
     for number, call in enumerate(row["calls"].rows(None, 0)):
         if number == 0:
@@ -210,8 +212,11 @@ def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:
 
 
 def _usage(row: Row) -> str:
-    calls = "1 call" if row["usage"] == 1 else f"{row['usage']:,} calls"
-    return f"{calls} on record, the last at {row['last_used']}" if row["usage"] else "no call on record"
+    return (
+        f"{counted(row['usage'], 'call')} on record, the last at {row['last_used']}"
+        if row["usage"]
+        else "no call on record"
+    )
 
 
 def _indented(value: Any) -> list[str]:

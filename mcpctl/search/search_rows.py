@@ -9,6 +9,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import warn
 from mcpctl.models import Found, Row, Tool, Usage
 from mcpctl.near_names import nearest
+from mcpctl.plurals import counted
 from mcpctl.search.ranking import MAX_RESULTS, Build, Explanation, Ranking
 from mcpctl.toolsets.toolset import searched
 
@@ -37,7 +38,7 @@ def search(
     if ranking.provider == "cloud" and len(ranking.hits) >= MAX_RESULTS and len(hits) < len(ranking.hits):
         warn(f"the search service returns at most {MAX_RESULTS} tools, and the filters apply only to those")
     if ranking.hits and not hits:
-        warn(f"{len(ranking.hits)} tools match, but none of them passes the filters")
+        warn(f"no tool passes the filters, of {counted(len(ranking.hits), 'tool')} that match")
 
     def window(limit: int | None, offset: int) -> Iterator[Row]:
         page = hits[offset : None if limit is None else offset + limit]

@@ -1,14 +1,14 @@
 """What was removed from the record to keep its limits: `evicted.jsonl`, a line for each time and limit."""
 
 import contextlib
-import os
 from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from mcpctl import files
+from mcpctl.errors import McpctlError
 from mcpctl.models import Row
 from mcpctl.paths import Paths
-from mcpctl.store import journal, sqlite
 
 _KEPT = 100
 """Lines; the oldest are left out."""
@@ -35,18 +35,18 @@ _decoder = msgspec.json.Decoder(Eviction)
 
 
 def note(paths: Paths, evictions: Sequence[Eviction]) -> None:
-    """Keep what was removed; raises OSError where that cannot be written."""
-    with sqlite.alone(paths.data):
-        kept = [*reversed(_read(paths)), *evictions][-_KEPT:]
-        beside = paths.evictions.with_suffix(".new")
-        beside.touch(0o600)
-        beside.write_bytes(b"".join(msgspec.json.encode(each) + b"\n" for each in kept))
-        beside.replace(paths.evictions)
+    """Keep what was removed; raises `Unusable` where that cannot be written."""
+
+    def added(before: bytes | None) -> bytes:
+        kept = [*_lines(before or b""), *evictions][-_KEPT:]
+        return b"".join(msgspec.json.encode(each) + b"\n" for each in kept)
+
+    files.edit(paths.evictions, added, "what is removed from the record is not noted there")
 
 
 def rows(paths: Paths) -> Sequence[Row]:
     """What was removed, the newest first: the members of `Eviction`."""
-    return [msgspec.structs.asdict(each) for each in _read(paths)]
+    return [msgspec.structs.asdict(each) for each in reversed(_read(paths))]
 
 
 def remarks(evictions: Sequence[Row]) -> Iterator[str]:
@@ -62,12 +62,15 @@ def remarks(evictions: Sequence[Row]) -> Iterator[str]:
 
 def _read(paths: Paths) -> list[Eviction]:
     try:
-        with os.fdopen(journal.open_file(paths.evictions, os.O_RDONLY), "rb") as file:
-            lines = file.read(_MOST_BYTES).splitlines()
-    except OSError:
+        return _lines(files.read(paths.evictions, _MOST_BYTES))
+    except McpctlError:
         return []
+
+
+def _lines(text: bytes) -> list[Eviction]:
+    """What the lines say that can be read, in their order."""
     found: list[Eviction] = []
-    for line in reversed(lines):
+    for line in text.splitlines():
         with contextlib.suppress(msgspec.DecodeError):
             found.append(_decoder.decode(line))
     return found

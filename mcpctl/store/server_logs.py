@@ -35,7 +35,6 @@ _GATHER_S = 0.05
 _LINE_S = 1 / KEPT
 """Seconds that are waited after a line before more is written: a flood costs no more than that."""
 _LAST_S = 0.2
-_LOOK_S = 0.2
 _HINT = "the stderr of servers is not kept there"
 
 
@@ -185,12 +184,13 @@ def hint(paths: Paths, server: str) -> str:
         return ""
 
 
-def followed(paths: Paths, server: str, most: int = KEPT) -> Iterator[list[Row]]:
-    """The lines that `read` gives, and then those that come, without end, though the file is trimmed or removed."""
+def followed(paths: Paths, server: str, most: int, pause: Callable[[], object]) -> Iterator[list[Row]]:
+    """The lines that `read` gives, and then those that come, though the file is trimmed or removed. `pause` is called
+    between them, and ends it by raising."""
     rows = _last(_rows(seen := _text(paths, server)), most)
     while True:
         yield rows
-        time.sleep(_LOOK_S)
+        pause()
         text = _text(paths, server)
         rows = _rows(_since(seen, text))
         seen = text

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.doctor import clients
 from mcpctl.paths import Paths
 from mcpctl.server_environment import Launch
@@ -52,7 +53,7 @@ def test_an_entry_that_does_not_start_says_why(found: Found, user: Path, home: P
     assert (finding.code, finding.subject) == ("D172", "Cursor")
     assert "no project 'none'" in finding.message
     assert f"(mcpctl in {file})" in finding.message
-    assert finding.fix == "put the entry in anew: mcpctl serve --print-config cursor"
+    assert finding.fix == "put the entry in anew: mcpctl install cursor"
     cursor(user, mcpctl=ours(home, env={"PYTHONPATH": str(ROOT), "MCPCTL_CONFIG": "/no/such.toml"}))
     assert "there is no configuration file /no/such.toml" in found("clients")[0].message
 
@@ -110,10 +111,34 @@ def test_the_script_that_pip_makes_is_mcpctl(tmp_path: Path) -> None:
     assert not clients._is_certainly_mcpctl(script, [str(script), "demo"])
 
 
-def test_the_files_of_a_project_are_left_out(found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"mcpctl": {"command": "mcpctl"}, "a": {}}}))
+@pytest.mark.parametrize(
+    "place", [place for client in CLIENTS.values() for place in client.places if place.startswith("{project}")]
+)
+def test_the_files_of_a_project_are_left_out(
+    found: Found, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (project := tmp_path / "project").mkdir()
+    monkeypatch.chdir(project)
+    file = Path(place.format(project=project))
+    file.parent.mkdir(exist_ok=True)
+    entry = {"command": "mcpctl", "args": ["serve"]}
+    content = json.dumps({key: {"mcpctl": entry} for key in ("mcpServers", "servers", "mcp", "context_servers")})
+    toml = "[mcp_servers.mcpctl]\ncommand = 'mcpctl'\n"
+    file.write_text(toml if file.suffix == ".toml" else content, encoding="utf-8")
     assert found("clients") == []
+
+
+@pytest.mark.process
+def test_nothing_of_the_current_folder_is_run(
+    found: Found, user: Path, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package := tmp_path / "project" / "mcpctl").mkdir(parents=True)
+    (package / "__main__.py").write_text(f"open({str(tmp_path / 'started')!r}, 'w')")
+    (package / "__init__.py").touch()
+    monkeypatch.chdir(package.parent)
+    cursor(user, mcpctl=ours(home))
+    assert found("clients") == []
+    assert not (tmp_path / "started").exists()
 
 
 def test_a_file_that_cannot_be_read_is_named(found: Found, user: Path) -> None:
@@ -145,7 +170,9 @@ def test_a_server_that_a_client_starts_past_mcpctl_is_named(found: Found, user: 
 
 def test_a_client_that_does_not_use_mcpctl_is_named(found: Found, user: Path) -> None:
     file = cursor(user, it=stub("a"))
-    assert told(found("clients")) == [("D179", "Cursor", f"it starts it itself, from {file}")]
+    (finding,) = found("clients")
+    assert told([finding]) == [("D179", "Cursor", f"it starts it itself, from {file}")]
+    assert finding.fix == "mcpctl install cursor"
 
 
 @pytest.mark.process
@@ -161,5 +188,7 @@ def test_the_entry_of_many_projects_is_started_once(
     monkeypatch.setattr(clients, "_greeted", greeted)
     projects = {f"/p{number}": {"mcpServers": {"mcpctl": ours(home)}} for number in range(5)}
     (user / ".claude.json").write_text(json.dumps({"projects": projects}), encoding="utf-8")
-    assert [each.subject for each in found("clients")] == [f"Claude Code (/p{number})" for number in range(5)]
+    findings = found("clients")
+    assert [each.subject for each in findings] == [f"Claude Code (/p{number})" for number in range(5)]
+    assert {each.fix for each in findings} == {"put the entry in anew: mcpctl serve --print-config claude-code"}
     assert len(started) == 1

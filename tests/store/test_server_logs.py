@@ -172,16 +172,13 @@ def line(text: str) -> bytes:
         ([*"xy"], ["x", "y"]),
     ],
 )
-def test_what_follows_is_told_once(
-    then: list[str], new: list[str], paths: Paths, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("time.sleep", lambda _: None)
+def test_what_follows_is_told_once(then: list[str], new: list[str], paths: Paths) -> None:
     before = [*map(str, range(20)), *"abc"]
     kept = before[10:20] if "c" in then else []
     path = paths.log("s")
     path.parent.mkdir(parents=True)
     path.write_bytes(b"".join(map(line, before)))
-    batches: Any = server_logs.followed(paths, "s", 2)
+    batches: Any = server_logs.followed(paths, "s", 2, lambda: None)
     assert [row["text"] for row in next(batches)] == ["b", "c"]
     after = [*before[:20], *then] if then[:3] == [*"abc"] else [*kept, "a", "b", *then] if kept else then
     path.write_bytes(b"".join(map(line, after)))

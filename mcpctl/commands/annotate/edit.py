@@ -36,11 +36,12 @@ def edit(
       mcpctl annotate edit github:merge ci 'Only when CI is green.' --toolset ./tools/triage.json --dry-run
     """
     from mcpctl.catalog import tool_notes
+    from mcpctl.commands import agreement
     from mcpctl.commands.annotate import columns, editor
     from mcpctl.errors import WrongUsage
     from mcpctl.toolsets.toolset_files import check_name
 
-    if text is None and not editor.can_open():
+    if text is None and not agreement.is_terminal():
         raise WrongUsage("no text was given", "give the TEXT, or - to read it from stdin")
     check_name(name, "note")
     found = tool_notes.find(opt.paths(config, data_dir), toolset, key, name, project)

@@ -5,7 +5,6 @@ import shlex
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +15,6 @@ from mcpctl.errors import McpctlError
 from mcpctl.toolsets.toolset import HIDDEN, Note
 
 _MAX_TEXT = 1 << 16
-
-
-def can_open() -> bool:
-    """Whether there is a terminal for an editor."""
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 @contextmanager
@@ -38,15 +32,15 @@ def opened(note: Note) -> Iterator[str]:
         path.touch(0o600)
         path.write_text(f"{shown}\n", encoding="utf-8")
         _run(path)
-        text = files.read_text(path, _MAX_TEXT).strip()
-        if not text:
-            raise McpctlError("the text is empty; nothing was written", "remove a note with: mcpctl annotate rm")
         try:
-            yield note.text if text == shown.strip() else text
+            if text := files.read_text(path, _MAX_TEXT).strip():
+                yield note.text if text == shown.strip() else text
         except McpctlError as error:
             is_kept = True
             error.hint += f"; your text is in {path}"
             raise
+        if not text:
+            raise McpctlError("the text is empty; nothing was written", "remove a note with: mcpctl annotate rm")
     finally:
         if not is_kept:
             shutil.rmtree(folder)

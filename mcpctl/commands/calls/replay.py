@@ -80,7 +80,7 @@ def replay(
         output.write_lines(replaying.diff(rows))
     else:
         output.write_list(Found.of(rows), replaying.COLUMNS, listing)
-    if sum(each.plan == "needs_execute" for each in found):
+    if any(each.plan == "needs_execute" for each in found):
         output.say("calls of tools that may change something run with --execute", always=diff)
     if not dry_run and (failure := replaying.failure(rows, found, compared=diff)):
         raise failure

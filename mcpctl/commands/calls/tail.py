@@ -69,7 +69,10 @@ def tail(
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
         without = () if json else event_lines.LEFT_OUT
-        newest = 10 if lines is None else lines
+        newest = 10 if lines is None else min(lines, output.MOST)
         events = records.events(wanted, since=since_position, newest=newest, without=without)
         come = records.follow(events, output.pause) if follow else events.read()
-        output.write_live(event_lines.as_json(come, events.position) if json else event_lines.as_text(come))
+        if json:
+            output.write_live(event_lines.as_json(come, events.position))
+        else:
+            output.write_live(event_lines.as_text(come), coloured=True)

@@ -20,15 +20,13 @@ From = Annotated[
     Path | None,
     typer.Option("--from", metavar="FILE", help="Only from FILE, such as a project's.", show_default=False),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes to config.toml as a diff; write nothing.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Write without asking.")]
 
 
 def import_(
     client: Client,
     source: From = None,
-    dry_run: DryRun = False,
-    yes: Yes = False,
+    dry_run: opt.DryRun = False,
+    yes: opt.Yes = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,

@@ -25,7 +25,6 @@ From = Annotated[
 ]
 Prefix = Annotated[str, typer.Option(metavar="P", help="Begin every name with P.", show_default=False)]
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite servers of the same name.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes to config.toml as a diff; write nothing.")]
 
 
 def import_(
@@ -33,7 +32,7 @@ def import_(
     prefix: Prefix = "",
     replace: Replace = False,
     rename: opt.Rename = None,
-    dry_run: DryRun = False,
+    dry_run: opt.DryRun = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,

@@ -7,12 +7,12 @@ import typer
 from mcpctl.commands import options as opt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from mcpctl.models import Row
 
 Follow = Annotated[bool, typer.Option("--follow", "-f", help="Go on with what comes, until Ctrl-C.")]
-Lines = Annotated[int, typer.Option("-n", metavar="N", min=0, max=200, help="Only the last N lines.")]
+Lines = Annotated[int, typer.Option("--lines", "-n", metavar="N", min=0, max=200, help="Only the last N lines.")]
 
 
 def logs(
@@ -56,20 +56,22 @@ def logs(
             f"see whether it works with: mcpctl servers check {name}",
             "no_stderr",
         )
-    columns = Columns(fields=server_logs.FIELDS, shown=server_logs.FIELDS)
+    if follow:
+        output.write_live(_lines(server_logs.followed(paths, name, lines, output.pause), name, jsonl))
+        return
+    rows = server_logs.read(paths, name, lines)
+    if json or jsonl:
+        output.write_list(Found.of(rows), Columns(server_logs.FIELDS, server_logs.FIELDS), options)
+    else:
+        output.write_lines(_lines([rows], name, False))
 
-    batches = server_logs.followed(paths, name, lines) if follow else [server_logs.read(paths, name, lines)]
+
+def _lines(batches: "Iterable[Sequence[Row]]", name: str, jsonl: bool) -> "Iterator[str]":
+    from mcpctl import output
+    from mcpctl.output.text import line_of
+
     for number, rows in enumerate(batches):
         if not rows and not number:
             output.say(f"'{name}' has written nothing to stderr yet")
-        if json or jsonl:
-            output.write_list(Found.of(rows), columns, options)
-        else:
-            output.write_lines(_texts(rows))
-
-
-def _texts(rows: "Sequence[Row]") -> "Iterator[str]":
-    from mcpctl.output.text import line_of
-
-    for row in rows:
-        yield f"{line_of(row['time'])} [{row['pid']}] {line_of(row['text'])}"
+        for row in rows:
+            yield output.to_json(row) if jsonl else line_of(f"{row['time']} [{row['pid']}] {row['text']}")

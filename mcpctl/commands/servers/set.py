@@ -78,6 +78,9 @@ def set(
     before, after = server_entries.edited(path, change)
     if dry_run:
         diff = import_preview.between(path, before, after)
+        if json:
+            output.write_done(json, lambda: {"name": name, "changed": before != after, "diff": diff})
+            return
         output.write_lines(map(block_of, diff))
         if before != after and not diff:
             warn("only what is not shown here, such as the value of a variable, would change")

@@ -17,7 +17,7 @@ Servers = Annotated[
                  show_default=False, autocompletion=complete.servers),
 ]  # fmt: skip
 All = Annotated[bool, typer.Option("--all", help="All tools of all servers.")]
-Yes = Annotated[bool, typer.Option("--yes", help="Do not ask whether what is shown is right.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask whether what is shown is right.")]
 
 
 def approve(
@@ -45,9 +45,10 @@ def approve(
     from mcpctl import output
     from mcpctl.commands.people import only_for_people
     from mcpctl.commands.tools import approving
+    from mcpctl.plurals import counted
 
     only_for_people("approve tools")
     paths = opt.paths(config, data_dir)
     approved = approving.approve(paths, keys or [], servers or [], every=all, asks=not yes, project=project)
     output.write_done(json, lambda: approved)
-    output.say(f"approved {approving.number_of(approved)}")
+    output.say(f"approved {counted(len(approved), 'tool')}")

@@ -9,6 +9,7 @@ from mcpctl.commands.tools import differences
 from mcpctl.errors import NotFound, Refused, WrongUsage
 from mcpctl.output import changes
 from mcpctl.paths import Paths
+from mcpctl.plurals import counted
 from mcpctl.rules import Selection
 from mcpctl.store import pins
 
@@ -32,16 +33,11 @@ def approve(
             raise NotFound("no tools of these servers are listed", "list them with: mcpctl tools refresh", "not_listed")
         for line in changes.lines(drift_check.rows(found, Selection("error"))):
             output.say(line, always=True)
-        if asks and not _is_right(number_of(tools), changed=bool(found)):
+        if asks and not _is_right(counted(len(tools), "tool"), changed=bool(found)):
             raise Refused("nothing was approved", "look again with: mcpctl tools diff", "not_approved")
         for of, chosen, instructions in lists:
             pins.approve(file, of, chosen, instructions)
     return list(dict.fromkeys(tool.key for tool in tools))
-
-
-def number_of(tools: Sequence[object]) -> str:
-    """How many there are, in words."""
-    return f"{len(tools)} tool{'s' * (len(tools) != 1)}"
 
 
 def _is_right(number: str, *, changed: bool) -> bool:

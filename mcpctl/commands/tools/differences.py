@@ -18,6 +18,7 @@ from mcpctl.errors import WrongUsage
 from mcpctl.models import CHANGE_FIELDS, Row
 from mcpctl.output import changes
 from mcpctl.paths import Paths
+from mcpctl.plurals import counted
 from mcpctl.rules import Selection
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.tool_keys import join, split_typed
@@ -87,5 +88,4 @@ def write(found: Differences, kind: str) -> None:
         output.write_lines(changes.lines(found.rows))
     else:
         check_options.write_findings(COMMAND, RULES, kind, found.rows, CHANGE_FIELDS, found.suites)
-    number = len(found.suites)
-    check_options.summarize(COMMAND, found.rows, f"{number} server{'s' * (number != 1)}")
+    check_options.summarize(COMMAND, found.rows, counted(len(found.suites), "server"))

@@ -33,11 +33,12 @@ def lock(
     """
     from mcpctl import output
     from mcpctl.catalog import lock_file, rows
+    from mcpctl.plurals import counted
 
     path = file or lock_file.DEFAULT
     with rows.catalog(opt.paths(config, data_dir), project=project) as catalog:
         was_written = lock_file.write(path, catalog)
         number = len(catalog.known())
     output.write_done(json, lambda: {"path": str(path), "tools": number, "written": was_written})
-    what = f"{number} tool{'s' * (number != 1)}"
+    what = counted(number, "tool")
     output.say(f"wrote {path}: {what}" if was_written else f"{path} has {what}, as before")

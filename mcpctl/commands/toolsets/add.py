@@ -22,8 +22,9 @@ def add(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.plurals import counted
 
     paths = opt.paths(config, data_dir)
     keys_added = toolset_builder.add(paths, name, keys or [])
     output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
-    output.say(f"{len(keys_added)} tools were added to {name}", always=toolset_builder.has_wildcard(keys or []))
+    output.say(f"added {counted(len(keys_added), 'tool')} to {name}", always=toolset_builder.has_wildcard(keys or []))

@@ -32,9 +32,10 @@ def build(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.plurals import counted
 
     words, paths = keys or [], opt.paths(config, data_dir)
     reference, count = toolset_builder.build(paths, name, words, description)
     output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
-    output.say(f"{count} tools", always=toolset_builder.has_wildcard(words))
+    output.say(counted(count, "tool"), always=toolset_builder.has_wildcard(words))
     output.say(f"put it in force with: mcpctl toolsets equip {reference}")

@@ -33,6 +33,7 @@ def rm(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
     from mcpctl.errors import WrongUsage
+    from mcpctl.plurals import counted
 
     if bool(keys) is everything:
         hint = f"name the tools to remove, or delete the toolset with: mcpctl toolsets rm {name} --all"
@@ -43,7 +44,7 @@ def rm(
     if keys:
         removed = toolset_builder.remove(paths, name, keys)
         output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)
-        output.say(f"{len(removed)} tools were removed from {name}", always=toolset_builder.has_wildcard(keys))
+        output.say(f"removed {counted(len(removed), 'tool')} from {name}", always=toolset_builder.has_wildcard(keys))
     else:
         toolset_builder.delete(paths, name)
         output.write_done(json, lambda: {"name": name, "removed": True}, name)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl.commands.annotate import editor
+from mcpctl.commands import agreement
 from mcpctl.paths import Paths
 from tests.configured import demo_tools, noted, toolset
 from tests.conftest import Mcpctl
@@ -28,7 +28,7 @@ def path(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def edits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Editor:
     """An editor that runs these lines of shell on the file "$1", and a folder for temporary files."""
-    monkeypatch.setattr(editor, "can_open", lambda: True)
+    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
 
     def made(script: str) -> Path:
         temporary, program = tmp_path / "temporary", tmp_path / "my editor"
@@ -93,10 +93,13 @@ def test_what_an_editor_leaves_as_it_is_or_empty_is_not_written(
     assert list(folder.iterdir()) == []
 
 
-def test_a_text_that_cannot_be_used_is_kept_where_it_was_written(mcpctl: Mcpctl, path: Path, edits: Editor) -> None:
-    folder, before = edits('printf "%0600d" 1 > "$3"'), path.read_bytes()
+@pytest.mark.parametrize(("script", "code"), [('printf "%0600d" 1', 2), ("printf '%0600d\\377' 1 | tail -c 600", 5)])
+def test_a_text_that_cannot_be_used_is_kept_where_it_was_written(
+    mcpctl: Mcpctl, path: Path, edits: Editor, script: str, code: int
+) -> None:
+    folder, before = edits(f'{script} > "$3"'), path.read_bytes()
     ran = mcpctl("annotate", "edit", KEY, "tip")
-    assert (ran.code, path.read_bytes()) == (2, before)
+    assert (ran.code, path.read_bytes()) == (code, before)
     (kept,) = folder.glob("*/tip.md")
     assert f"your text is in {kept}" in ran.err
     assert kept.stat().st_size == 600

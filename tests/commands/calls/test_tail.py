@@ -40,6 +40,24 @@ def test_numbers_are_as_they_were_written(mcpctl: Mcpctl, paths: Paths) -> None:
     assert '"arguments":{"n": 1.10e2}' in mcpctl("calls", "tail", "--json", "-n", "4").out
 
 
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_nothing_that_came_in_commands_a_terminal(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, options: list[str]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    session(paths, rest=call(1, 1, tool="a\x9b31m\u202eb", arguments=raw({"n": "\x9b2J"})))
+    out = mcpctl("calls", "tail", *options, tty=True).out
+    assert "31m" in out
+    assert not {"\x1b", "\x9b", "\u202e"} & set(out)
+
+
+def test_a_number_larger_than_any_counts_as_all(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    assert len(mcpctl("calls", "tail", "--lines", "9" * 20).out.splitlines()) == 18
+    assert len(mcpctl("calls", "ls", "--limit", "9" * 20).out.splitlines()) == 6
+    assert mcpctl("calls", "ls", "--offset", "9" * 20).out == ""
+
+
 def test_filters_leave_only_what_they_mean(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     out = mcpctl("calls", "tail", "--server", "notes", "--session", "last", "--json").jsonl

@@ -72,6 +72,17 @@ def test_the_lines_of_a_server_go_with_it(mcpctl: Mcpctl, paths: Paths) -> None:
     assert paths.log("other").exists()
 
 
+def test_no_name_leads_out_of_the_folder(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"../../out": stub()})
+    outside = paths.log("s").parent / "../../out.jsonl"
+    outside.parent.resolve().mkdir(parents=True, exist_ok=True)
+    paths.log("s").parent.mkdir(parents=True)
+    outside.write_text(json.dumps({"time": WHEN, "pid": 7, "text": "not yours"}) + "\n", encoding="utf-8")
+    assert mcpctl("servers", "logs", "../../out").out == ""
+    assert mcpctl("servers", "rm", "../../out").code == 0
+    assert outside.exists()
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("words", [("tools", "refresh", "s"), ("servers", "check"), ("tools", "call", "s:x")])
 def test_what_a_server_wrote_before_it_failed_is_kept_and_named(
@@ -85,6 +96,17 @@ def test_what_a_server_wrote_before_it_failed_is_kept_and_named(
     assert len(lines) == 10
     assert re.fullmatch(r"\S+Z \[\d+\] 0 token=\[redacted:[0-9a-f]{8}\]", lines[0])
     assert lines[-1].endswith("] the end")
+
+
+@pytest.mark.process
+def test_following_ends_when_the_reader_has_gone_though_nothing_comes(paths: Paths) -> None:
+    wrote(paths, "one")
+    words = ["servers", "logs", "s", "-f", "--jsonl"]
+    with subprocess.Popen([*MCPCTL, *words], stdout=subprocess.PIPE, text=True) as follower:
+        assert follower.stdout
+        assert json.loads(follower.stdout.readline()) == {"time": WHEN, "pid": 7, "text": "one"}
+        follower.stdout.close()
+        assert follower.wait(30) == 141
 
 
 @pytest.mark.process

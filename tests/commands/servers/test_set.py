@@ -118,6 +118,8 @@ def test_a_dry_run_shows_the_change_without_its_secrets_and_writes_nothing(mcpct
     assert "hunter2" not in ran.out
     assert paths.config.read_text(encoding="utf-8") == HAND_WRITTEN
     mcpctl("servers", "set", "a", "--env", "A=hunter2")
+    row = mcpctl("servers", "set", "a", "--cwd", "/x", "--dry-run", "--json").json
+    assert (row["name"], row["changed"], '+cwd = "/x"' in row["diff"]) == ("a", True, True)
     ran = mcpctl("servers", "set", "a", "--env", "A=hunter3", "--dry-run")
     assert (ran.out, "only what is not shown here" in ran.err) == ("", True)
 

@@ -161,7 +161,10 @@ def test_a_query_without_a_word_finds_nothing_and_says_so(mcpctl: Mcpctl, paths:
 
 def test_why_nothing_is_found_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
-    assert "none of them passes the filters" in mcpctl("tools", "search", "weather", "--server", "notes").err
+    assert (
+        "no tool passes the filters, of 3 tools that match\n"
+        in mcpctl("tools", "search", "weather", "--server", "notes").err
+    )
     many = " ".join(f"zz{chr(97 + n)}y" for n in range(12))
     assert mcpctl("tools", "search", many).err.splitlines()[0].endswith("zzjy and 2 more")
 

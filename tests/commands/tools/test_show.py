@@ -1,6 +1,7 @@
 """`mcpctl tools show`"""
 
 import json
+from collections.abc import Mapping
 
 import pytest
 
@@ -30,6 +31,15 @@ def test_a_person_reads_what_the_tool_does_and_how_it_behaves(mcpctl: Mcpctl, pa
     assert out.startswith("notes:delete_note\nDelete a note\n")
     assert "destructive: yes (declared): it may destroy or overwrite" in out
     assert '"description": "The note\'s id' in out
+
+
+@pytest.mark.parametrize("entry", [{"tools": {"delete_note": False}}, {"only": ["add_*"]}])
+def test_a_tool_that_its_servers_entry_bars_is_said_to_be_so(
+    mcpctl: Mcpctl, paths: Paths, entry: Mapping[str, object]
+) -> None:
+    demo_tools(paths, {**DEMO, "notes": {**DEMO["notes"], **entry}})
+    how = "neither found nor called; see: mcpctl policy explain notes:delete_note"
+    assert f"not permitted by its server's entry, so it is {how}\n" in mcpctl("tools", "show", "notes:delete_note").out
 
 
 def test_a_hint_that_nobody_declared_is_said_to_be_so(mcpctl: Mcpctl, paths: Paths) -> None:

@@ -72,7 +72,7 @@ def test_a_wildcard_takes_out_what_is_in_it_listed_or_not(mcpctl: Mcpctl, paths:
     path.write_text(json.dumps(content | {"tools": [*content["tools"], hashed]}), encoding="utf-8")
     ran = mcpctl("toolsets", "rm", "triage", "notes:*")
     assert ran.out == "notes:add_note\nnotes:gone\nnotes:list_notes\n"
-    assert ran.err == "3 tools were removed from triage\n"
+    assert ran.err == "removed 3 tools from triage\n"
     assert json.loads(path.read_text(encoding="utf-8"))["tools"] == [{"namespacedName": "weather.gone"}]
     none = mcpctl("toolsets", "rm", "triage", "notes:*")
     assert (none.code, "mcpctl toolsets show triage" in none.err) == (3, True)
