@@ -84,10 +84,6 @@ class FileChange:
         rows = [row for row in batch.rows if row["path"] == str(self.path)]
         self.names = [row["name"] for row in rows if row["action"] in importing.TAKEN]
 
-    def is_in(self, data: bytes) -> bool:
-        """Whether a file with these bytes has an entry for mcpctl, or is one that has none."""
-        return self.entry is None or is_mcpctl(Draft(self.path, data).at((*self.section, NAME)))
-
     @property
     def sections(self) -> list[Place]:
         """Where the file has servers."""
@@ -174,8 +170,8 @@ def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | Non
     if after is not None and after != before:
         name = change.client.name
         kept = install_state.load(paths, name, change.path)
-        # Without an entry somebody has undone the former installation by hand.
-        older = restoring.restored(kept, before) if kept and before and change.is_in(before) else before
+        is_kept = kept and before and not restoring.is_undone(kept, before)
+        older = restoring.restored(kept, before) if kept and before and is_kept else before
         install_state.save(paths, install_state.Installed(name, change.path, older, after))
         if before is not None:
             change.backup = install_state.copy(paths, name, change.path, before, change.backup)
