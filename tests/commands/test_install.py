@@ -479,6 +479,14 @@ def test_toml_in_another_form_is_left_as_it_is(mcpctl: Mcpctl, user: Path, text:
         assert "form that cannot be edited safely" in ran.err
 
 
+@pytest.mark.parametrize("text", ['mcp_servers = "x"\n', '[[mcp_servers]]\ncommand = "a"\n'])
+def test_toml_without_a_table_of_servers_is_left_as_it_is(mcpctl: Mcpctl, user: Path, text: str) -> None:
+    path = write(user / ".codex/config.toml", text)
+    assert mcpctl("install", "codex").code == 5
+    assert mcpctl("uninstall", "codex").code == 0
+    assert path.read_text(encoding="utf-8") == text
+
+
 CODEX = '''# mine
 model = "gpt-5"  # the best
 
