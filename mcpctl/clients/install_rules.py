@@ -9,7 +9,7 @@ from mcpctl import config
 from mcpctl.clients import policy_import
 from mcpctl.clients.permission_rules import OWN
 from mcpctl.clients.policy_import import PolicyImport
-from mcpctl.clients.rule_readers import NOT_MCP, READERS
+from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
 from mcpctl.errors import NotFound
 from mcpctl.paths import Paths
 
@@ -34,8 +34,8 @@ class ClientRules:
             policy_import.put(document, loaded, self.batch)
         else:
             self.need_policy = policy_import.put_denials(document, loaded, self.batch)
-        # What is about other things holds in the client as before.
-        self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN)]
+        # What is about other things holds in the client as before, and the only tools came with their server.
+        self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
 
     def remarks(self, copy: str | None) -> Iterator[str]:
         """What is not carried over; `copy` is the client's file as it was."""

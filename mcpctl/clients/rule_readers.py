@@ -7,6 +7,8 @@ from mcpctl.clients.permission_rules import ANY, MOST, ClientRule, Names, flat, 
 from mcpctl.policy_settings import ALLOW, ASK, DENY
 
 Document = Mapping[str, Any]
+ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"
+"""Why a list is not carried over as a rule: it comes along with its server."""
 NOT_MCP = "it is not about a tool of an MCP server"
 _PATTERN = "it has a pattern for arguments, and rules here look at none"
 _CLASS_OF_ONE = "it joins a server and what its tools declare, which no rule here does"
@@ -98,7 +100,7 @@ def _codex_tool(where: str, mode: Any, server: str, tool: str) -> ClientRule:
 
 
 def _only_these(where: str) -> ClientRule:
-    return ClientRule(where, why="a list of the only tools is only in [servers.NAME] here: mcpctl servers import")
+    return ClientRule(where, why=ONLY)
 
 
 def gemini(document: Document, names: Names) -> Iterator[ClientRule]:

@@ -636,6 +636,21 @@ def test_without_a_policy_denials_go_to_the_server_and_the_rest_is_named(
     assert paths.config.read_bytes() == before
 
 
+def test_without_a_policy_a_server_that_is_denied_comes_disabled(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    servers = {"a": {"command": "a"}, "b": {"command": "b"}}
+    document = {"mcpServers": servers, "mcp": {"excluded": ["a"]}}
+    write(user / ".gemini/settings.json", json.dumps(document))
+    ran = mcpctl("install", "gemini-cli")
+    assert {name: server.enabled for name, server in config.load(paths.config).servers.items()} == {
+        "a": False,
+        "b": True,
+    }
+    assert "[policy]" not in ran.err
+    before = paths.config.read_bytes()
+    mcpctl("install", "gemini-cli")
+    assert paths.config.read_bytes() == before
+
+
 def test_with_a_policy_rules_come_with_their_servers(mcpctl: Mcpctl, claude: Path, paths: Paths) -> None:
     write(paths.config, '# mine\n[policy]\ndefault = "ask"\n')
     ran = mcpctl("install", "claude-code")
@@ -654,6 +669,7 @@ def test_rules_within_an_entry_that_goes_are_taken_over_from_the_copy(mcpctl: Mc
     ran = mcpctl("install", "codex")
     server = config.load(paths.config).servers["docs"]
     assert (server.tools, server.only) == ({"rebuild": False}, ["search", "rebuild"])
+    assert "list of the only tools" not in ran.err
     hint = next(line for line in ran.err.splitlines() if "need a [policy] here" in line)
     words = hint.partition("take them over with: mcpctl ")[2].split()
     assert words[:4] == ["policy", "import", "codex", "--from"]
