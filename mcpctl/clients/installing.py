@@ -138,7 +138,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     for change in changes:
         change.take(batch)
         if change.entry is not None:
-            change.entry = client_config.entry(change.client.name, options, servers)
+            change.entry = client_config.entry(change.client.name, options, servers, _old_entry(batch, change))
     return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
 
 
@@ -265,6 +265,14 @@ def _section(client: ClientKind, path: Path) -> Place:
     return newer if is_newer else (client.section,)
 
 
+def _old_entry(batch: Import, change: FileChange) -> Any:
+    """The entry of the same program that starts mcpctl already, if there is one."""
+    own = change.path, NAME
+    ours = {(each.file.path, each.name): each.value for each in batch.entries
+            if each.file.path.parent == change.path.parent and is_mcpctl(each.value)}  # fmt: skip
+    return ours.get(own, next(iter(ours.values()), None))
+
+
 def _is_read(client: ClientKind, place: Place) -> bool:
     """Whether the client itself reads servers there."""
     return place[:-1] in ((client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else []))
@@ -277,5 +285,9 @@ def _updated(old: Any, new: dict[str, Any]) -> dict[str, Any]:
     merged = {**old, **new}
     for key in ("env", "environment"):
         if isinstance(old.get(key), dict):
-            merged[key] = {**old[key], **new.get(key, {})}
+            # The old ones would lead mcpctl to a config.toml into which nothing was taken over.
+            theirs = {name: value for name, value in old[key].items() if name not in client_config.VARIABLES}
+            merged[key] = {**theirs, **new.get(key, {})}
+            if not merged[key]:
+                del merged[key]
     return merged

@@ -32,7 +32,8 @@ def install(
     server, which is then disabled.
 
     It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept, and mcpctl
-    uninstall undoes it. Running it again takes over what was added to the file since, and else changes nothing.
+    uninstall undoes it. Running it again takes over what was added to the file since, and puts the entry in order: its
+    options stay, unless they are given anew, and it starts this mcpctl with this config.toml. Else it changes nothing.
     --dry-run also prints the client's own command that adds mcpctl, if it has one.
 
     \b

@@ -266,6 +266,35 @@ def test_an_entry_follows_mcpctl_to_another_place(mcpctl: Mcpctl, user: Path, mo
     assert servers_of("cursor", path)["mcpctl"]["command"] == "/new/mcpctl"
 
 
+@pytest.mark.parametrize("name", ["mcpctl", "renamed"])
+def test_the_options_of_an_entry_stay_unless_they_are_given_anew(
+    mcpctl: Mcpctl, user: Path, paths: Paths, name: str
+) -> None:
+    old = ["serve", "--project", "acme", "--config", "/gone/config.toml", "--locked=/tools.lock", "--split-execute"]
+    path = cursor(user, {name: {"command": "/gone/mcpctl", "args": old}})
+    mcpctl("install", "cursor", "--toolset", "triage")
+    args = servers_of("cursor", path)["mcpctl"]["args"]
+    kept = ["--project", "acme", "--locked=/tools.lock", "--split-execute", "--toolset", "triage"]
+    assert args[args.index("serve") + 1 :] == kept
+    before = path.read_bytes()
+    mcpctl("install", "cursor")
+    assert path.read_bytes() == before
+    mcpctl("install", "cursor", "--toolset", "none")
+    assert servers_of("cursor", path)["mcpctl"]["args"][-2:] == ["--toolset", "none"]
+
+
+def test_an_entry_uses_the_config_toml_into_which_its_servers_went(
+    mcpctl: Mcpctl, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCPCTL_CONFIG", str(user / "other.toml"))
+    path = cursor(user, {"a": {"command": "a"}})
+    mcpctl("install", "cursor")
+    assert "MCPCTL_CONFIG" in servers_of("cursor", path)["mcpctl"]["env"]
+    monkeypatch.delenv("MCPCTL_CONFIG")
+    mcpctl("install", "cursor")
+    assert servers_of("cursor", path)["mcpctl"]["env"] == {"MCPCTL_HOME": str(home)}
+
+
 def test_what_could_command_a_terminal_does_not_reach_it(mcpctl: Mcpctl, user: Path) -> None:
     write(
         user / ".cursor/mcp.json", '{\n  "mcpServers": {\n    // \x1b[2J\u202e\n    "a": {"command": "\x9b"}\n  }\n}\n'
