@@ -109,7 +109,8 @@ def start_words(value: Any) -> list[str]:
         return []
     command = value.get("command")
     parts = [command.get("path"), command.get("args")] if isinstance(command, dict) else [command, value.get("args")]
-    return [str(word) for part in parts for word in (part if isinstance(part, list) else [part])]
+    words = [word for part in parts for word in (part if isinstance(part, list) else [part])]
+    return [str(word) for word in words if word is not None]
 
 
 def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:

@@ -52,6 +52,11 @@ class Entry:
         """The variables that the entry sets."""
         return self.server.env if self.server else {}
 
+    @property
+    def anew(self) -> str:
+        """How a person puts it in anew; `install` leaves alone what is for one project."""
+        return f"mcpctl {'serve --print-config' if self.raw.project else 'install'} {self.client}"
+
     def launched(self) -> Launch:
         """The command as the client starts it, from a window with little environment; raises `CannotLaunch`."""
         assert self.server

@@ -325,6 +325,22 @@ def test_a_path_that_finds_the_runners_is_in_the_entry_of_a_window(
     assert found[:2] == [f"{tmp_path}/bin-npx", f"{tmp_path}/bin-a"]
 
 
+@pytest.mark.parametrize("old", ["command", "PATH"])
+def test_it_does_what_doctor_advises(
+    mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: str
+) -> None:
+    write(tmp_path / "bin" / "a", "#!/bin/sh\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    mcpctl("servers", "add", "a", "--", "a")
+    command = "/gone/mcpctl" if old == "command" else "mcpctl"
+    path = cursor(user, {"mcpctl": {"command": command, "args": ["serve"], "env": {"PATH": "/usr/bin"}}})
+    code = "D171" if old == "command" else "D132"
+    (fix,) = [row["fix"] for row in mcpctl("doctor", "--json").json if row["code"] == code]
+    assert mcpctl(*fix.partition("mcpctl ")[2].split()).code == 0
+    entry = servers_of("cursor", path)["mcpctl"]
+    assert (entry["command"], entry["env"]["PATH"].split(":")[0]) == (sys.executable, f"{tmp_path}/bin")
+
+
 def test_one_entry_takes_the_place_of_others_that_start_mcpctl(mcpctl: Mcpctl, user: Path) -> None:
     path = cursor(user, {"tools": {"command": "uvx", "args": ["mcpctl", "serve"]}, "b": {"command": "b"}})
     before = path.read_bytes()

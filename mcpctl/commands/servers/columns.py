@@ -96,8 +96,8 @@ def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
     if hidden := window_path.hidden(usable):
         programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
         warn(
-            f"programs with a window do not find {programs} ({names}); the entry of mcpctl serve --print-config CLIENT"
-            " has a PATH that does"
+            f"programs with a window do not find {programs} ({names}); mcpctl install CLIENT puts a PATH"
+            " that does into the entry"
         )
 
 
