@@ -403,6 +403,33 @@ def test_what_has_another_content_here_stays_and_can_be_renamed(mcpctl: Mcpctl, 
     assert config.load(paths.config).servers["a2"].command == "a"
 
 
+def test_what_has_been_limited_here_is_taken_over_again(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    path = cursor(user, {name: {"command": name, "disabledTools": ["rm"]} for name in ("a", "b")})
+    text = (
+        '[servers.a]\ncommand = "a"\nenabled = false\ntools = { rm = false, drop = false }\n'
+        '[servers.b]\ncommand = "b"\ntools = { rm = true }\n'
+    )
+    write(paths.config, text).chmod(0o600)
+    before = paths.config.read_bytes()
+    ran = mcpctl("install", "cursor")
+    assert paths.config.read_bytes() == before
+    assert list(servers_of("cursor", path)) == ["b", "mcpctl"]
+    assert "there is another 'b' in config.toml" in ran.err
+
+
+def test_a_narrow_terminal_shows_the_servers_before_the_path(
+    mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursor(user, {name * 9: {"command": name} for name in "abcd"})
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = mcpctl("install", "cursor", "--yes", tty=True)
+    assert ran.out.splitlines() == [
+        "CLIENT  ACTION     SERVERS",
+        "cursor  installed  aaaaaaaaa,bbbbbbbbb,ccccccccc,ddddddddd",
+    ]
+    assert "no room for path; see --json\n" in ran.err
+
+
 def test_two_clients_with_one_name_can_both_come(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     cursor(user, {"a": {"command": "one"}})
     write(user / ".config/zed/settings.json", '{"context_servers": {"a": {"command": "two"}}}')
