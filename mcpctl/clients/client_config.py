@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.server_settings import Server
 
 NAME = "mcpctl"
-_VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
-SHOWN = (*_VARIABLES, "PATH")
+VARIABLES = ("MCPCTL_HOME", "MCPCTL_CONFIG", "MCPCTL_DATA_DIR")
+_PLACES = ("--config", "--data-dir")
+SHOWN = (*VARIABLES, "PATH")
 """The variables that the entry of mcpctl may have, which are no secrets."""
 FROM_A_SHELL = ("claude-code", "codex", "gemini-cli", "opencode")
 """Clients that a person starts in a shell, so that they have its PATH."""
@@ -35,10 +36,11 @@ def text(client: str, options: Mapping[str, Path | str | bool | None], servers: 
 
 
 def entry(
-    client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = ()
+    client: str, options: Mapping[str, Path | str | bool | None], servers: Iterable[Server] = (), old: Any = None
 ) -> dict[str, Any]:
-    """The entry in that block, as a value."""
-    words = [*command(), "serve", *option_words(options)]
+    """The entry in that block, as a value, with those options of an old entry that are not given now."""
+    words = [*command(), "serve", *_kept(old, {*_PLACES, *(name for name, value in options.items() if value)})]
+    words += option_words(options)
     env = environment()
     if client not in FROM_A_SHELL and (path := window_path.complete(servers)):
         env["PATH"] = path
@@ -88,6 +90,29 @@ def _entry(client: str, words: list[str], env: dict[str, str]) -> dict[str, Any]
     return {**kind, "command": words[0], "args": words[1:], **({"env": env} if env else {})}
 
 
+def _kept(old: Any, others: Collection[str]) -> list[str]:
+    """The words of an old entry's options, without those others."""
+    words = start_words(old)
+    words = words[words.index("serve") + 1 :] if "serve" in words else []
+    kept: list[str] = []
+    is_kept = True
+    for word in words:
+        if word.startswith("-"):
+            is_kept = word.partition("=")[0] not in others
+        kept += [word] if is_kept else []
+    return kept
+
+
+def start_words(value: Any) -> list[str]:
+    """The command of a client's entry and its arguments; empty where there are none."""
+    if not isinstance(value, dict):
+        return []
+    command = value.get("command")
+    parts = [command.get("path"), command.get("args")] if isinstance(command, dict) else [command, value.get("args")]
+    words = [word for part in parts for word in (part if isinstance(part, list) else [part])]
+    return [str(word) for word in words if word is not None]
+
+
 def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:
     """Options as words of a command line, without those that are not given."""
     words: list[str] = []
@@ -100,7 +125,7 @@ def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:
 
 def environment() -> dict[str, str]:
     """The variables of this shell that say where mcpctl keeps things, which a client's own may not have."""
-    return {name: str(_absolute(Path(value))) for name in _VARIABLES if (value := os.environ.get(name))}
+    return {name: str(_absolute(Path(value))) for name in VARIABLES if (value := os.environ.get(name))}
 
 
 def _absolute(path: Path) -> Path:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcpctl import server_entries, server_settings
+from mcpctl.clients import client_config
 from mcpctl.clients.client_files import ClientEntry
 from mcpctl.clients.entry_variables import NAME, CannotTake, LeftOut, Texts
 
@@ -60,13 +61,8 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
 
 def is_mcpctl(value: Any) -> bool:
     """Whether an entry starts `mcpctl serve` in any way: mcpctl behind itself would start itself for ever."""
-    if not isinstance(value, dict):
-        return False
-    parts = [value.get("command"), value.get("args")]
-    if isinstance(value.get("command"), dict):
-        parts = [value["command"].get("path"), value["command"].get("args")]
     # Joined and split again, since all words may be in one argument: that of a shell's -c.
-    words = " ".join(str(word) for part in parts for word in (part if isinstance(part, list) else [part])).split()
+    words = " ".join(client_config.start_words(value)).split()
     names = [word.strip("'\"").rpartition("/")[2] for word in words]
     return any(_ITSELF.match(name) and "serve" in names[place + 1 :] for place, name in enumerate(names))
 

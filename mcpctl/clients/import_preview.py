@@ -63,7 +63,8 @@ def _masked(text: str, section: str) -> str:
     import tomlkit
 
     document = tomlkit.parse(text)
-    for name, server in document.get(section, {}).items():
+    servers = document.get(section)
+    for name, server in servers.items() if isinstance(servers, MutableMapping) else ():
         for place, masked_value in _shown(name, server) if isinstance(server, MutableMapping) else ():
             holder: Any = server
             for key in place[:-1]:

@@ -26,6 +26,9 @@ ITSELF = "it starts mcpctl itself"
 TAKEN = ("added", "replaced", "unchanged")
 """What happens to entries that the configuration has afterwards."""
 _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
+_ADDED = ("enabled", "start_timeout_s", "call_timeout_s", "projects", "may_ask", "only", "trust_hints")
+"""What people add here to an entry that they have taken over; what it starts stays the same."""
+_DEFAULTS = Server()
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")
 
 
@@ -186,14 +189,25 @@ class _Merged:
             where = f"is in the same file, {other.file.path}" if is_same_file else f"comes from {origin}"
             return "skipped", f"another '{name}' {where}; to take both, give --rename {entry.name}=NEW"
         existing = self._loaded.servers.get(name)
-        # What a server inherits is ours to say: no client's file does.
-        if existing and msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server:
+        if existing and _is_in(existing, server, exactly=self._replace):
             return "unchanged", None
         if name not in self._loaded.servers and name not in self._loaded.problems:
             return "added", None
         if self._replace:
             return "replaced", None
         return "skipped", f"there is another '{name}' in config.toml; give {self._ways}--rename {entry.name}=NEW"
+
+
+def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
+    """Whether an entry of config.toml has all that a client's says; unless `exactly`, it may also have limits.
+
+    What a server inherits is ours to say: no client's file does.
+    """
+    if exactly or not existing.tools.items() >= server.tools.items():
+        return msgspec.structs.replace(existing, inherit_env=server.inherit_env) == server
+    said = (name for name in _ADDED if getattr(server, name) != getattr(_DEFAULTS, name))
+    ours = {name: getattr(existing, name) for name in {"inherit_env", "tools", *_ADDED}.difference(said)}
+    return msgspec.structs.replace(server, **ours) == existing
 
 
 def run(path: Path, batch: Import, *, dry_run: bool = False) -> list[str]:

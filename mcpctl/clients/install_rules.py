@@ -34,7 +34,7 @@ class ClientRules:
             policy_import.put(document, loaded, self.batch)
         else:
             self.need_policy = policy_import.put_denials(document, loaded, self.batch)
-        # What is about other things holds in the client as before, and the only tools of a server came with its entry.
+        # What is about other things holds in the client as before, and the only tools came with their server.
         self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
 
     def remarks(self, copy: str | None) -> Iterator[str]:

@@ -84,10 +84,6 @@ class FileChange:
         rows = [row for row in batch.rows if row["path"] == str(self.path)]
         self.names = [row["name"] for row in rows if row["action"] in importing.TAKEN]
 
-    def is_in(self, data: bytes) -> bool:
-        """Whether a file with these bytes has an entry for mcpctl, or is one that has none."""
-        return self.entry is None or is_mcpctl(Draft(self.path, data).at((*self.section, NAME)))
-
     @property
     def sections(self) -> list[Place]:
         """Where the file has servers."""
@@ -142,7 +138,7 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     for change in changes:
         change.take(batch)
         if change.entry is not None:
-            change.entry = client_config.entry(change.client.name, options, servers)
+            change.entry = client_config.entry(change.client.name, options, servers, _old_entry(batch, change))
     return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
 
 
@@ -174,8 +170,8 @@ def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | Non
     if after is not None and after != before:
         name = change.client.name
         kept = install_state.load(paths, name, change.path)
-        # Without an entry somebody has undone the former installation by hand.
-        older = restoring.restored(kept, before) if kept and before and change.is_in(before) else before
+        is_kept = kept and before and not restoring.is_undone(kept, before)
+        older = restoring.restored(kept, before) if kept and before and is_kept else before
         install_state.save(paths, install_state.Installed(name, change.path, older, after))
         if before is not None:
             change.backup = install_state.copy(paths, name, change.path, before, change.backup)
@@ -269,6 +265,14 @@ def _section(client: ClientKind, path: Path) -> Place:
     return newer if is_newer else (client.section,)
 
 
+def _old_entry(batch: Import, change: FileChange) -> Any:
+    """The entry of the same program that starts mcpctl already, if there is one."""
+    own = change.path, NAME
+    ours = {(each.file.path, each.name): each.value for each in batch.entries
+            if each.file.path.parent == change.path.parent and is_mcpctl(each.value)}  # fmt: skip
+    return ours.get(own, next(iter(ours.values()), None))
+
+
 def _is_read(client: ClientKind, place: Place) -> bool:
     """Whether the client itself reads servers there."""
     return place[:-1] in ((client.section,), *([("mcp", "servers")] if client.name in ("vscode", "opencode") else []))
@@ -281,5 +285,9 @@ def _updated(old: Any, new: dict[str, Any]) -> dict[str, Any]:
     merged = {**old, **new}
     for key in ("env", "environment"):
         if isinstance(old.get(key), dict):
-            merged[key] = {**old[key], **new.get(key, {})}
+            # The old ones would lead mcpctl to a config.toml into which nothing was taken over.
+            theirs = {name: value for name, value in old[key].items() if name not in client_config.VARIABLES}
+            merged[key] = {**theirs, **new.get(key, {})}
+            if not merged[key]:
+                del merged[key]
     return merged

@@ -8,7 +8,7 @@ from typing import Any
 from mcpctl import server_entries
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.clients import client_files, client_kinds, import_preview, rule_readers
-from mcpctl.clients.permission_rules import ClientRule, Names
+from mcpctl.clients.permission_rules import ANY, ClientRule, Names
 from mcpctl.config import Config, load
 from mcpctl.errors import NotFound, Unusable, warn
 from mcpctl.models import POLICY_IMPORT_FIELDS, Row
@@ -242,14 +242,18 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
 
 
 def put_denials(document: Any, loaded: Config, batch: PolicyImport) -> list[str]:
-    """Add what no [policy] is needed for, which is a denial of one tool by its name, and return the other rules."""
+    """Add what no [policy] is needed for, which is a denial of a tool by its name or of all, and return the others."""
     merged = batch.select(loaded)
     denied = {addition.pattern for addition in merged.additions if addition.effect == DENY}
-    simple = {each for each in denied if split(each)[0] in loaded.servers and not {"*", "?"} & set(split(each)[1])}
+    known = {each for each in denied if split(each)[0] in loaded.servers}
+    simple = {each for each in known if split(each)[1] == ANY or not {"*", "?"} & set(split(each)[1])}
     for pattern in sorted(simple):
         server, tool = split(pattern)
         with server_entries.before_comments(document["servers"][server]) as table:
-            table.setdefault("tools", {})[tool] = False
+            if tool == ANY:
+                table["enabled"] = False
+            else:
+                table.setdefault("tools", {})[tool] = False
     return [row["rule"] for row in batch.rows if row["action"] == ADDED and not simple.issuperset(row["patterns"])]
 
 

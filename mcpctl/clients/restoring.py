@@ -25,13 +25,25 @@ def restored(installed: Installed, current: bytes) -> bytes | None:
         return installed.before
     draft = Draft(installed.path, current)
     older, after = Draft(installed.path, installed.before or b""), Draft(installed.path, installed.after)
-    for section in SECTIONS:
-        if older.at(section) != after.at(section):
-            _restore(draft, older, after, section)
+    changed = [section for section in SECTIONS if older.at(section) != after.at(section)]
+    # Where somebody has put a server back, the lines that had it would be there twice.
+    is_partly_back = any(name in _servers(draft, section) for section in changed
+                         for name in _taken(older, after, section) if name != NAME)  # fmt: skip
+    for section in changed:
+        _restore(draft, older, after, section)
     if installed.before is None and not draft.value:
         return None
-    draft.prefer(_unhunked(older.text, after.text, Draft(installed.path, current).text))
+    if not is_partly_back:
+        draft.prefer(_unhunked(older.text, after.text, Draft(installed.path, current).text))
     return draft.data
+
+
+def is_undone(installed: Installed, current: bytes) -> bool:
+    """Whether somebody has undone an installation by hand: nothing starts mcpctl, and a former server is back."""
+    draft, older, after = (Draft(installed.path, data or b"") for data in (current, installed.before, installed.after))
+    servers = {(section, name): value for section in SECTIONS for name, value in _servers(draft, section).items()}
+    is_back = any((section, name) in servers for section in SECTIONS for name in _taken(older, after, section))
+    return is_back and not any(map(is_mcpctl, servers.values()))
 
 
 def without_mcpctl(draft: Draft) -> bool:
@@ -45,24 +57,29 @@ def without_mcpctl(draft: Draft) -> bool:
 def taken(older: Draft, after: Draft) -> Iterator[str]:
     """The names of the servers that an installation took out of a file."""
     for section in SECTIONS:
-        now = _servers(after, section)
-        yield from (name for name in _servers(older, section) if name not in now)
+        yield from _taken(older, after, section)
 
 
 def _restore(draft: Draft, older: Draft, after: Draft, section: Place) -> None:
     """Give a section its former entries again, one by one."""
-    own = (*section, NAME)
-    if is_mcpctl(draft.at(own)):
-        draft.drop([own])
     names = list(_servers(older, section))
+    # A person may have given the entry another name; one that was there before is theirs.
+    ours = [name for name, value in _servers(draft, section).items()
+            if is_mcpctl(value) and (name == NAME or name not in names)]  # fmt: skip
+    draft.drop((*section, name) for name in ours)
     for number, name in reversed(list(enumerate(names))):
-        is_taken = name == NAME or name not in _servers(after, section)
+        is_taken = name == NAME or name in _taken(older, after, section)
         if is_taken and name not in _servers(draft, section):
             following = next((each for each in names[number + 1 :] if each in _servers(draft, section)), None)
             draft.copy(older, (*section, name), following)
     # The header of a table without entries is a person's own.
     if draft.at(section) == {} and not older.has(section) and not draft.is_toml:
         draft.drop([section])
+
+
+def _taken(older: Draft, after: Draft, section: Place) -> list[str]:
+    now = _servers(after, section)
+    return [name for name in _servers(older, section) if name not in now]
 
 
 def _servers(draft: Draft, section: Place) -> dict[str, object]:

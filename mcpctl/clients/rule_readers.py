@@ -7,6 +7,8 @@ from mcpctl.clients.permission_rules import ANY, MOST, ClientRule, Names, flat, 
 from mcpctl.policy_settings import ALLOW, ASK, DENY
 
 Document = Mapping[str, Any]
+ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"
+"""Why a list is not carried over as a rule: it comes along with its server."""
 NOT_MCP = "it is not about a tool of an MCP server"
 ONLY = "a list of the only tools is only in [servers.NAME] here: mcpctl servers import"
 _PATTERN = "it has a pattern for arguments, and rules here look at none"

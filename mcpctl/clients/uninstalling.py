@@ -85,7 +85,7 @@ def rows(changes: Sequence[FileChange]) -> list[Row]:
 
 def _back(change: FileChange) -> list[str]:
     """The names of the servers that the file had before."""
-    if change.kept is None:
+    if change.kept is None or change.action == "unchanged":
         return []
     older, after = (Draft(change.path, data or b"") for data in (change.kept.before, change.kept.after))
     return list(restoring.taken(older, after))

@@ -39,6 +39,9 @@ def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) 
     columns = output.Columns(
         fields=INSTALL_FIELDS,
         shown=("client", "action", "path", "servers"),
+        cut=frozenset({"servers"}),
+        goes=("path",),
+        more="--json",
         render={"servers": ",".join},
         noun="files",
         empty="nothing to do",

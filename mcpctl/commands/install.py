@@ -28,10 +28,12 @@ def install(
     the servers in your own file of the client over into config.toml, and leaves one entry there, which starts mcpctl
     with the options --project, --toolset and --split-execute. Comments, order and all other settings of the file stay.
     What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project. Permission
-    rules of the client go into [policy] if config.toml has one; else only those that deny a tool come along.
+    rules of the client go into [policy] if config.toml has one; else only those come along that deny a tool, or a whole
+    server, which is then disabled.
 
     It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept, and mcpctl
-    uninstall undoes it. Running it again takes over what was added to the file since, and else changes nothing.
+    uninstall undoes it. Running it again takes over what was added to the file since, and puts the entry in order: its
+    options stay, unless they are given anew, and it starts this mcpctl with this config.toml. Else it changes nothing.
     --dry-run also prints the client's own command that adds mcpctl, if it has one.
 
     \b

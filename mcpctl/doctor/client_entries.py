@@ -53,11 +53,9 @@ class Entry:
         return self.server.env if self.server else {}
 
     @property
-    def renewal(self) -> str:
-        """What a person does to have it as mcpctl would write it now."""
-        # install leaves the servers of single projects alone.
-        command = "serve --print-config" if self.raw.project else "install"
-        return f"put the entry in anew: mcpctl {command} {self.client}"
+    def anew(self) -> str:
+        """How a person puts it in anew; `install` leaves alone what is for one project."""
+        return f"mcpctl {'serve --print-config' if self.raw.project else 'install'} {self.client}"
 
     def launched(self) -> Launch:
         """The command as the client starts it, from a window with little environment; raises `CannotLaunch`.

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
-from mcpctl import __version__
+from mcpctl import __version__, paths
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.doctor import exchange
 from mcpctl.doctor.client_entries import Entry, OwnFile, own_files
@@ -57,7 +58,7 @@ def of_files(case: Case) -> Iterator[Finding]:
         yield Finding("no client has an entry for mcpctl")
 
 
-def of_starts(_: Case) -> Iterator[Finding]:
+def of_starts(case: Case) -> Iterator[Finding]:
     """Every entry for mcpctl started as its client does, and greeted: that starts no server, and is not on record."""
     entries = [entry for file in own_files() for entry in file.ours]
     # Once each: Claude Code may have the same one for many projects.
@@ -66,8 +67,12 @@ def of_starts(_: Case) -> Iterator[Finding]:
         outcomes = dict(zip(different, threads.map(_started, different.values()), strict=True))
     for entry in entries:
         code, message = outcomes[_key(entry)]
+        if not code:
+            code, message = _configured(case, entry)
+        fix = f"put the entry in anew: {entry.anew}" if code in ("D171", "D176", "D180") else ""
+        fix = fix or (f"fix what it says, or put the entry in anew: {entry.anew}" if code == "D172" else "")
         where = f"{message} ({entry.raw.name} in {entry.raw.file.path})" if code else message
-        yield found(code, where, entry.title, entry.renewal if code in ("D171", "D172", "D176") else "")
+        yield found(code, where, entry.title, fix)
 
 
 def _key(entry: Entry) -> str:
@@ -112,6 +117,19 @@ def _started(entry: Entry) -> tuple[str, str]:
     if not _is_certainly_mcpctl(program, launch.argv):
         return "D175", f"{launch.argv[0]} may be more than mcpctl"
     return _greeted(launch)
+
+
+def _configured(case: Case, entry: Entry) -> tuple[str, str]:
+    """What to say of an entry that starts: its configuration may be another than the one that was looked at."""
+    launch = entry.launched()
+    words = [part for word in launch.argv for part in word.split("=", 1)]
+    named = next((value for word, value in pairwise(words) if word == "--config"), None)
+    config = Path(named).expanduser() if named else paths.find(env=launch.env).config
+    if config.absolute() == case.paths.config.absolute():
+        return "", "its entry starts"
+    if not config.exists():
+        return "D180", f"it starts with {config}, which does not exist"
+    return "", f"its entry starts, with {config}"
 
 
 def _is_certainly_mcpctl(program: Path, argv: list[str]) -> bool:

@@ -32,7 +32,7 @@ _ALL = (
          "Install the program, or write its absolute path into the entry.", _ERROR),
     Rule("D132", "A client's PATH does not find what starts a server.",
          "Programs with a window do not have your shell's PATH: the server starts here, but not there.",
-         "Put the entry in anew, with a PATH that finds it: mcpctl install CLIENT", _WARNING),
+         "Put the entry in anew, with a PATH that does: mcpctl install CLIENT", _WARNING),
     Rule("D133", "Node or uv is missing, too old or does not run.", "The servers that npx or uvx runs do not start.",
          "Install Node 18 or newer, or uv.", _ERROR),
     Rule("D134", "Another mcpctl is the first on the PATH.", "What you type and what was checked are two programs.",
@@ -83,6 +83,8 @@ _ALL = (
          "Remove the server from the client's file.", _INFO),
     Rule("D179", "A client does not use mcpctl.", "Its servers are neither recorded nor bound by the policy.",
          "mcpctl install CLIENT", _INFO),
+    Rule("D180", "The mcpctl of a client has no configuration.", "It has no servers, so the client has no tools.",
+         "Put the entry in anew: mcpctl install CLIENT", _WARNING),
     Rule("D191", "A check failed itself.", "Nobody knows what it would have found; the others were done.",
          "Run it again with MCPCTL_DEBUG=1, and report it.", _ERROR),
 )  # fmt: skip

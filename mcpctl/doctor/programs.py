@@ -60,7 +60,8 @@ def of_windows(case: Case) -> Iterator[Finding]:
         hidden = window_path.hidden(case.local) if path is None else window_path.hidden(case.local, path)
         if hidden:
             lost = ", ".join(f"{program} of {name}" for name, program in hidden.items())
-            yield found("D132", f"it does not find {lost}", entry.title, entry.renewal)
+            fix = f"put the entry in anew: {entry.anew}" if entry.has_window else "remove PATH from the entry"
+            yield found("D132", f"it does not find {lost}", entry.title, fix)
 
 
 def _launches(case: Case) -> Iterator[tuple[str, Launch]]:

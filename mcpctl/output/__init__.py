@@ -257,7 +257,7 @@ def _write_table(rows: list[Row], names: Sequence[str], columns: Columns, result
     lines = fitted.lines()
     _write(_under_headings(lines, rows, columns, results) if columns.group else lines, coloured=True)
     if fitted.left_out:
-        say(f"no room for {', '.join(fitted.left_out).lower()}; see --fields")
+        say(f"no room for {', '.join(fitted.left_out).lower()}; see {columns.more}")
     if (
         options.limit is None
         and len(rows) == columns.newest

@@ -36,6 +36,8 @@ class Columns:
     """Shorter headings for some fields."""
     group: str = ""
     """The field whose values are headings in a table; the rows come sorted by it."""
+    more: str = "--fields"
+    """The option that shows what a narrow table leaves out."""
     newest: int = 50
     """How many rows a terminal gets without `--limit`."""
     noun: str = "rows"

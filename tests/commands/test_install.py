@@ -266,6 +266,35 @@ def test_an_entry_follows_mcpctl_to_another_place(mcpctl: Mcpctl, user: Path, mo
     assert servers_of("cursor", path)["mcpctl"]["command"] == "/new/mcpctl"
 
 
+@pytest.mark.parametrize("name", ["mcpctl", "renamed"])
+def test_the_options_of_an_entry_stay_unless_they_are_given_anew(
+    mcpctl: Mcpctl, user: Path, paths: Paths, name: str
+) -> None:
+    old = ["serve", "--project", "acme", "--config", "/gone/config.toml", "--locked=/tools.lock", "--split-execute"]
+    path = cursor(user, {name: {"command": "/gone/mcpctl", "args": old}})
+    mcpctl("install", "cursor", "--toolset", "triage")
+    args = servers_of("cursor", path)["mcpctl"]["args"]
+    kept = ["--project", "acme", "--locked=/tools.lock", "--split-execute", "--toolset", "triage"]
+    assert args[args.index("serve") + 1 :] == kept
+    before = path.read_bytes()
+    mcpctl("install", "cursor")
+    assert path.read_bytes() == before
+    mcpctl("install", "cursor", "--toolset", "none")
+    assert servers_of("cursor", path)["mcpctl"]["args"][-2:] == ["--toolset", "none"]
+
+
+def test_an_entry_uses_the_config_toml_into_which_its_servers_went(
+    mcpctl: Mcpctl, user: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MCPCTL_CONFIG", str(user / "other.toml"))
+    path = cursor(user, {"a": {"command": "a"}})
+    mcpctl("install", "cursor")
+    assert "MCPCTL_CONFIG" in servers_of("cursor", path)["mcpctl"]["env"]
+    monkeypatch.delenv("MCPCTL_CONFIG")
+    mcpctl("install", "cursor")
+    assert servers_of("cursor", path)["mcpctl"]["env"] == {"MCPCTL_HOME": str(home)}
+
+
 def test_what_could_command_a_terminal_does_not_reach_it(mcpctl: Mcpctl, user: Path) -> None:
     write(
         user / ".cursor/mcp.json", '{\n  "mcpServers": {\n    // \x1b[2J\u202e\n    "a": {"command": "\x9b"}\n  }\n}\n'
@@ -294,6 +323,22 @@ def test_a_path_that_finds_the_runners_is_in_the_entry_of_a_window(
     mcpctl("install", "cursor")
     found = servers_of("cursor", path)["mcpctl"]["env"]["PATH"].split(":")
     assert found[:2] == [f"{tmp_path}/bin-npx", f"{tmp_path}/bin-a"]
+
+
+@pytest.mark.parametrize("old", ["command", "PATH"])
+def test_it_does_what_doctor_advises(
+    mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, old: str
+) -> None:
+    write(tmp_path / "bin" / "a", "#!/bin/sh\n").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    mcpctl("servers", "add", "a", "--", "a")
+    command = "/gone/mcpctl" if old == "command" else "mcpctl"
+    path = cursor(user, {"mcpctl": {"command": command, "args": ["serve"], "env": {"PATH": "/usr/bin"}}})
+    code = "D171" if old == "command" else "D132"
+    (fix,) = [row["fix"] for row in mcpctl("doctor", "--json").json if row["code"] == code]
+    assert mcpctl(*fix.partition("mcpctl ")[2].split()).code == 0
+    entry = servers_of("cursor", path)["mcpctl"]
+    assert (entry["command"], entry["env"]["PATH"].split(":")[0]) == (sys.executable, f"{tmp_path}/bin")
 
 
 def test_one_entry_takes_the_place_of_others_that_start_mcpctl(mcpctl: Mcpctl, user: Path) -> None:
@@ -356,6 +401,33 @@ def test_what_has_another_content_here_stays_and_can_be_renamed(mcpctl: Mcpctl, 
     mcpctl("install", "cursor", "--rename", "a=a2")
     assert list(servers_of("cursor", path)) == ["mcpctl"]
     assert config.load(paths.config).servers["a2"].command == "a"
+
+
+def test_what_has_been_limited_here_is_taken_over_again(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    path = cursor(user, {name: {"command": name, "disabledTools": ["rm"]} for name in ("a", "b")})
+    text = (
+        '[servers.a]\ncommand = "a"\nenabled = false\ntools = { rm = false, drop = false }\n'
+        '[servers.b]\ncommand = "b"\ntools = { rm = true }\n'
+    )
+    write(paths.config, text).chmod(0o600)
+    before = paths.config.read_bytes()
+    ran = mcpctl("install", "cursor")
+    assert paths.config.read_bytes() == before
+    assert list(servers_of("cursor", path)) == ["b", "mcpctl"]
+    assert "there is another 'b' in config.toml" in ran.err
+
+
+def test_a_narrow_terminal_shows_the_servers_before_the_path(
+    mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cursor(user, {name * 9: {"command": name} for name in "abcd"})
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = mcpctl("install", "cursor", "--yes", tty=True)
+    assert ran.out.splitlines() == [
+        "CLIENT  ACTION     SERVERS",
+        "cursor  installed  aaaaaaaaa,bbbbbbbbb,ccccccccc,ddddddddd",
+    ]
+    assert "no room for path; see --json\n" in ran.err
 
 
 def test_two_clients_with_one_name_can_both_come(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
@@ -477,6 +549,14 @@ def test_toml_in_another_form_is_left_as_it_is(mcpctl: Mcpctl, user: Path, text:
     assert path.read_text(encoding="utf-8") == text or ran.code == 0
     if ran.code:
         assert "form that cannot be edited safely" in ran.err
+
+
+@pytest.mark.parametrize("text", ['mcp_servers = "x"\n', '[[mcp_servers]]\ncommand = "a"\n'])
+def test_toml_without_a_table_of_servers_is_left_as_it_is(mcpctl: Mcpctl, user: Path, text: str) -> None:
+    path = write(user / ".codex/config.toml", text)
+    assert mcpctl("install", "codex").code == 5
+    assert mcpctl("uninstall", "codex").code == 0
+    assert path.read_text(encoding="utf-8") == text
 
 
 CODEX = '''# mine
@@ -628,6 +708,21 @@ def test_without_a_policy_denials_go_to_the_server_and_the_rest_is_named(
     assert paths.config.read_bytes() == before
 
 
+def test_without_a_policy_a_server_that_is_denied_comes_disabled(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    servers = {"a": {"command": "a"}, "b": {"command": "b"}}
+    document = {"mcpServers": servers, "mcp": {"excluded": ["a"]}}
+    write(user / ".gemini/settings.json", json.dumps(document))
+    ran = mcpctl("install", "gemini-cli")
+    assert {name: server.enabled for name, server in config.load(paths.config).servers.items()} == {
+        "a": False,
+        "b": True,
+    }
+    assert "[policy]" not in ran.err
+    before = paths.config.read_bytes()
+    mcpctl("install", "gemini-cli")
+    assert paths.config.read_bytes() == before
+
+
 def test_with_a_policy_rules_come_with_their_servers(mcpctl: Mcpctl, claude: Path, paths: Paths) -> None:
     write(paths.config, '# mine\n[policy]\ndefault = "ask"\n')
     ran = mcpctl("install", "claude-code")
@@ -646,6 +741,7 @@ def test_rules_within_an_entry_that_goes_are_taken_over_from_the_copy(mcpctl: Mc
     ran = mcpctl("install", "codex")
     server = config.load(paths.config).servers["docs"]
     assert (server.tools, server.only) == ({"rebuild": False}, ["search", "rebuild"])
+    assert "list of the only tools" not in ran.err
     hint = next(line for line in ran.err.splitlines() if "need a [policy] here" in line)
     words = hint.partition("take them over with: mcpctl ")[2].split()
     assert words[:4] == ["policy", "import", "codex", "--from"]

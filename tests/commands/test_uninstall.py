@@ -87,6 +87,59 @@ def test_a_server_taken_over_by_a_second_installation_comes_back_too(mcpctl: Mcp
     assert servers_of("cursor", path) == {"a": {"command": "a"}, "later": {"command": "later"}}
 
 
+@pytest.mark.parametrize("name", [None, "renamed"])
+def test_former_servers_come_back_after_a_second_installation_whose_entry_was_lost(
+    mcpctl: Mcpctl,
+    user: Path,  # noqa: F811
+    name: str | None,
+) -> None:
+    path = cursor(user, {"a": {"command": "a"}, "b": {"command": "b"}})
+    before = path.read_bytes()
+    mcpctl("install", "cursor")
+    entry = servers_of("cursor", path)["mcpctl"]
+    cursor(user, {name: entry} if name else {})
+    mcpctl("install", "cursor")
+    assert list(servers_of("cursor", path)) == ["mcpctl"]
+    mcpctl("uninstall", "cursor")
+    assert said(path) == json.loads(before)
+
+
+def test_an_installation_that_was_undone_by_hand_is_over(mcpctl: Mcpctl, user: Path) -> None:  # noqa: F811
+    path = cursor(user, {"a": {"command": "a"}, "b": {"command": "b"}})
+    mcpctl("install", "cursor")
+    cursor(user, {"a": {"command": "a"}})
+    mcpctl("install", "cursor")
+    mcpctl("uninstall", "cursor")
+    assert servers_of("cursor", path) == {"a": {"command": "a"}}
+
+
+def test_an_entry_under_another_name_goes_too(mcpctl: Mcpctl, user: Path) -> None:  # noqa: F811
+    path = cursor(user, {"a": {"command": "a"}})
+    mcpctl("install", "cursor")
+    path.write_bytes(path.read_bytes().replace(b'"mcpctl": {', b'"proxy": {'))
+    mcpctl("uninstall", "cursor")
+    assert servers_of("cursor", path) == {"a": {"command": "a"}}
+
+
+@pytest.mark.parametrize("again", [True, False])
+@pytest.mark.parametrize("place", ["first", "last"])
+def test_a_server_that_somebody_put_back_is_there_once(
+    mcpctl: Mcpctl,
+    user: Path,  # noqa: F811
+    place: str,
+    again: bool,
+) -> None:
+    path = cursor(user, {"a": {"command": "a"}, "b": {"command": "b"}})
+    mcpctl("install", "cursor")
+    old, ours = {"a": {"command": "a"}}, servers_of("cursor", path)
+    cursor(user, {**old, **ours} if place == "first" else {**ours, **old})
+    if again:
+        mcpctl("install", "cursor")
+    mcpctl("uninstall", "cursor")
+    assert servers_of("cursor", path) == {"a": {"command": "a"}, "b": {"command": "b"}}
+    assert path.read_text(encoding="utf-8").count('"a": {') == 1
+
+
 def test_what_was_installed_by_hand_goes_and_nothing_else(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:  # noqa: F811
     path = cursor(user, {"a": {"command": "a"}, "mcpctl": {"command": "mcpctl", "args": ["serve"]}})
     ran = mcpctl("uninstall", "cursor")

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mcpctl.clients.client_kinds import CLIENTS
-from mcpctl.doctor import clients
+from mcpctl.doctor import clients, examination
+from mcpctl.doctor.finding import Case
 from mcpctl.paths import Paths
 from mcpctl.server_environment import Launch
 from tests.clients.test_window_path import program
@@ -47,13 +48,30 @@ def test_an_entry_that_starts_is_in_order_and_leaves_no_record(found: Found, use
 
 
 @pytest.mark.process
+def test_an_entry_with_another_configuration_says_which(found: Found, user: Path, tmp_path: Path, paths: Paths) -> None:
+    other = tmp_path / "other"
+    file = cursor(user, mcpctl=ours(other))
+    (finding,) = found("clients")
+    gone = f"it starts with {other}/config.toml, which does not exist (mcpctl in {file})"
+    assert (finding.code, finding.message) == ("D180", gone)
+    assert finding.fix == "put the entry in anew: mcpctl install cursor"
+    other.mkdir(exist_ok=True)
+    (other / "config.toml").touch(mode=0o600)
+    messages = [each.message for each in examination.examined(Case.of(None, None), ["clients"])["clients"]]
+    assert messages == [f"its entry starts, with {other}/config.toml"]
+    cursor(user, mcpctl=ours(other, f"--config={paths.config}"))
+    messages = [each.message for each in examination.examined(Case.of(None, None), ["clients"])["clients"]]
+    assert messages == ["its entry starts"]
+
+
+@pytest.mark.process
 def test_an_entry_that_does_not_start_says_why(found: Found, user: Path, home: Path) -> None:
     file = cursor(user, mcpctl=ours(home, "--project", "none"))
     (finding,) = found("clients")
     assert (finding.code, finding.subject) == ("D172", "Cursor")
     assert "no project 'none'" in finding.message
     assert f"(mcpctl in {file})" in finding.message
-    assert finding.fix == "put the entry in anew: mcpctl install cursor"
+    assert finding.fix == "fix what it says, or put the entry in anew: mcpctl install cursor"
     cursor(user, mcpctl=ours(home, env={"PYTHONPATH": str(ROOT), "MCPCTL_CONFIG": "/no/such.toml"}))
     assert "there is no configuration file /no/such.toml" in found("clients")[0].message
 
@@ -190,5 +208,7 @@ def test_the_entry_of_many_projects_is_started_once(
     (user / ".claude.json").write_text(json.dumps({"projects": projects}), encoding="utf-8")
     findings = found("clients")
     assert [each.subject for each in findings] == [f"Claude Code (/p{number})" for number in range(5)]
-    assert {each.fix for each in findings} == {"put the entry in anew: mcpctl serve --print-config claude-code"}
+    assert {each.fix for each in findings} == {
+        "fix what it says, or put the entry in anew: mcpctl serve --print-config claude-code"
+    }
     assert len(started) == 1

@@ -110,7 +110,9 @@ def test_a_client_with_a_window_needs_a_path_that_finds_what_starts_servers(
     (user / ".cursor").mkdir()
     file = user / ".cursor/mcp.json"
     file.write_text(CURSOR % "", encoding="utf-8")
-    assert told(found("programs")) == [("D132", "Cursor", "it does not find runner of s")]
+    (finding,) = found("programs")
+    assert told([finding]) == [("D132", "Cursor", "it does not find runner of s")]
+    assert finding.fix == "put the entry in anew: mcpctl install cursor"
     file.write_text(CURSOR % ', "env": {"PATH": "/usr/bin"}', encoding="utf-8")
     assert [each.code for each in found("programs")] == ["D132"]
     file.write_text(CURSOR % f', "env": {{"PATH": "{bin_}"}}', encoding="utf-8")
@@ -124,6 +126,8 @@ def test_a_client_of_a_terminal_has_the_path_of_its_shell(paths: Paths, found: F
     configure(paths, {"s": {"command": "runner"}})
     (user / ".claude.json").write_text(CURSOR % "", encoding="utf-8")
     assert found("programs") == []
+    (user / ".claude.json").write_text(CURSOR % ', "env": {"PATH": "/usr/bin"}', encoding="utf-8")
+    assert [each.fix for each in found("programs")] == ["remove PATH from the entry"]
 
 
 def test_another_mcpctl_on_the_path_is_named(
