@@ -17,6 +17,7 @@ from mcpctl.store.recorder import ENCODING, tokens
 COLUMNS = Columns(
     fields=SAVING_FIELDS,
     shown=("id", "client_name", "tools", "definitions_tokens", "metatools_tokens", "discovery_tokens", "saved_tokens"),
+    goes=("metatools_tokens", "discovery_tokens", "definitions_tokens", "tools"),
     cut=frozenset(("client_name",)),
     ids=frozenset(("id",)),
     labels={
