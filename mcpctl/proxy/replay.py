@@ -10,8 +10,10 @@ from mcpctl import hints, tool_keys
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, UpstreamFailed
-from mcpctl.models import Row
+from mcpctl.models import Row, Tool
 from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.policy.decide import ASK, CALL, CURRENT, REFUSE, Subject, decide
 from mcpctl.policy.view import View
 from mcpctl.proxy.one_shot import load
 from mcpctl.proxy.own_session import OwnSession, own_session
@@ -48,16 +50,20 @@ class Replay:
 
 
 def planned(
-    paths: Paths, rows: Iterable[Row], *, execute: bool, toolset: str | None = None, project: str | None = None
-) -> list[Replay]:
-    """What would become of these calls now: those of tools that only read run, and with `execute` all."""
+    paths: Paths, rows: Iterable[Row], *, execute: bool, dry_run: bool = False, toolset: str | None = None,
+    project: str | None = None,
+) -> list[Replay]:  # fmt: skip
+    """What would become of these calls now: those of tools that only read run, and with `execute` all.
+
+    With `dry_run`, when they are not to run, also what the policy would say.
+    """
     loaded = load(paths, project)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
-        return [_planned(loaded, catalog, row, execute=execute) for row in rows]
+        return [_planned(loaded, catalog, row, execute=execute, dry_run=dry_run) for row in rows]
 
 
-def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool) -> Replay:
+def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool, dry_run: bool) -> Replay:
     tool = catalog.find(row["server"], row["tool"])
     declared = hints.compact(msgspec.json.decode(hints.snapshot(tool)))
     why = replayable.obstacle(row)
@@ -66,8 +72,16 @@ def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool) -> Re
     if why:
         return Replay(row, declared, "cannot", why)
     if execute or (tool and hints.permission(tool) == _READ):
-        return Replay(row, declared, "would_run")
+        return _foreseen(catalog, row, declared, tool) if dry_run and tool else Replay(row, declared, "would_run")
     return Replay(row, declared, "needs_execute", "" if tool else "no server has listed it")
+
+
+def _foreseen(catalog: Catalog, row: Row, declared: str, tool: Tool) -> Replay:
+    """What the configuration would make of the call; when it is made, that is decided anew, and on record."""
+    verdict = decide(Subject(CALL, row["server"], row["tool"], tool, catalog.view, listing=CURRENT))
+    if verdict.outcome == REFUSE and verdict.failure:
+        return Replay(row, declared, "cannot", words.for_person(verdict.failure).message)
+    return Replay(row, declared, "would_run", "it needs your consent" if verdict.outcome == ASK else "")
 
 
 def run(

@@ -33,6 +33,8 @@ START = "start"
 _AT_FIRST = 1 << 12
 _AT_ONCE = 1 << 16
 """Bytes of a journal that are read at once, or one line where that is longer."""
+_TICK_S = 1
+"""By so much a file's time may be behind that of the line that was written to it."""
 _ENDED = 1000
 """How many of the last calls that ended are known."""
 _TOTALS = ("session_id", "tool_call_count", "total_tokens")
@@ -89,7 +91,10 @@ class Events:
         if since is None:
             self._cursor = self._now()
             self._go_back(newest)
-        elif since != START:
+        elif since == START:
+            for name, begin in self._last_lines().items():
+                self._cursor.move(name, Place(begin))
+        else:
             try:
                 self._cursor, self._lost = Cursor.read(since, index.offsets(self._db))
             except Lost:
@@ -161,27 +166,60 @@ class Events:
         found: list[_Found] = []
         journals_seen = 0
         ends = {name: place.offset for name, place in self._cursor.places.items()}
-        for name in sorted(ends, key=lambda name: _status(self._folder / name, "st_mtime_ns"), reverse=True):
+        written = {name: _status(self._folder / name, "st_mtime_ns") for name in ends}
+        first = self._last_lines()
+        having: Collection[str] = ends
+        for name in sorted(ends, key=written.__getitem__, reverse=True):
             if journals_seen == number:
                 break  # what is left was written before
-            newest = self._newest(name, ends[name], number)
+            if len(found) == number and clock.iso(written[name] / 1e9 + _TICK_S) < found[-1].timestamp:
+                break
+            if name not in having:
+                continue
+            newest = self._newest(name, first.get(name, 0), ends[name], number)
             journals_seen += bool(newest)
-            found += newest
-        for event in sorted(found, reverse=True)[:number]:
+            found = heapq.nlargest(number, [*found, *newest])
+            if not newest and having is ends:
+                having = self._having()  # asked only now, since it may take as long as a list of all such calls
+        for event in found:
             self._cursor.move(event.journal, Place(event.begin, event.number))
 
-    def _newest(self, name: str, end: int, number: int) -> Sequence[_Found]:
-        """The newest events of one journal."""
+    def _newest(self, name: str, first: int, end: int, number: int) -> Sequence[_Found]:
+        """The newest events of one journal, no line of which before the byte `first` is wanted."""
         size = _AT_ONCE
         while True:
-            begin = max(0, end - size)
+            begin = max(first, end - size)
             events: deque[_Found] = deque(maxlen=number)
-            for line in _read(self._folder / name, begin, end, from_middle=begin > 0):
+            for line in _read(self._folder / name, begin, end, from_middle=begin > first):
                 of_line = enumerate(self._events(line))
                 events.extend(_Found(event.timestamp, name, line.begin, place) for place, event in of_line)
-            if len(events) == number or not begin:
+            if len(events) == number or begin == first:
                 return events
             size *= 8
+
+    def _last_lines(self) -> Mapping[str, int]:
+        """Where the last line begins of each journal that is older than what is wanted, but for this line.
+
+        It closes the session, which may be long after its last activity.
+        """
+        old = self._db.execute(
+            "SELECT name, offset FROM sessions JOIN journals ON name = journal WHERE last_activity < ?",
+            (self._wanted.since,),
+        )
+        return {name: _last_line(self._folder / name, end) for name, end in old}
+
+    def _having(self) -> Collection[str]:
+        """The journals that may have events that are wanted, by what is in the index."""
+        wanted = replace(self._wanted, since=None)
+        if "running" in wanted.statuses:
+            wanted = replace(wanted, statuses=())  # a call that has ended was running when it began
+        asked = [("session_id FROM calls", filters.calls(wanted))]
+        if not _is_of_calls(self._of_rows):
+            asked.append(("session_id FROM discoveries", filters.searches(wanted)))
+            asked.append(("id FROM sessions", filters.sessions(wanted)))
+        ids = " UNION ".join(f"SELECT {what}{conditions.where}" for what, conditions in asked)
+        values = [value for _, conditions in asked for value in conditions.values]
+        return {name for (name,) in self._db.execute(f"SELECT journal FROM sessions WHERE id IN ({ids})", values)}
 
     # ---- what a line says
 
@@ -286,6 +324,12 @@ def _read(path: Path, begin: int, end: int, *, from_middle: bool = False) -> Ite
             for _, said in journal_lines.decode_all(line + b"\n", begin, lambda _: None):
                 yield _Line(path.name, begin, after, said)
             begin = after
+
+
+def _last_line(path: Path, end: int) -> int:
+    """Where the last line begins that can be read."""
+    lines = deque(_read(path, max(0, end - _AT_FIRST), end, from_middle=end > _AT_FIRST), maxlen=1)
+    return lines[0].begin if lines else end
 
 
 def _chunk(path: Path, begin: int, end: int) -> bytes:

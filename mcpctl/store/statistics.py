@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Row, Usage
-from mcpctl.store import calls, filters, projection
+from mcpctl.store import calls, filters, journal_lines
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _EXPRESSIONS = {
@@ -20,9 +20,14 @@ GROUPS = tuple(_EXPRESSIONS)
 TIMES = ("day", "hour")
 """Groups that follow each other."""
 _PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
+_FOLLOWED = (  # by their numbers, which the index has that totals are told from
+    "SELECT earlier.rowid FROM calls AS later JOIN calls AS earlier ON earlier.id = later.parent_id"
+    f" WHERE later.via <> '{journal_lines.REPLAY}'"
+)
 _OF = {
-    # The rounds of a call, after its tool had asked for input, have a row each; together they are one call.
-    "calls": f"coalesce(sum({projection.COUNTS}), 0)",
+    # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
+    # round counts, since how a call ended is what it is chosen and grouped by.
+    "calls": f"coalesce(sum(status <> 'input_required' OR calls.rowid NOT IN ({_FOLLOWED})), 0)",
     "failed": f"coalesce(sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",

@@ -47,6 +47,10 @@ READERS = (
     "calls export",
     "calls export --format csv --no-payloads",
     "calls show last",
+    "calls tail",
+    "calls tail --json -n 1000",
+    "calls tail --since 2026-03-31",
+    "calls tail --grep 777777",
     "sessions ls",
     "sessions show last",
     "sessions show last --json",
@@ -90,6 +94,7 @@ def make_journals(paths: Paths, calls: int, a_session: int) -> None:
         end_of_session = closed(id_)
         end_of_session.timestamp = end_of_session.end_time = moment(min(first + a_session, calls))
         journal.close(journal_lines.encode(end_of_session))
+        os.utime(journal.path, times=(A_YEAR_START + min(first + a_session, calls) / calls * DAYS * 86_400,) * 2)
 
 
 def run(command: Sequence[str], env: Mapping[str, str]) -> Run:

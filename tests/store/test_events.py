@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
@@ -279,6 +280,73 @@ def test_the_newest_are_those_that_are_wanted(paths: Paths) -> None:
         ]  # fmt: skip
         stream = records.events(newest=3, without=("sessions.updated",))
         assert [event.type for event in stream.read()] == ["calls.started", "calls.finished", "sessions.closed"]
+
+
+def test_of_old_sessions_only_the_end_is_read(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_ago = session(paths, CLAUDE, 0, [line for number in range(9) for line in call(number, 1)])
+    killed = opened(paths, created(CURSOR, 0), call("killed", 1, CURSOR))
+    killed.close(journal_lines.encode(closed(CURSOR, 30)))
+    monkeypatch.setattr(events, "_AT_FIRST", 512)
+    with Records(paths) as records:
+        read = chunks(monkeypatch)
+        stream = records.events(CallFilter(since=at(20)), since=START)
+        assert told(stream.read()) == [("sessions.closed", CURSOR)]
+        assert sum(read[long_ago.path.name]) < long_ago.path.stat().st_size
+        assert list(records.events(since=stream.position()).read()) == []
+        stream = records.events(CallFilter(since=at(20)), newest=5)
+        assert told(stream.read()) == [("sessions.closed", CURSOR)]
+
+
+def test_journals_without_what_is_wanted_are_not_read_for_the_newest(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Except for the first: most filters fit something in it."""
+    ids = [f"{number}c1a0de0-0000-4000-8000-000000000001" for number in range(5)]
+    names = [
+        session(paths, id_, 10 * number, call(number, 10 * number + 1, id_, server=f"server{number}")).path.name
+        for number, id_ in enumerate(ids)
+    ]
+    with Records(paths) as records:
+        read = chunks(monkeypatch)
+        stream = records.events(CallFilter(servers=("server1",), statuses=("running",)), newest=3)
+        assert set(read) == {names[4], names[1]}
+        assert told(stream.read()) == [("calls.started", call_id(1))]
+        read.clear()
+        stream = records.events(CallFilter(sessions=(ids[2],)), newest=2)
+        assert set(read) == {names[4], names[2]}
+        assert [event.type for event in stream.read()] == ["sessions.updated", "sessions.closed"]
+
+
+def test_journals_that_were_written_before_are_not_read_for_the_newest(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        id_ = f"{number}c1a0de0-0000-4000-8000-000000000001"
+        path = session(paths, id_, 10 * number, call(number, 10 * number + 1, id_)).path
+        os.utime(path, times=(seconds(10 * number + 5),) * 2)
+    with Records(paths) as records:
+        read = chunks(monkeypatch)
+        stream = records.events(newest=4)
+        assert set(read) == {path.name}
+        assert [event.type for event in stream.read()][-2:] == ["sessions.updated", "sessions.closed"]
+
+
+def chunks(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
+    """How many bytes are read at once from now on, by journal."""
+    read: dict[str, list[int]] = {}
+    chunk = events._chunk
+
+    def noted(path: Path, begin: int, end: int) -> bytes:
+        text = chunk(path, begin, end)
+        read.setdefault(path.name, []).append(len(text))
+        return text
+
+    monkeypatch.setattr(events, "_chunk", noted)
+    return read
+
+
+def seconds(minute: float) -> float:
+    return datetime.fromisoformat(at(minute)).timestamp()
 
 
 # ---- following

@@ -17,6 +17,7 @@ from tests.recorded import (
     call_id,
     created,
     opened,
+    raw,
     searched,
     session,
     started,
@@ -151,3 +152,26 @@ def test_rounds_of_one_call_are_one_in_totals(paths: Paths) -> None:
     with Records(paths) as everything:
         (row,) = everything.totals("tool")
         assert (row["calls"], row["failed"], row["output_tokens"]) == (1, 0, 24)
+
+
+def test_a_call_in_rounds_counts_where_it_ended(paths: Paths) -> None:
+    text = raw({"content": [{"type": "text", "text": "snow"}]})
+    rounds = [
+        *call(1, 1, status="input_required"),
+        *call(2, 2, status="input_required", parent_id=call_id(1)),
+        *call(3, 3, status="tool_error", parent_id=call_id(2), response=text),
+        *call(4, 4, status="input_required"),
+        *call(5, 5, status="input_required"),
+        *call(6, 6, via="replay", parent_id=call_id(5)),
+    ]
+    session(paths, rest=rounds)
+    with Records(paths) as everything:
+        counted = [(row["status"], row["calls"], row["failed"]) for row in everything.totals("status")]
+        assert counted == [("input_required", 2, 0), ("ok", 1, 0), ("tool_error", 1, 1)]
+        for wanted in (
+            CallFilter(statuses=("tool_error",)),
+            CallFilter(grep="SNOW"),
+            CallFilter(until=at(4), since=at(3)),
+        ):
+            (row,) = everything.totals(wanted=wanted)
+            assert (row["calls"], row["failed"]) == (1, 1)

@@ -71,7 +71,7 @@ def replay(
     paths = opt.paths(config, data_dir)
     with opt.records(data_dir) as records:
         old = replaying.meant(records, calls or (), session)
-    found = replays.planned(paths, old, execute=execute, toolset=toolset, project=project)
+    found = replays.planned(paths, old, execute=execute, dry_run=dry_run, toolset=toolset, project=project)
     if not dry_run:
         replays.run(paths, found, execute=execute, toolset=toolset, project=project)
     with opt.records(data_dir) as records:

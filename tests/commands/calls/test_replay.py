@@ -135,9 +135,20 @@ def test_policy_holds_as_for_any_call(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     paths.config.write_text(paths.config.read_text() + '\n[policy]\ndeny = ["notes:*"]\n')
     session(paths, rest=call(1, 1, server="notes", tool="list_notes", arguments=raw({})))
+    denied = "tool 'notes:list_notes' is denied by the policy (deny notes:*, config.toml:16)"
+    shown = mcpctl("calls", "replay", "last", "--dry-run")
+    assert (shown.code, shown.out.split("\t")[4:6]) == (0, ["cannot", denied])
     ran = mcpctl("calls", "replay", "last", "--execute", "--json")
     assert (ran.code, plans(ran)) == (6, [("1", "cannot")])
     assert replayed(mcpctl)["status"] == "denied"
+
+
+def test_a_dry_run_says_that_consent_is_needed(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    paths.config.write_text(paths.config.read_text() + '\n[policy]\nask = ["notes:*"]\n')
+    session(paths, rest=call(1, 1, server="notes", tool="list_notes", arguments=raw({})))
+    shown = mcpctl("calls", "replay", "last", "--dry-run")
+    assert shown.out.split("\t")[4:6] == ["would run", "it needs your consent"]
 
 
 def test_a_server_that_is_gone_is_said(mcpctl: Mcpctl, paths: Paths) -> None:
