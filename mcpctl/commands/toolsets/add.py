@@ -26,4 +26,6 @@ def add(
     paths = opt.paths(config, data_dir)
     keys_added = toolset_builder.add(paths, name, keys or [])
     output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
-    output.say(f"{len(keys_added)} tools were added to {name}", always=toolset_builder.has_wildcard(keys or []))
+    number = len(keys_added)
+    told = f"{number} tool{' was' if number == 1 else 's were'} added to {name}"
+    output.say(told, always=toolset_builder.has_wildcard(keys or []))

@@ -33,9 +33,11 @@ def rm(
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
     from mcpctl.errors import WrongUsage
+    from mcpctl.toolsets.toolset_files import is_path
 
     if bool(keys) is everything:
-        hint = f"name the tools to remove, or delete the toolset with: mcpctl toolsets rm {name} --all"
+        delete = f"delete the {'file' if is_path(name) else f'toolset with: mcpctl toolsets rm {name} --all'}"
+        hint = f"name the tools to remove, or {delete}"
         problem = "tools and --all contradict each other" if everything else "no tool was named"
         raise WrongUsage(problem, hint, "no_tools")
 
@@ -43,7 +45,8 @@ def rm(
     if keys:
         removed = toolset_builder.remove(paths, name, keys)
         output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)
-        output.say(f"{len(removed)} tools were removed from {name}", always=toolset_builder.has_wildcard(keys))
+        told = f"{len(removed)} tool{' was' if len(removed) == 1 else 's were'} removed from {name}"
+        output.say(told, always=toolset_builder.has_wildcard(keys))
     else:
         toolset_builder.delete(paths, name)
         output.write_done(json, lambda: {"name": name, "removed": True}, name)
