@@ -18,9 +18,9 @@ def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     return f"did you mean {' or '.join(repr(n) for n in near)}?" if near else otherwise
 
 
-def alike(name: str, names: Iterable[str], n: int = 3) -> list[str]:
+def alike(name: str, names: Iterable[str], n: int = 3, cutoff: float = _NEAR) -> list[str]:
     """The names that are spelled most like `name`, best first."""
-    return get_close_matches(name, list(names), n=n, cutoff=_NEAR)
+    return get_close_matches(name, list(names), n=n, cutoff=cutoff)
 
 
 def nearest(name: str, keys: Iterable[str], n: int = 3) -> list[str]:

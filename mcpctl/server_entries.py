@@ -328,7 +328,7 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
     try:
         document = tomlkit.parse(text)
         change(document)
-        after = tomlkit.dumps(document)
+        after = _with_one_end(tomlkit.dumps(document), text)
     except tomlkit.exceptions.TOMLKitError as error:
         raise Unusable(f"{path} cannot be edited: {error}", "edit the file by hand", code="config_syntax") from error
     # A table without keys may have no line of its own.
@@ -338,3 +338,10 @@ def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) ->
     if read != meant:
         raise Unusable(f"{path} cannot be edited: it mixes forms of tables", "edit the file by hand", "config_form")
     return after
+
+
+def _with_one_end(after: str, before: str) -> str:
+    """The text with one line break at its end, where what is added and removed leaves none or ever more."""
+    if before.endswith(("\n\n", "\n\r\n")) or not after.strip():
+        return after
+    return after.rstrip("\r\n") + ("\r\n" if "\r\n" in before else "\n")

@@ -1,5 +1,6 @@
 """What a team adds to tools, in the toolset in force: notes added, hints overridden, both listed."""
 
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +42,9 @@ def add(
     place, subject = _named(paths, option, key, project)
     done = add_to(place, subject, notes, dry_run=dry_run)
     for note in done.notes.skipped:
-        change_it = f"mcpctl annotate edit {key} {note.name}"
+        change_it = shlex.join(
+            ["mcpctl", "annotate", "edit", key, note.name, *(["--toolset", option] if option else [])]
+        )
         warn(f"{key} has a note '{note.name}' already; it stays as it is; change it with: {change_it}")
     return done
 
@@ -179,7 +182,7 @@ def of_key(found: Catalog, toolset: Toolset, key: str) -> NotedTool:
 def not_in(toolset: Toolset, key: str) -> NotFound:
     """The failure for a tool that a toolset does not have."""
     named = toolset.name if toolset.own else toolset.path
-    hint = f"add it with: mcpctl toolsets add {named} {key}"
+    hint = f"add it with: {shlex.join(['mcpctl', 'toolsets', 'add', str(named), key])}"
     return NotFound(f"tool '{key}' is not in the toolset '{toolset.name}'", hint, "not_in_toolset")
 
 

@@ -16,6 +16,7 @@ from mcpctl.catalog import catalog_file, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.checked_files import Candidate
 from mcpctl.errors import warn
+from mcpctl.jsonc.faults import fault
 from mcpctl.jsonc.positions import Place, Positions
 from mcpctl.models import Overrides, Row, Tool
 from mcpctl.paths import Paths
@@ -27,8 +28,7 @@ from mcpctl.toolsets.toolset import Reference, dotted, ref_id
 
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""
-_CONFLICT = re.compile(r"<{7} |\|{7} |={7}\r?\n|>{7} ")
-"""The lines that git puts around the sides of a conflict."""
+_LONGEST_MESSAGE = 500
 _OPPOSITE = {"readOnlyHint": "destructiveHint", "destructiveHint": "readOnlyHint"}
 
 
@@ -148,9 +148,13 @@ class _File:
         rule = RULES[problem.rule]
         return {
             "path": self.name, "line": line, "column": column, "rule": rule.id, "severity": rule.severity,
-            "message": problem.message, "why": rule.why, "fix": rule.fix, "toolset": toolset,
+            "message": _bounded(problem.message), "why": rule.why, "fix": rule.fix, "toolset": toolset,
             "counts": self.asked.rules.counts(rule.id),
         }  # fmt: skip
+
+
+def _bounded(message: str) -> str:
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
 
 
 def _names(root: Any) -> dict[Place, str]:
@@ -165,15 +169,8 @@ def _name(names: Mapping[Place, str], problem: Problem) -> str | None:
 
 def _fault(text: str, error: Exception) -> tuple[int, int, str]:
     """Where JSON is not JSON, and why."""
-    if not text.strip():
-        return 1, 1, "the file is empty"
-    try:
-        json.loads(text)
-    except json.JSONDecodeError as fault:
-        is_conflict = _CONFLICT.match(text, text.rfind("\n", 0, fault.pos) + 1)
-        return fault.lineno, fault.colno, "a merge conflict is not resolved here" if is_conflict else fault.msg
-    except (ValueError, RecursionError):
-        pass
+    if found := fault(text):
+        return found.line, found.column, found.message
     if isinstance(error, RecursionError):
         return 1, 1, "it is too deep"
     byte = re.search(r"\(byte (\d+)\)", str(error))

@@ -66,7 +66,7 @@ def _github(row: Row) -> str:
     """A workflow command, escaped as GitHub's runner reads it."""
     place = {"file": row["path"], "line": row["line"], "col": row.get("column"), "title": row["rule"]}
     properties = ",".join(f"{name}={_property(str(value))}" for name, value in place.items() if value is not None)
-    return f"::{_GITHUB[row['severity']]} {properties}::{_data(_message(row) + '. ' + row['fix'])}"
+    return f"::{_GITHUB[row['severity']]} {properties}::{_data(_with_fix(row))}"
 
 
 def _data(text: str) -> str:
@@ -89,6 +89,11 @@ def _sarif(findings: Sequence[Row], checked: Checked) -> Mapping[str, Any]:
     return {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
+def _with_fix(row: Row) -> str:
+    message = _message(row)
+    return f"{message}{'' if message.endswith('?') else '.'} {row['fix']}"
+
+
 def _sarif_rule(rule: Row) -> Mapping[str, Any]:
     return {
         "id": rule["id"],
@@ -104,7 +109,7 @@ def _sarif_result(row: Row, number: int) -> Mapping[str, Any]:
         "ruleId": row["rule"],
         "ruleIndex": number,
         "level": _SARIF[row["severity"]],
-        "message": {"text": line_of(f"{_message(row)}. {row['fix']}")},
+        "message": {"text": line_of(_with_fix(row))},
         "locations": [_sarif_place(row)],
     }
 

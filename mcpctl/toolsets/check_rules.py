@@ -59,6 +59,8 @@ _ALL = (
          "Check what the tool does; if the server is wrong, leave out this rule with --ignore W208."),
     Rule("W209", "A note or override is for a tool that is not in the toolset.", "Nobody ever sees it.",
          "Add the tool to the list, or remove the entry."),
+    Rule("W210", "A member is named almost like one that is read.",
+         "A member that is not known is ignored without a word.", "Correct the name, if that member is meant."),
     Rule("I301", "A refId no longer matches.",
          "The tool's parameters, output or hints have changed; notes may be outdated.",
          "Read the notes again, then renew the refId."),

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import shlex
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -136,7 +137,7 @@ def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) 
     def create_file(before: bytes | None) -> bytes:
         if before is None:
             return f"{json.dumps(content, ensure_ascii=False, indent=2)}\n".encode()
-        hint = f"add tools to it with: mcpctl toolsets add {place.reference} KEY"
+        hint = f"add tools to it with: mcpctl toolsets add {shlex.quote(str(place.reference))} KEY"
         raise McpctlError(f"there is a toolset '{place.reference}' already", hint, "toolset_exists")
 
     # Others must be able to read a file in a repository.

@@ -10,7 +10,7 @@ from typing import Any
 from mcpctl import near_names
 from mcpctl.jsonc.positions import Place
 from mcpctl.models import HINTS
-from mcpctl.toolsets.schema import SCHEMA
+from mcpctl.toolsets.schema import MEMBERS, SCHEMA
 from mcpctl.toolsets.toolset import HIDDEN, MAX_NOTE, NAME, Note, Reference, first
 from mcpctl.toolsets.toolset_files import NONE, items, notes_of, policy_problems, reference_of
 
@@ -19,6 +19,8 @@ Who = Callable[[Reference], str]
 
 _MOST_COMPARED = 20
 """Members whose names are compared with one that is missing."""
+_OPTIONAL = ("toolNotes", "toolOverrides", "policy")
+"""Members of a toolset that nobody misses where their names are misspelled."""
 _TYPES = {"object": dict, "array": list, "string": str, "boolean": bool}
 
 
@@ -144,6 +146,7 @@ def content_problems(
 ) -> Iterator[Problem]:
     """The problems of one toolset that need no list of tools."""
     yield from _name(content, at)
+    yield from _misspelled(content, at)
     yield from _references(content, at)
     yield from _tools(content, at, who)
     yield from _notes(content, at, who, max_note_chars)
@@ -159,6 +162,13 @@ def _name(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Pro
         name, place = at[-1], at
     if isinstance(name, str) and (not NAME.match(name) or name == NONE):
         yield Problem("E106", place, f"'{name[:80]}' cannot name a toolset")
+
+
+def _misspelled(content: Mapping[str, Any], at: Place) -> Iterator[Problem]:
+    others = [other for other in islice(content, _MOST_COMPARED) if other not in MEMBERS]
+    for name in _OPTIONAL:
+        if name not in content and (near := near_names.alike(name, others, n=1, cutoff=0.8)):
+            yield Problem("W210", (*at, near[0]), f"'{near[0][:80]}' is not read; is it meant as {name}?")
 
 
 def _references(content: Mapping[str, Any], at: tuple[str | int, ...]) -> Iterator[Problem]:

@@ -3,7 +3,6 @@
 A file is one toolset, or hypertool-mcp's configuration with several under `toolsets`, by name or in a list.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ import msgspec
 
 from mcpctl import files, policy_settings
 from mcpctl.errors import NotFound, Unusable, WrongUsage
+from mcpctl.jsonc.faults import fault
 from mcpctl.jsonc.positions import Place
 from mcpctl.models import HINTS
 from mcpctl.near_names import did_you_mean
@@ -131,12 +131,8 @@ def _decoded(text: str, place: ToolsetPlace) -> Any:
         raise _not_a_toolset(place, "its JSON is too deep") from None
     except msgspec.MsgspecError as error:
         problem = f"its JSON is not strict: {error}"
-    try:
-        json.loads(text)  # its errors have a line and a column
-    except json.JSONDecodeError as error:
-        problem = f"line {error.lineno}, column {error.colno}: {error.msg}"
-    except (ValueError, RecursionError):
-        pass
+    if found := fault(text):
+        problem = f"line {found.line}, column {found.column}: {found.message}"
     raise Unusable(f"{place.path}: {problem}", "fix the JSON there", "toolset_unusable")
 
 

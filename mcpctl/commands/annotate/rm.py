@@ -40,7 +40,7 @@ def rm(
     from mcpctl.errors import WrongUsage
 
     if bool(names) is everything:
-        hint = f"name the notes to remove, or remove all of them with: mcpctl annotate rm {key} --all"
+        hint = "name the notes to remove, or give --all alone to remove all of them"
         raise WrongUsage("names and --all contradict each other" if everything else "no note was named", hint)
     paths = opt.paths(config, data_dir)
     change, removed = tool_notes.remove(paths, toolset, key, names or None, project=project, dry_run=dry_run)

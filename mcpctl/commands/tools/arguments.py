@@ -10,12 +10,13 @@ import msgspec
 
 from mcpctl.errors import WrongUsage
 from mcpctl.files import read_stdin
+from mcpctl.jsonc.faults import fault
 from mcpctl.models import Tool
 from mcpctl.tool_keys import split_typed
 from mcpctl.wire import jsonrpc
 
 Arguments = Callable[[Tool | None], bytes]
-_LINE = 'give {"toolKey": "server:tool", "arguments": {}}, or server:tool key=value'
+_LINE = 'give {"toolKey": "server:tool", "arguments": {}}, server:tool {…} or server:tool key=value'
 
 
 def read(words: Sequence[str], tool: Tool | None) -> bytes:
@@ -43,12 +44,15 @@ def read(words: Sequence[str], tool: Tool | None) -> bytes:
 def asked(line: bytes) -> tuple[str, str, Arguments]:
     """The server, the tool and the arguments that a line asks for; raises `WrongUsage`, as giving the arguments may.
 
-    The line is `{"toolKey": …, "arguments": {…}}`, or the words of a command line: `server:tool key=value …`.
+    The line is `{"toolKey": …, "arguments": {…}}`, or the words of a command line: `server:tool key=value …`, where
+    JSON for the arguments needs no quotes.
     """
     if line.startswith(b"{"):
         return _asked_in_json(line)
     try:
-        key, *words = shlex.split(line.decode())
+        text = line.decode()
+        parts = text.split(maxsplit=1)
+        key, *words = parts if parts[1:] and parts[1].startswith("{") else shlex.split(text)
     except ValueError as error:  # of UTF-8 too
         raise WrongUsage(f"the line cannot be read: {error}", _LINE, "bad_line") from None
     if words == ["-"]:
@@ -61,7 +65,8 @@ def _asked_in_json(line: bytes) -> tuple[str, str, Arguments]:
         members = jsonrpc.members(line)
         key = jsonrpc.value(members.pop("toolKey", b"null"), str)
     except jsonrpc.Malformed as error:
-        raise WrongUsage(f"the line is not a call: {error}", _LINE, "bad_line") from None
+        found = fault(line.decode(errors="replace"))
+        raise WrongUsage(f"the line is not a call: {found.message if found else error}", _LINE, "bad_line") from None
     arguments = members.pop("arguments", b"{}")
     if members or not arguments.startswith(b"{"):
         what = f"'{next(iter(members))}' is unknown" if members else "arguments is not an object"
@@ -98,7 +103,9 @@ def _json(text: str, where: str) -> bytes:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise WrongUsage(f"{where} is not JSON: {error}", "give one JSON object") from None
+        found = fault(text)
+        why = f"line {found.line}, column {found.column}: {found.message}" if found else error
+        raise WrongUsage(f"{where} is not JSON: {why}", "give one JSON object") from None
     except RecursionError:
         raise WrongUsage(f"{where} is nested too deeply to be read", "give a JSON object that is less deep") from None
     if not isinstance(value, dict):

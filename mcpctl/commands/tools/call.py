@@ -58,9 +58,9 @@ def call(
     FILE. It overwrites nothing without --force. With --output -, stdout has only the bytes, of one.
 
     With - in place of a key, each line of stdin is a call: {"toolKey": "server:tool", "arguments": {…}}, or server:tool
-    key=value as on the command line. Each is answered by one line of JSON before the next is read: the result as the
-    server sent it, or {"error": …}. The servers stay up from the first call to the last, so that one that remembers
-    does, and all calls are on record. The exit status is that of the first call that failed.
+    {…}, or server:tool key=value as on the command line. Each is answered by one line of JSON before the next is read:
+    the result as the server sent it, or {"error": …}. The servers stay up from the first call to the last, so that one
+    that remembers does, and all calls are on record. The exit status is that of the first call that failed.
 
     \b
     Examples:

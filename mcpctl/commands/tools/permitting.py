@@ -28,7 +28,7 @@ def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
 
 def allow(paths: Paths, keys: Sequence[str]) -> list[Row]:
     """Take back what sets tools false, or leaves them out of `only`; a row for each."""
-    found = _written(paths, keys, server_changes.allow, "allowed", "name in only, such as {}")
+    found = _written(paths, keys, server_changes.allow, "allowed", "pattern in only of its server's entry")
     for row in found:
         if not row["listed"]:
             warn(f"{row['key']}: its server has not listed it{_near(row)}")

@@ -43,7 +43,11 @@ class Place:
         """
         found = tool_files.decoded(blocks)
         if not found:
-            raise UpstreamFailed("the result has no file to save", "see it without --output", "no_file")
+            raise UpstreamFailed(
+                "the result has no file to save",
+                "the call was made; see its result with: mcpctl calls show last",
+                "no_file",
+            )
         if self.is_stdout and len(found) > 1:
             hint = "the call was made; name a FILE next time: --output FILE"
             raise UpstreamFailed(f"the result has {len(found)} files, and stdout takes one", hint, "several_files")

@@ -34,9 +34,11 @@ def rm(
     from mcpctl.catalog import toolset_builder
     from mcpctl.errors import WrongUsage
     from mcpctl.plurals import counted
+    from mcpctl.toolsets.toolset_files import is_path
 
     if bool(keys) is everything:
-        hint = f"name the tools to remove, or delete the toolset with: mcpctl toolsets rm {name} --all"
+        delete = f"delete the {'file' if is_path(name) else f'toolset with: mcpctl toolsets rm {name} --all'}"
+        hint = f"name the tools to remove, or {delete}"
         problem = "tools and --all contradict each other" if everything else "no tool was named"
         raise WrongUsage(problem, hint, "no_tools")
 

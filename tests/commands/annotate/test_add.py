@@ -60,6 +60,8 @@ def test_a_name_that_is_there_is_skipped_with_a_warning(mcpctl: Mcpctl, path: Pa
     change_it = f"mcpctl annotate edit {KEY} tip"
     assert ran.err == f"mcpctl: {KEY} has a note 'tip' already; it stays as it is; change it with: {change_it}\n"
     assert path.read_bytes() == before
+    ran = mcpctl("annotate", "add", KEY, "tip", "Second.", "--toolset", str(path))
+    assert f"{change_it} --toolset {path}\n" in ran.err
 
 
 def test_a_tool_without_notes_gets_an_entry_with_its_name_and_hash(mcpctl: Mcpctl, path: Path) -> None:

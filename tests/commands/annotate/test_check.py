@@ -97,6 +97,7 @@ CASES: dict[str, tuple[Any, Any]] = {
         GOOD | {"toolOverrides": [override({"readOnlyHint": True}, "notes:list_notes")]},
     ),
     "W209": ({"name": "triage", "tools": [OTHER], **note("tip", "Ask.")}, GOOD | note("tip", "Ask.")),
+    "W210": (GOOD | {"toolnotes": []}, GOOD | {"comment": [], "toolRef": 1}),
     "I301": (
         GOOD | {"tools": [REF | {"refId": "0" * 64}]},
         GOOD | {"tools": [REF | {"refId": "{refId}"}]},
@@ -374,13 +375,13 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
         "3:1: E101 a merge conflict is not resolved here",
     ),
     "tools/empty.json": (" \n", "1:1: E101 the file is empty"),
-    "tools/garbage.json": (b"\x00\x01", "1:1: E101 Expecting value"),
-    "tools/deep/truncated.json": ('{"name": "trunc", "tools": [', "1:29: E101 Expecting value"),
+    "tools/garbage.json": (b"\x00\x01", "1:1: E101 a value is missing here"),
+    "tools/deep/truncated.json": ('{"name": "trunc", "tools": [', "1:29: E101 a value is missing here"),
     "tools/type.json": ('{"name": "type", "tools": {}}', "1:27: E102 tools is not an array"),
     "tools/typo.json": ('{"name": "typo", "tool": []}', "1:1: E103 the file has no tools; is 'tool' meant as tools?"),
     "tools/twice.json": (json.dumps(GOOD)[:-1] + ', "name": "x2"}', "1:117: E114 name appears more than once"),
-    "tools/bom.json": (b'\xef\xbb\xbf{\r\n  "name": "bom",\r\n  "tools": [,]}', "3:13: E101 Expecting value"),
-    "tools/byte\udcff.json": ("{", "1:2: E101 Expecting property name enclosed in double quotes"),
+    "tools/bom.json": (b'\xef\xbb\xbf{\r\n  "name": "bom",\r\n  "tools": [,]}', "3:13: E101 a value is missing here"),
+    "tools/byte\udcff.json": ("{", "1:2: E101 a name in double quotes is missing here"),
 }
 OTHER_FILES = {
     "package.json": '{"name": "x", "dependencies": {}}', "tsconfig.json": '{"compilerOptions": {}, // comment\n}',
@@ -488,7 +489,7 @@ def test_what_may_not_be_read_is_a_finding_beside_the_others() -> None:
     assert ran.returncode == 7
     assert ran.stdout.splitlines() == [
         "tools/closed:1:1: E101 the folder cannot be listed: Permission denied",
-        "tools/broken.json:1:2: E101 Expecting property name enclosed in double quotes",
+        "tools/broken.json:1:2: E101 a name in double quotes is missing here",
         "tools/secret.json:1:1: E101 cannot read tools/secret.json: Permission denied",
     ]
 
@@ -512,6 +513,17 @@ def test_github_reads_each_finding_as_one_annotation(mcpctl: Mcpctl) -> None:
     (line,) = ran.out.splitlines()
     assert line.startswith("::error file=a%2Cb%25/c.json,line=2,col=11,title=E106::'x%0A::error::")
     assert ",%25:" in line
+
+
+def test_a_question_has_no_full_stop(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("annotate", "check", write({"name": "triage", "tool": []}), "--format", "github")
+    assert ran.out.endswith("is 'tool' meant as tools? Add the member.\n")
+
+
+def test_a_message_does_not_repeat_a_name_of_any_length(mcpctl: Mcpctl) -> None:
+    (row,) = check(mcpctl, GOOD | {"tools": [REF, reference("notes:" + "a" * 100_000)]})
+    assert row["rule"] == "E113"
+    assert len(row["message"]) == 501
 
 
 def test_no_line_is_a_command_of_a_ci_system(mcpctl: Mcpctl) -> None:

@@ -73,7 +73,7 @@ def test_no_name_at_all_removes_nothing(mcpctl: Mcpctl, path: Path) -> None:
     for words in ((), ("tip", "--all")):
         ran = mcpctl("annotate", "rm", KEY, *words)
         assert (ran.code, path.read_bytes()) == (2, before)
-        assert f"mcpctl annotate rm {KEY} --all" in ran.err
+        assert "--all alone" in ran.err
 
 
 def test_a_dry_run_prints_the_diff_and_writes_nothing(mcpctl: Mcpctl, path: Path) -> None:

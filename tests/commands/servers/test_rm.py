@@ -41,6 +41,16 @@ def test_a_comment_before_the_next_entry_stays(mcpctl: Mcpctl, paths: Paths) -> 
         assert paths.config.read_text(encoding="utf-8") == '# of a\n\n# of b\n[servers.b]\ncommand = "b"\n'
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_adding_and_removing_leave_the_file_as_it_was(mcpctl: Mcpctl, paths: Paths, end: str) -> None:
+    paths.config.parent.mkdir()
+    before = f'# mine{end}[servers.a]{end}command = "a" # a{end}'.encode()
+    paths.config.write_bytes(before)
+    mcpctl("servers", "add", "b", "--env", "A=1", "--", "b")
+    mcpctl("servers", "rm", "b")
+    assert paths.config.read_bytes() == before
+
+
 def test_the_last_entry_can_go(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"a": stub()})
     mcpctl("servers", "rm", "a")

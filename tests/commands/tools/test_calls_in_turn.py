@@ -45,8 +45,13 @@ def test_one_server_answers_all_and_all_are_on_record_in_one_session(mcpctl: Mcp
 def test_words_are_typed_by_the_schema_as_on_the_command_line(paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     listed(paths, "s", [{"name": "echo", "inputSchema": {"properties": {"id": {"type": "string"}}}}])
-    ran = run("s:echo id=7 n=7 'text=two words'\n")
-    assert text(lines(ran)[0]) == {"id": "7", "n": 7, "text": "two words"}
+    ran = run("s:echo id=7 n=7 'text=two words'\ns:echo {\"text\": \"it's\"}\n's:echo' '{\"n\": 7}'\ns:echo {n\n")
+    assert [text(line) for line in lines(ran)[:3]] == [
+        {"id": "7", "n": 7, "text": "two words"},
+        {"text": "it's"},
+        {"n": 7},
+    ]
+    assert lines(ran)[3]["error"]["message"].endswith("line 1, column 2: a name in double quotes is missing here")
 
 
 def test_a_line_is_answered_before_the_next_is_read(paths: Paths) -> None:

@@ -62,6 +62,7 @@ def test_a_file_elsewhere_is_not_deleted(mcpctl: Mcpctl, paths: Paths, tmp_path:
     path = toolset(paths, "triage", path=tmp_path / "triage.json")
     assert mcpctl("toolsets", "rm", str(path), "--all").code == 2
     assert path.exists()
+    assert "--all" not in mcpctl("toolsets", "rm", str(path)).err
 
 
 def test_a_wildcard_takes_out_what_is_in_it_listed_or_not(mcpctl: Mcpctl, paths: Paths) -> None:

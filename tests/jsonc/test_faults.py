@@ -1,0 +1,30 @@
+"""What is wrong with text that is not JSON."""
+
+import pytest
+
+from mcpctl.jsonc.faults import JsonFault, fault
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column", "message"),
+    [
+        ("\n ", 1, 1, "the file is empty"),
+        ("{'a': 1}", 1, 2, "a name in double quotes is missing here"),
+        ('{"a": }', 1, 7, "a value is missing here"),
+        ('{\n"a": 1 "b": 2}', 2, 8, "a comma or a closing bracket is missing here"),
+        ('{"a" 1}', 1, 6, "a colon is missing here"),
+        ('["a]', 1, 2, "the string that begins here has no end"),
+        ('["a\n"]', 1, 4, "a string has a line break or another control character here"),
+        ('["\\q"]', 1, 3, "a backslash is wrong here; a backslash itself is written \\\\"),
+        ('["\\u12"]', 1, 4, "a backslash is wrong here; a backslash itself is written \\\\"),
+        ("{} x", 1, 4, "there is something after the end of the JSON"),
+        ("[\n<<<<<<< HEAD\n1]", 2, 1, "a merge conflict is not resolved here"),
+    ],
+)
+def test_a_fault_has_a_place_and_plain_words(text: str, line: int, column: int, message: str) -> None:
+    assert fault(text) == JsonFault(line, column, message)
+
+
+def test_what_pythons_parser_takes_is_no_fault() -> None:
+    assert fault("[NaN]") is None
+    assert fault("[" * 100_000) is None
