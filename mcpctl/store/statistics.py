@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Row, Usage
-from mcpctl.store import calls, filters, projection
+from mcpctl.store import calls, filters, projection, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _EXPRESSIONS = {
@@ -23,7 +23,7 @@ _PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call.
     "calls": f"coalesce(sum({projection.COUNTS}), 0)",
-    "failed": f"coalesce(sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')), 0)",
+    "failed": f"coalesce(sum({schema.call_failed('dead')}), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",
     "total_tokens": "sum(total_tokens)",
