@@ -66,6 +66,8 @@ REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
 SESSION_STATUSES = ("active", "closed")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")
+NOT_FAILED = ("ok", "running", "input_required")
+"""The statuses of calls that did what was asked, or may still do it."""
 
 
 HOLDS = ("changed", "new", "suspicious", "not_locked")

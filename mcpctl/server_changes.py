@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import config, server_entries
-from mcpctl.errors import Unusable, WrongUsage
+from mcpctl.errors import WrongUsage
 from mcpctl.near_names import did_you_mean
 from mcpctl.policy.rules import Offers, refusing
 from mcpctl.server_settings import LOCAL_ONLY, REMOTE_ONLY, Server
@@ -30,7 +30,7 @@ def fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]
     places = [_place(field) for field in unset]
 
     def change(document: Any) -> None:
-        entry = entry_of(path, document, name)
+        entry = server_entries.entry_of(path, document, name)
         with server_entries.before_comments(entry):
             for field, part in places:
                 _take_out(entry, field, part)
@@ -69,18 +69,6 @@ def _take_out(entry: Any, field: str, part: str) -> None:
             entry.pop(field)
 
 
-def entry_of(path: Path, document: Any, name: str) -> Any:
-    """The table of a server in the document; raises `NotFound`, or `Unusable` where it is something else."""
-    servers = document.get("servers", {})
-    if name not in servers:
-        raise config.no_server(name, servers)
-    if not isinstance(servers[name], MutableMapping):
-        raise Unusable(
-            f"{path}: servers.{name}: must be a table", f"write it as [servers.{name}] there", "server_unusable"
-        )
-    return servers[name]
-
-
 def table_of(entry: Any, field: str) -> Any:
     """A table in an entry, made where it is not there: in a line of its own where the entry has no header, since a
     header would take what follows the entry into it."""
@@ -99,7 +87,7 @@ def deny(path: Path, keys: Keys, changed: set[str]) -> Change:
     def change(document: Any) -> None:
         changed.clear()
         for server, name in keys:
-            with server_entries.before_comments(entry_of(path, document, server)) as entry:
+            with server_entries.before_comments(server_entries.entry_of(path, document, server)) as entry:
                 tools = table_of(entry, "tools")
                 if tools.get(name) is not False:
                     tools[name] = False
@@ -115,7 +103,7 @@ def allow(path: Path, keys: Keys, changed: set[str]) -> Change:
     def change(document: Any) -> None:
         changed.clear()
         for server, name in keys:
-            with server_entries.before_comments(entry_of(path, document, server)) as entry:
+            with server_entries.before_comments(server_entries.entry_of(path, document, server)) as entry:
                 while (written := refusing(_denials(entry), name)) is not None:
                     _take_out(entry, "tools", written)
                     changed.add(join(server, name))

@@ -200,12 +200,7 @@ def enable(path: Path, name: str, enabled: bool) -> None:
     """Switch an entry on or off."""
 
     def change(document: Any) -> None:
-        _check_exists(document, name)
-        entry = document["servers"][name]
-        if not isinstance(entry, MutableMapping):
-            raise Unusable(
-                f"{path}: servers.{name}: must be a table", f"write it as [servers.{name}] there", "server_unusable"
-            )
+        entry = entry_of(path, document, name)
         if enabled:
             entry.pop("enabled", None)
         else:
@@ -271,6 +266,17 @@ def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
             # They replace the blank line that tomlkit adds.
             cut_trailing_comments(servers[name])
             body_of(servers[name]).extend(after)
+
+
+def entry_of(path: Path, document: Any, name: str) -> Any:
+    """The table of a server in the document; raises `NotFound`, or `Unusable` where it is something else."""
+    _check_exists(document, name)
+    entry = document["servers"][name]
+    if not isinstance(entry, MutableMapping):
+        raise Unusable(
+            f"{path}: servers.{name}: must be a table", f"write it as [servers.{name}] there", "server_unusable"
+        )
+    return entry
 
 
 def _check_exists(document: Any, name: str) -> None:

@@ -127,8 +127,7 @@ def _named(fields: str, columns: Columns) -> list[str]:
 
 
 def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:
-    from difflib import get_close_matches
+    from mcpctl.near_names import did_you_mean
 
-    near = get_close_matches(typed[:_LONGEST_NAME].lower(), fields)
-    lead = f"did you mean {' or '.join(near)}? " if near else ""
-    raise WrongUsage(f"unknown field '{typed}'", f"{lead}fields: {', '.join(fields)}")
+    hint = f"{did_you_mean(typed[:_LONGEST_NAME].lower(), fields, '')} fields: {', '.join(fields)}".lstrip()
+    raise WrongUsage(f"unknown field '{typed}'", hint)

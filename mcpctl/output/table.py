@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len, set_cell_size
 
-from mcpctl.output.text import PLAIN, RED, is_coloured
+from mcpctl.output.text import PAINTED, PLAIN, RED, is_coloured
 
-_FAILED = frozenset(("tool_error", "failed", "denied", "interrupted"))
 _FIRST = 40
 """What the first column keeps before a column of text goes. It is whole before any other goes: people copy it."""
 _GAP = 2
@@ -36,7 +35,7 @@ class Table:
         coloured = is_coloured()
         yield self._line(self.headings, lambda _: _BOLD if coloured else "", mark="")
         for row in self.rows:
-            yield self._line(row, lambda cell: RED if coloured and cell in _FAILED else "")
+            yield self._line(row, lambda cell: RED if coloured and cell in PAINTED else "")
 
     def _line(self, cells: Sequence[str], style_of: Callable[[str], str], mark: str = "\u2026") -> str:
         line, used = "", 0

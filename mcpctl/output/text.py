@@ -18,6 +18,8 @@ _UNSAFE = re.compile(
 
 
 RED, PLAIN = "\x1b[31m", "\x1b[0m"
+PAINTED = frozenset(("tool_error", "failed", "denied", "interrupted"))
+"""The statuses that are red."""
 
 
 def is_coloured() -> bool:

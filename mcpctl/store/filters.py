@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from mcpctl import tool_keys
-from mcpctl.models import CALL_STATUSES
+from mcpctl.models import CALL_STATUSES, NOT_FAILED
 
 if TYPE_CHECKING:
     from mcpctl.store.query import Conditions
 
-FAILED = tuple(status for status in CALL_STATUSES if status not in ("ok", "running", "input_required"))
+FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 """The statuses of calls that did not do what was asked."""
 
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")

@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, NOT_FAILED, SESSION_FIELDS
 
 TABLES = (
     """CREATE TABLE journals (
@@ -47,6 +47,11 @@ def call_status(dead: str) -> str:
     return f"CASE WHEN {gone} THEN 'interrupted' ELSE status END"
 
 
+def call_failed(dead: str) -> str:
+    """Whether a call did not do what was asked."""
+    return f"{call_status(dead)} NOT IN {NOT_FAILED}"
+
+
 def session_status(dead: str) -> str:
     """The status of a session: one in the table `dead` is closed."""
     return f"CASE WHEN status = 'active' AND id IN (SELECT session_id FROM {dead}) THEN 'closed' ELSE status END"
@@ -67,7 +72,7 @@ VIEWS = (
     _view("sessions", SESSION_FIELDS, status=session_status("gone"), end_time=session_end("gone")),
     _view(
         "calls", CALL_FIELDS, status=call_status("gone"), key="server || ':' || tool", hints="hints",
-        failed=f"{call_status('gone')} NOT IN ('ok', 'running', 'input_required')",
+        failed=call_failed("gone"),
     ),
     _view("discoveries", DISCOVERY_FIELDS),
     _view("decisions", DECISION_FIELDS),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Row, Usage
-from mcpctl.store import calls, filters, journal_lines
+from mcpctl.store import calls, filters, journal_lines, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
 _EXPRESSIONS = {
@@ -28,7 +28,7 @@ _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
     # round counts, since how a call ended is what it is chosen and grouped by.
     "calls": f"coalesce(sum(status <> 'input_required' OR calls.rowid NOT IN ({_FOLLOWED})), 0)",
-    "failed": f"coalesce(sum({calls.STATUS} NOT IN ('ok', 'running', 'input_required')), 0)",
+    "failed": f"coalesce(sum({schema.call_failed('dead')}), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",
     "total_tokens": "sum(total_tokens)",

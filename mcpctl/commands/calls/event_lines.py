@@ -14,7 +14,6 @@ LEFT_OUT = ("sessions.updated",)
 """What people are not told: the call that it follows has just been printed."""
 _LONGEST = 80
 _WIDTH = 20
-_PAINTED = frozenset(("tool_error", "failed", "denied", "interrupted"))
 
 
 def as_json(events: "Iterator[Event]", position: Callable[[], str]) -> Iterator[str]:
@@ -32,7 +31,7 @@ def as_text(events: "Iterator[Event]") -> Iterator[str]:
             yield "\t".join(cells)
             continue
         line = "  ".join((cells[0], cells[1].ljust(_WIDTH), cells[2].ljust(_WIDTH), *cells[3:])).rstrip()
-        yield f"{text.RED}{line}{text.PLAIN}" if paints and event.data.get("status") in _PAINTED else line
+        yield f"{text.RED}{line}{text.PLAIN}" if paints and event.data.get("status") in text.PAINTED else line
 
 
 def _said(data: Row) -> tuple[str, str, str, str]:

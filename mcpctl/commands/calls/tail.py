@@ -30,7 +30,7 @@ def tail(
             autocompletion=complete.choices("start"),
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
+    json: Annotated[bool, typer.Option("--json", "--jsonl", help="Print one JSON object a line.")] = False,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Print what happened last, and with -f what happens, in all sessions of all processes: one event a line.

@@ -26,6 +26,7 @@ def test_the_newest_events_are_printed_a_line_each(mcpctl: Mcpctl, paths: Paths)
 def test_json_has_the_position_of_each_event_and_the_next_one_begins_there(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     whole = mcpctl("calls", "tail", "--json", "--since-position", "start").jsonl
+    assert mcpctl("calls", "tail", "--jsonl", "--since-position", "start").jsonl == whole
     assert [list(event) for event in whole] == [["type", "data", "timestamp", "position"]] * 24
     assert [event["type"] for event in whole].count("sessions.updated") == 6
     for number, event in enumerate(whole):
