@@ -655,7 +655,7 @@ def test_a_full_disk_leaves_the_old_file(
     monkeypatch.setattr(files, "_fill", full)
     ran = mcpctl("install", "cursor")
     assert (ran.code, path.read_bytes()) == (5, before)
-    assert "No space left on device" in ran.err
+    assert "No space left on device\nhint: make room there\n" in ran.err
     assert list(path.parent.iterdir()) == [path]
     monkeypatch.setattr(files, "_fill", fill)
     assert mcpctl("install", "cursor").code == 0
