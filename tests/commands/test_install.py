@@ -224,6 +224,14 @@ def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: 
     ran = mcpctl("install", "cursor", tty=True)
     assert (ran.code, path.read_bytes()) == (6, before)
     assert '+    "mcpctl": {' in ran.err
+
+    def interrupted(*_: Any, **__: Any) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr(typer, "confirm", interrupted)
+    ran = mcpctl("install", "cursor", tty=True)
+    assert (ran.code, path.read_bytes()) == (6, before)
+    assert "nothing was written" in ran.err
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: True)
     assert mcpctl("install", "cursor", tty=True).code == 0
     assert "mcpctl" in servers_of("cursor", path)
