@@ -20,7 +20,7 @@ from mcpctl.clients.client_config import NAME
 from mcpctl.clients.client_draft import Draft, Place
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
-from mcpctl.clients.entry_translation import is_mcpctl
+from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
 from mcpctl.clients.install_rules import ClientRules
 from mcpctl.errors import NotFound, Unusable, WrongUsage
@@ -202,7 +202,9 @@ def row_of(
 
 def remarks(plan: Plan) -> Iterator[str]:
     """What a person should know: servers that stay where they are, and what is different here."""
-    ours = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
+    rows = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
+    # What becomes of the rules is said once they are written.
+    ours = ({**row, "notes": [note for note in row["notes"] if note != NEEDS_RULES]} for row in rows)
     yield from importing.remarks(ours, "stays there")
     for entry in plan.stays:
         yield (

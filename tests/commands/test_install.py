@@ -731,6 +731,18 @@ def test_without_a_policy_a_server_that_is_denied_comes_disabled(mcpctl: Mcpctl,
     assert paths.config.read_bytes() == before
 
 
+def test_with_a_policy_a_rule_that_comes_is_not_said_to_be_left_out(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    write(paths.config, '[policy]\ndefault = "ask"\n')
+    write(user / ".gemini/settings.json", '{"mcpServers": {"a": {"command": "a", "trust": true}}}')
+    ran = mcpctl("servers", "import", "--from", "gemini-cli", "--dry-run")
+    assert "'a': its permission rules are left out; take them over with: mcpctl policy import\n" in ran.err
+    ran = mcpctl("install", "gemini-cli")
+    table = config.load(paths.config).policy_table
+    assert table is not None
+    assert table.allow == ["a:*"]
+    assert "left out" not in ran.err
+
+
 def test_with_a_policy_rules_come_with_their_servers(mcpctl: Mcpctl, claude: Path, paths: Paths) -> None:
     write(paths.config, '# mine\n[policy]\ndefault = "ask"\n')
     ran = mcpctl("install", "claude-code")
@@ -750,6 +762,7 @@ def test_rules_within_an_entry_that_goes_are_taken_over_from_the_copy(mcpctl: Mc
     server = config.load(paths.config).servers["docs"]
     assert (server.tools, server.only) == ({"rebuild": False}, ["search", "rebuild"])
     assert "list of the only tools" not in ran.err
+    assert "'docs': its permission rules" not in ran.err
     hint = next(line for line in ran.err.splitlines() if "need a [policy] here" in line)
     words = hint.partition("take them over with: mcpctl ")[2].split()
     assert words[:4] == ["policy", "import", "codex", "--from"]
