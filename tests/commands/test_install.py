@@ -299,8 +299,17 @@ def test_an_entry_uses_the_config_toml_into_which_its_servers_went(
     mcpctl("install", "cursor")
     assert "MCPCTL_CONFIG" in servers_of("cursor", path)["mcpctl"]["env"]
     monkeypatch.delenv("MCPCTL_CONFIG")
-    mcpctl("install", "cursor")
+    ran = mcpctl("install", "cursor")
+    assert f"cursor: its entry used {user}/other.toml so far; the servers there stay there" in ran.err
+    assert "so far" not in mcpctl("install", "cursor").err
     assert servers_of("cursor", path)["mcpctl"]["env"] == {"MCPCTL_HOME": str(home)}
+
+
+def test_an_entry_with_odd_variables_is_written_anew(mcpctl: Mcpctl, user: Path) -> None:
+    for env in ([7], {"MCPCTL_CONFIG": 7}, {"MCPCTL_HOME": "x" * 9000}, {"MCPCTL_HOME": "\0"}):
+        path = cursor(user, {"mcpctl": {"command": "mcpctl", "args": ["serve", 7, None], "env": env}})
+        assert mcpctl("install", "cursor").code == 0
+        assert servers_of("cursor", path)["mcpctl"]["command"] == sys.executable
 
 
 def test_what_could_command_a_terminal_does_not_reach_it(mcpctl: Mcpctl, user: Path) -> None:
