@@ -81,7 +81,7 @@ def test_a_check_warns_of_what_only_the_shell_finds(
     (tools / "snake").symlink_to(sys.executable)
     configure(paths, {"notes": {**DEMO["notes"], "command": "snake"}, "weather": DEMO["weather"]})
     ran = mcpctl("servers", "check", "--fields", "server")
-    assert "mcpctl: programs with a window do not find snake (notes); the entry of" in ran.err
+    assert "mcpctl: programs with a window do not find snake (notes); mcpctl install CLIENT puts" in ran.err
     assert mcpctl("servers", "check", "weather").err == ""
     program(tools / "runner", "#!/usr/bin/env interpreter")
     configure(paths, {"s": {"command": str(tools / "runner")}})
