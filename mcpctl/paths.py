@@ -1,5 +1,6 @@
 """The paths of the configuration and the data, and folders that only their owner can read."""
 
+import errno
 import os
 import re
 from collections.abc import Mapping
@@ -100,6 +101,8 @@ def private_dir(path: Path, hint: str = _ELSEWHERE) -> Path:
 
 def cannot_write(path: Path, error: OSError, hint: str = _ELSEWHERE) -> Unusable:
     """The failure for a `path` that cannot be written."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        hint = "make room there"
     return Unusable(f"cannot write {path}: {error.strerror or error}", hint, code="not_writable")
 
 

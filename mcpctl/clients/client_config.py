@@ -6,9 +6,11 @@ import shlex
 import shutil
 import sys
 from collections.abc import Collection, Iterable, Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from mcpctl import paths
 from mcpctl.clients import client_kinds, window_path
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.server_settings import Server
@@ -111,6 +113,13 @@ def start_words(value: Any) -> list[str]:
     parts = [command.get("path"), command.get("args")] if isinstance(command, dict) else [command, value.get("args")]
     words = [word for part in parts for word in (part if isinstance(part, list) else [part])]
     return [str(word) for word in words if word is not None]
+
+
+def config_file(words: Iterable[str], env: Mapping[str, str]) -> Path:
+    """The config.toml that a command with this environment uses."""
+    parts = [part for word in words for part in word.split("=", 1)]
+    named = next((value for word, value in pairwise(parts) if word == "--config"), None)
+    return Path(named).expanduser() if named else paths.find(env=env).config
 
 
 def option_words(options: Mapping[str, Path | str | bool | None]) -> list[str]:

@@ -24,6 +24,9 @@ _KINDS = {
 }  # fmt: skip
 _SAME_HERE = ("source",)
 """Keys that can be left out without a note: Zed's `source: "custom"` means nothing here."""
+_RULES = {"codex": ("default_tools_approval_mode", "tools"), "gemini-cli": ("trust",)}
+"""Keys that are permission rules, by client."""
+NEEDS_RULES = "its permission rules are left out; take them over with: mcpctl policy import"
 _MAX_SECONDS = 1e10
 _ITSELF = re.compile(r"mcpctl(?:\.exe)?(?:(?:@|==).*)?\Z")
 Table = dict[str, Any]
@@ -50,6 +53,9 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")
     if not enabled or entry.approval == "refused":
         table["enabled"] = False
+    client = entry.file.client.name if entry.file.client else ""
+    if any(remaining.pop(key, None) for key in _RULES.get(client, ())):
+        texts.note(NEEDS_RULES)
     if lost := sorted(key for key, value in remaining.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
     try:

@@ -1,5 +1,6 @@
 """`install`: a client's servers go into config.toml, and one entry for mcpctl stays in the client's file."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ from mcpctl.clients.client_config import NAME
 from mcpctl.clients.client_draft import Draft, Place
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS, ClientKind
-from mcpctl.clients.entry_translation import is_mcpctl
+from mcpctl.clients.entry_translation import NEEDS_RULES, is_mcpctl
 from mcpctl.clients.importing import Import
 from mcpctl.clients.install_rules import ClientRules
 from mcpctl.errors import NotFound, Unusable, WrongUsage
@@ -44,6 +45,8 @@ class FileChange:
     entry: dict[str, Any] | None = None
     """The entry for mcpctl; None for a second file of the client, which only loses servers."""
     taken: list[ClientEntry] = field(default_factory=list)
+    former: Path | None = None
+    """Another config.toml to which the entry led before, if it is still there."""
     names: list[str] = field(default_factory=list)
     """What config.toml calls the servers that were taken."""
     action: str = "unchanged"
@@ -138,7 +141,11 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
     for change in changes:
         change.take(batch)
         if change.entry is not None:
-            change.entry = client_config.entry(change.client.name, options, servers, _old_entry(batch, change))
+            old = _old_entry(batch, change)
+            change.entry = client_config.entry(change.client.name, options, servers, old)
+            former = _config_of(change.client, old) if old else paths.config
+            is_there = os.path.exists(former)  # noqa: PTH110 - Path.exists raises for a word too long for a path
+            change.former = former if is_there and former != paths.config.absolute() else None
     return Plan(paths, batch, changes, stays, install_rules.read(clients, paths))
 
 
@@ -202,13 +209,18 @@ def row_of(
 
 def remarks(plan: Plan) -> Iterator[str]:
     """What a person should know: servers that stay where they are, and what is different here."""
-    ours = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
+    rows = (row for row in plan.batch.rows if row["why"] != importing.ITSELF)
+    # What becomes of the rules is said once they are written.
+    ours = ({**row, "notes": [note for note in row["notes"] if note != NEEDS_RULES]} for row in rows)
     yield from importing.remarks(ours, "stays there")
     for entry in plan.stays:
         yield (
             f"{entry.file.source}: '{entry.name}' is only for {entry.project} and stays there; "
             f"take it over for all projects with: mcpctl servers import --from {entry.file.source}"
         )
+    for change in plan.changes:
+        if change.former:
+            yield f"{change.client.name}: its entry used {change.former} so far; the servers there stay there"
     names = {entry.name for entry in plan.batch.entries}
     for old, _ in plan.batch.rename:
         if old not in names:
@@ -271,6 +283,15 @@ def _old_entry(batch: Import, change: FileChange) -> Any:
     ours = {(each.file.path, each.name): each.value for each in batch.entries
             if each.file.path.parent == change.path.parent and is_mcpctl(each.value)}  # fmt: skip
     return ours.get(own, next(iter(ours.values()), None))
+
+
+def _config_of(client: ClientKind, entry: dict[str, Any]) -> Path:
+    """The config.toml of an entry that starts mcpctl."""
+    env = dict(os.environ) if client.name in client_config.FROM_A_SHELL else {}
+    for key in ("env", "environment"):
+        if isinstance(entry.get(key), dict):
+            env.update({name: str(value) for name, value in entry[key].items()})
+    return client_config.config_file(client_config.start_words(entry), env).absolute()
 
 
 def _is_read(client: ClientKind, place: Place) -> bool:

@@ -1,5 +1,6 @@
 """A client's file as it was before mcpctl was installed in it, with what has been changed since."""
 
+import dataclasses
 from collections.abc import Iterator
 
 from mcpctl.clients import import_preview
@@ -21,6 +22,7 @@ def restored(installed: Installed, current: bytes) -> bytes | None:
     what they were if nobody has touched them. If somebody has, the entry for mcpctl goes, and the former servers come
     back in their own words, but not over a new one.
     """
+    installed = _in_line_ends_of(current, installed)
     if current == installed.after:
         return installed.before
     draft = Draft(installed.path, current)
@@ -58,6 +60,19 @@ def taken(older: Draft, after: Draft) -> Iterator[str]:
     """The names of the servers that an installation took out of a file."""
     for section in SECTIONS:
         yield from _taken(older, after, section)
+
+
+def _in_line_ends_of(current: bytes, installed: Installed) -> Installed:
+    """What is kept of a file, with the line ends that somebody has given it since."""
+
+    def written(data: bytes) -> bytes:
+        plain = data.replace(b"\r\n", b"\n")
+        return plain.replace(b"\n", b"\r\n") if b"\r\n" in current else plain
+
+    if (b"\r\n" in current) == (b"\r\n" in installed.after):
+        return installed
+    before = written(installed.before) if installed.before else installed.before
+    return dataclasses.replace(installed, before=before, after=written(installed.after))
 
 
 def _restore(draft: Draft, older: Draft, after: Draft, section: Place) -> None:

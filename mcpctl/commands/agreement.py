@@ -19,7 +19,12 @@ def ask(diff: Iterable[str], question: str) -> None:
     from mcpctl.errors import Refused
 
     show(diff)
-    if not typer.confirm(question, err=True):
+    try:
+        said = typer.confirm(question, err=True)
+    except typer.Abort:  # Ctrl-C or Ctrl-D, which leave the terminal in the line of the question
+        typer.echo(err=True)
+        said = False
+    if not said:
         raise Refused("nothing was written: you said no", "see the change again with: --dry-run", "declined")
 
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 
 import msgspec
 
-from mcpctl import __version__, paths
+from mcpctl import __version__
+from mcpctl.clients import client_config
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.doctor import exchange
 from mcpctl.doctor.client_entries import Entry, OwnFile, own_files
@@ -122,9 +122,7 @@ def _started(entry: Entry) -> tuple[str, str]:
 def _configured(case: Case, entry: Entry) -> tuple[str, str]:
     """What to say of an entry that starts: its configuration may be another than the one that was looked at."""
     launch = entry.launched()
-    words = [part for word in launch.argv for part in word.split("=", 1)]
-    named = next((value for word, value in pairwise(words) if word == "--config"), None)
-    config = Path(named).expanduser() if named else paths.find(env=launch.env).config
+    config = client_config.config_file(launch.argv, launch.env)
     if config.absolute() == case.paths.config.absolute():
         return "", "its entry starts"
     if not config.exists():

@@ -231,6 +231,14 @@ def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: 
     ran = mcpctl("install", "cursor", tty=True)
     assert (ran.code, path.read_bytes()) == (6, before)
     assert '+    "mcpctl": {' in ran.err
+
+    def interrupted(*_: Any, **__: Any) -> bool:
+        raise typer.Abort
+
+    monkeypatch.setattr(typer, "confirm", interrupted)
+    ran = mcpctl("install", "cursor", tty=True)
+    assert (ran.code, path.read_bytes()) == (6, before)
+    assert "nothing was written" in ran.err
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: True)
     assert mcpctl("install", "cursor", tty=True).code == 0
     assert "mcpctl" in servers_of("cursor", path)
@@ -298,8 +306,17 @@ def test_an_entry_uses_the_config_toml_into_which_its_servers_went(
     mcpctl("install", "cursor")
     assert "MCPCTL_CONFIG" in servers_of("cursor", path)["mcpctl"]["env"]
     monkeypatch.delenv("MCPCTL_CONFIG")
-    mcpctl("install", "cursor")
+    ran = mcpctl("install", "cursor")
+    assert f"cursor: its entry used {user}/other.toml so far; the servers there stay there" in ran.err
+    assert "so far" not in mcpctl("install", "cursor").err
     assert servers_of("cursor", path)["mcpctl"]["env"] == {"MCPCTL_HOME": str(home)}
+
+
+def test_an_entry_with_odd_variables_is_written_anew(mcpctl: Mcpctl, user: Path) -> None:
+    for env in ([7], {"MCPCTL_CONFIG": 7}, {"MCPCTL_HOME": "x" * 9000}, {"MCPCTL_HOME": "\0"}):
+        path = cursor(user, {"mcpctl": {"command": "mcpctl", "args": ["serve", 7, None], "env": env}})
+        assert mcpctl("install", "cursor").code == 0
+        assert servers_of("cursor", path)["mcpctl"]["command"] == sys.executable
 
 
 def test_what_could_command_a_terminal_does_not_reach_it(mcpctl: Mcpctl, user: Path) -> None:
@@ -662,7 +679,7 @@ def test_a_full_disk_leaves_the_old_file(
     monkeypatch.setattr(files, "_fill", full)
     ran = mcpctl("install", "cursor")
     assert (ran.code, path.read_bytes()) == (5, before)
-    assert "No space left on device" in ran.err
+    assert "No space left on device\nhint: make room there\n" in ran.err
     assert list(path.parent.iterdir()) == [path]
     monkeypatch.setattr(files, "_fill", fill)
     assert mcpctl("install", "cursor").code == 0
@@ -730,6 +747,18 @@ def test_without_a_policy_a_server_that_is_denied_comes_disabled(mcpctl: Mcpctl,
     assert paths.config.read_bytes() == before
 
 
+def test_with_a_policy_a_rule_that_comes_is_not_said_to_be_left_out(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    write(paths.config, '[policy]\ndefault = "ask"\n')
+    write(user / ".gemini/settings.json", '{"mcpServers": {"a": {"command": "a", "trust": true}}}')
+    ran = mcpctl("servers", "import", "--from", "gemini-cli", "--dry-run")
+    assert "'a': its permission rules are left out; take them over with: mcpctl policy import\n" in ran.err
+    ran = mcpctl("install", "gemini-cli")
+    table = config.load(paths.config).policy_table
+    assert table is not None
+    assert table.allow == ["a:*"]
+    assert "left out" not in ran.err
+
+
 def test_with_a_policy_rules_come_with_their_servers(mcpctl: Mcpctl, claude: Path, paths: Paths) -> None:
     write(paths.config, '# mine\n[policy]\ndefault = "ask"\n')
     ran = mcpctl("install", "claude-code")
@@ -749,6 +778,7 @@ def test_rules_within_an_entry_that_goes_are_taken_over_from_the_copy(mcpctl: Mc
     server = config.load(paths.config).servers["docs"]
     assert (server.tools, server.only) == ({"rebuild": False}, ["search", "rebuild"])
     assert "list of the only tools" not in ran.err
+    assert "'docs': its permission rules" not in ran.err
     hint = next(line for line in ran.err.splitlines() if "need a [policy] here" in line)
     words = hint.partition("take them over with: mcpctl ")[2].split()
     assert words[:4] == ["policy", "import", "codex", "--from"]

@@ -28,6 +28,24 @@ def test_a_setting_changed_since_stays_and_all_else_is_as_it_was(mcpctl: Mcpctl,
 
 
 @pytest.mark.parametrize("client", PLACES)
+@pytest.mark.parametrize("ends", [(b"\n", b"\r\n"), (b"\r\n", b"\n")])
+def test_line_ends_changed_since_stay_and_all_else_is_as_it_was(
+    mcpctl: Mcpctl,
+    put: Put,  # noqa: F811
+    client: str,
+    ends: tuple[bytes, bytes],
+) -> None:
+    path = put(client)
+    plain = path.read_bytes().replace(b"\r\n", b"\n")
+    first, second = ends
+    path.write_bytes(plain.replace(b"\n", first))
+    mcpctl("install", client)
+    path.write_bytes(path.read_bytes().replace(first, second))
+    mcpctl("uninstall", client)
+    assert path.read_bytes() == plain.replace(b"\n", second)
+
+
+@pytest.mark.parametrize("client", PLACES)
 def test_a_server_added_since_stays_beside_those_that_come_back(mcpctl: Mcpctl, put: Put, client: str) -> None:  # noqa: F811
     path = put(client)
     before = servers_of(client, path)

@@ -196,7 +196,7 @@ def test_codexs_keys_are_written_as_ours(mcpctl: Mcpctl, user: Path, paths: Path
         },
     }
     assert "env_vars" not in ran.err
-    assert "'docs': left out, since mcpctl has no equivalent: tools" in ran.err
+    assert "'docs': its permission rules are left out; take them over with: mcpctl policy import\n" in ran.err
 
 
 @pytest.mark.parametrize(
