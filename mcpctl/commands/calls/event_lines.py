@@ -1,7 +1,9 @@
 """How events are printed, one a line."""
 
+import shutil
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mcpctl.models import Row
@@ -14,6 +16,10 @@ LEFT_OUT = ("sessions.updated",)
 """What people are not told: the call that it follows has just been printed."""
 _LONGEST = 80
 _WIDTH = 20
+"""What a type and a client's name get of a wide terminal."""
+_ROOM_FOR_CLIENT = 72
+_WHAT = 8
+"""What is left of a tool's name in the narrowest terminal."""
 
 
 def as_json(events: "Iterator[Event]", position: Callable[[], str]) -> Iterator[str]:
@@ -26,12 +32,34 @@ def as_text(events: "Iterator[Event]") -> Iterator[str]:
     """Each event for people, in columns on a terminal, where a failure is red; in a pipe with tabs between them."""
     is_terminal, paints = sys.stdout.isatty(), text.is_coloured()
     for event in events:
-        cells = [_cut(cell) for cell in (event.timestamp, event.type, *_said(event.data))]
+        said = [_cut(cell) for cell in _said(event.data)]
         if not is_terminal:
-            yield "\t".join(cells)
+            yield "\t".join((event.timestamp, event.type, *said))
             continue
-        line = "  ".join((cells[0], cells[1].ljust(_WIDTH), cells[2].ljust(_WIDTH), *cells[3:])).rstrip()
+        line = _fitted(_local(event.timestamp), event.type, *said)
         yield f"{text.RED}{line}{text.PLAIN}" if paints and event.data.get("status") in text.PAINTED else line
+
+
+def _fitted(time: str, type_: str, client: str, what: str, status: str, duration: str) -> str:
+    """A line that is no wider than the terminal: how it went is seen before the whole of what it was about."""
+    from rich.cells import cell_len, set_cell_size
+
+    def within(cell: str, width: int) -> str:
+        return cell if cell_len(cell) <= width else set_cell_size(cell, width - 1) + "…"
+
+    room = shutil.get_terminal_size().columns
+    begin = f"{time}  {type_:<{min(_WIDTH, room // 5)}}  "
+    if room >= _ROOM_FOR_CLIENT:
+        width = min(_WIDTH, room // 6)
+        begin += set_cell_size(within(client, width), width) + "  "
+    end = f"  {status}  {duration}".rstrip()
+    return within(begin + within(what, max(_WHAT, room - cell_len(begin) - cell_len(end))) + end, room)
+
+
+def _local(timestamp: str) -> str:
+    """The time of day here, after the day if that is not today."""
+    then = datetime.fromisoformat(timestamp).astimezone()
+    return then.strftime("%H:%M:%S" if then.date() == datetime.now().astimezone().date() else "%m-%d %H:%M:%S")
 
 
 def _said(data: Row) -> tuple[str, str, str, str]:

@@ -41,7 +41,7 @@ def ls(
     Examples:
       mcpctl calls ls --session last
       mcpctl calls ls --failed --server github,linear --since yesterday --until today
-      mcpctl calls ls --status denied --fields started_at,server,tool,error
+      mcpctl calls ls --status denied --fields tool,error
       mcpctl calls ls --hint destructive,undeclared --since 2026-11-01 --until 2026-11-08
       mcpctl calls ls --grep alice@example.com --fields started_at,client_name,tool
       mcpctl calls ls --status tool_error --since 1h30m --json | jq -r '.[].tool'

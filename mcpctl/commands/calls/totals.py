@@ -25,17 +25,17 @@ def rows(records: Records, groups: Sequence[str], wanted: CallFilter, sort: str 
 def columns(groups: Sequence[str], found: Sequence[Row], format: str) -> Columns:
     """How they are shown: in a table with a bar, if there are several."""
     fields, largest = grouping(groups), max((row["bar"] for row in found), default=0)
-    has_bars = format == "table" and largest and groups
+    bars = ("bar",) if format == "table" and groups else ()
     return Columns(
-        fields=(*fields, *TOTAL_FIELDS),
-        shown=(*fields, *_SHOWN, *(["bar"] if has_bars else [])),
+        fields=(*fields, *TOTAL_FIELDS, *bars),
+        shown=(*fields, *_SHOWN, *(bars if largest else ())),
         cut=frozenset(("server", "tool", "client_name", "bar")),
         keeps={"bar": _LONGEST_BAR},
         goes=("longest_ms", "p50_ms", "bar"),
         labels={
             "client_name": "CLIENT", "p50_ms": "P50", "p95_ms": "P95", "longest_ms": "MAX", "total_tokens": "TOKENS",
         },
-        render={"bar": lambda value: _bar(value / largest)},
+        render={"bar": lambda value: _bar(value / (largest or 1))},
         newest=10_000 if {"day", "hour"}.intersection(groups) else 50,
         noun="groups",
     )  # fmt: skip

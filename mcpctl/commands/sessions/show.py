@@ -22,6 +22,7 @@ def show(
     Examples:
       mcpctl sessions show last
       mcpctl sessions show 3f2a --json | jq '.tools'
+      mcpctl calls tail --session 3f2a --since-position start
     """
     from mcpctl import output
     from mcpctl.output import text

@@ -31,7 +31,8 @@ def stats(
     In their place stand metatools_tokens, the two tools of mcpctl and its instructions; discovery_tokens and
     query_tokens, the answers to its searches and the searches; and key_tokens, what tool_execute adds to each call.
     saved_tokens is the difference at the end of the session, and negative where mcpctl cost more than it saved. Earlier
-    prompts, with fewer searches before them, had more of it.
+    prompts, with fewer searches before them, had more of it. It is empty, as are the definitions, for a project that is
+    not in config.toml any more.
 
     Tokens are estimated as the field encoding says, so compare them with each other and not with a bill. It is not
     known which tools the servers had at that time, what else the client keeps back or caches, which options serve had,

@@ -39,6 +39,7 @@ def ls(
       mcpctl tools ls --server github --read-only
       mcpctl tools ls --by risk --sort usage
       mcpctl tools ls --jsonl --fields key,title
+      mcpctl tools ls --sort last_used --fields key,last_used
     """
     from mcpctl import output
     from mcpctl.catalog import rows

@@ -100,6 +100,13 @@ def test_a_table_has_bars_and_a_pipe_has_none(mcpctl: Mcpctl, paths: Paths) -> N
     assert "bar" not in mcpctl("calls", "stats", "--by", "tool", "--json").json[0]
 
 
+def test_a_bar_can_be_named_where_there_was_no_room_for_it(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, rest=[*call(1, 1, tool="a"), *call(2, 2, tool="b")])
+    asked = ("calls", "stats", "--by", "tool", "--format", "table", "--fields", "tool,BAR")
+    assert [line.count("█") for line in mcpctl(*asked).out.splitlines()] == [0, 20, 20]
+    assert mcpctl(*asked, "--sort", "failed").out.split() == ["TOOL", "BAR", "a", "b"]
+
+
 def test_a_hostile_name_is_one_cell(mcpctl: Mcpctl, paths: Paths) -> None:
     session(paths, rest=call(1, 1, tool="a\tb\n\x1b[31m", arguments=raw({})))
     (line,) = mcpctl("calls", "stats", "--by", "tool", "--fields", "tool,calls").out.splitlines()

@@ -6,10 +6,11 @@ import subprocess
 from typing import IO
 
 import pytest
+from rich.cells import cell_len
 
 from mcpctl.paths import Paths
 from tests.conftest import MCPCTL, Mcpctl
-from tests.recorded import CURSOR, call, call_id, created, opened, raw, session, two_sessions
+from tests.recorded import CURSOR, call, call_id, created, opened, raw, searched, session, two_sessions
 
 
 def test_the_newest_events_are_printed_a_line_each(mcpctl: Mcpctl, paths: Paths) -> None:
@@ -118,6 +119,21 @@ def test_failures_are_red_on_a_terminal(mcpctl: Mcpctl, paths: Paths, monkeypatc
     (line,) = event_lines.as_text(iter([Event("calls.finished", row, "2100-01-01T12:00:00.000Z")]))
     assert line.startswith("\x1b[31m")
     assert line.endswith("denied  0 ms\x1b[0m")
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_on_a_terminal_no_line_is_wider_than_it(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    long = call(2, 2, tool="gr\N{LATIN SMALL LETTER O WITH DIAERESIS}\N{CJK UNIFIED IDEOGRAPH-5927}" * 20)
+    session(paths, rest=[*call(1, 1, status="tool_error", duration_ms=1234), *long, searched(3, 3)])
+    lines = mcpctl("calls", "tail", tty=True).out.splitlines()
+    assert max(map(cell_len, lines)) == columns
+    ends = [line for line in lines if "calls.finished" in line]
+    assert [end.split("  ")[-2] for end in ends] == ["tool_error", "ok"]
+    assert all("  weather" in end for end in ends)
 
 
 def follow(*options: str) -> subprocess.Popen[str]:
