@@ -374,7 +374,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
         '{\n  "name": "c",\n<<<<<<< HEAD\n  "tools": []\n=======\n  "tools": [1]\n>>>>>>> x\n}\n',
         "3:1: E101 a merge conflict is not resolved here",
     ),
-    "tools/empty.json": (" \n", "1:1: E101 the file is empty"),
+    "tools/empty.json": (" \n", "1:1: E101 it is empty"),
     "tools/garbage.json": (b"\x00\x01", "1:1: E101 a value is missing here"),
     "tools/deep/truncated.json": ('{"name": "trunc", "tools": [', "1:29: E101 a value is missing here"),
     "tools/type.json": ('{"name": "type", "tools": {}}', "1:27: E102 tools is not an array"),
