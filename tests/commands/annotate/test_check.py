@@ -364,9 +364,10 @@ def test_a_folder_without_toolsets_fails_the_check(mcpctl: Mcpctl) -> None:
     for words in (("empty",), ("tools", "empty")):
         ran = mcpctl("annotate", "check", *words)
         assert (ran.code, ran.out) == (2, "")
-        assert "no toolset in the folder empty" in ran.err
+        assert "no toolset in the folder empty\nhint: no file ends in .json; " in ran.err
     write({"scripts": {}}, "empty/package.json")
-    assert mcpctl("annotate", "check", "empty").code == 2
+    ran = mcpctl("annotate", "check", "empty")
+    assert (ran.code, "hint: 1 other file ends in .json; " in ran.err) == (2, True)
 
 
 BROKEN: dict[str, tuple[str | bytes, str]] = {
