@@ -160,7 +160,9 @@ def _env_file(path: Path) -> dict[str, str]:
     try:
         text = files.read_text(path, _MAX_ENV_FILE)
     except McpctlError as error:
-        raise CannotLaunch(f"its env_file cannot be used: {error.message}", 'fix "env_file"') from error
+        raise CannotLaunch(
+            f"its env_file cannot be used: {error.message}", "fix env_file in its entry in config.toml"
+        ) from error
     from dotenv.parser import parse_stream  # takes 60 ms, only for servers with an env_file
 
     if blanks := _BLANKS.search(text):

@@ -11,6 +11,7 @@ import msgspec
 from mcpctl import definitions, files
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import Unusable, warn
+from mcpctl.jsonc.faults import told
 from mcpctl.jsonc.positions import Positions
 from mcpctl.models import Tool
 from mcpctl.policy.holding import Locked
@@ -91,7 +92,7 @@ def read(path: Path) -> Lock:
     try:
         document = msgspec.json.decode(content)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise Unusable(f"{path} is not JSON: {error}", _HINT, "lock_unreadable") from error
+        raise Unusable(f"{path} is not JSON: {told(content, error)}", _HINT, "lock_unreadable") from error
     if not isinstance(document, dict) or document.get("version") != _VERSION:
         raise Unusable(f"{path} is not a lock file of version {_VERSION}", _HINT, "lock_unreadable")
     positions = Positions(content)

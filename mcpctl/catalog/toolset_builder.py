@@ -1,13 +1,14 @@
 """Toolsets as a person builds, lists and equips them."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from mcpctl import policy_settings
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, WrongUsage, warn
 from mcpctl.files import read_stdin
 from mcpctl.models import TOOLSET_FIELDS, Found, Row, Tool
 from mcpctl.paths import Paths
@@ -87,7 +88,8 @@ def delete(paths: Paths, reference: str) -> None:
 def equip(paths: Paths, reference: str) -> str:
     """Put a toolset in force for every client that names none; how it is called. It must be readable."""
     place = place_of(paths, reference)
-    read(place)
+    if problem := read(place).lacks_tools:
+        warn(f"{place.reference}: {problem}; see: {shlex.join(['mcpctl', 'annotate', 'check', str(place.path)])}")
     with State.connect(paths) as state:
         state.equip(place.reference)
     return place.reference
@@ -194,6 +196,7 @@ def _row(place: ToolsetPlace, equipped: str | None) -> dict[str, Any]:
         "notes": sum(len(entry.notes) for entry in toolset.entries),
         "overrides": sum(len(entry.hints) + bool(entry.title) for entry in toolset.entries),
         "description": toolset.description,
+        "problem": toolset.lacks_tools,
         "last_modified": clock.iso(place.path.stat().st_mtime),
     }
 

@@ -22,7 +22,7 @@ def of_file(case: Case) -> Iterator[Finding]:
         yield found("D101", case.problem.message, path, case.problem.hint)
         return
     for name, problem in case.config.problems.items():
-        yield found("D102", problem, name, f"fix [servers.{name}] in {path}")
+        yield found("D102", problem.removeprefix(f"{path}: "), name, f"fix [servers.{name}] in {path}")
     servers = case.config.servers
     for name in sorted(name for name, server in servers.items() if not server.enabled):
         yield found("D107", "it is disabled", name, f"mcpctl servers enable {name}")

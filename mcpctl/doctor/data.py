@@ -15,6 +15,7 @@ from mcpctl.store import evictions, health, retention
 
 _LITTLE = 50 << 20
 _MIB = 1 << 20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def of_folder(case: Case) -> Iterator[Finding]:
@@ -26,7 +27,7 @@ def of_folder(case: Case) -> Iterator[Finding]:
         yield found("D141", f"it is not there, and cannot be made in {there}", data)
         return
     if is_made and (error := _unwritable(data)):
-        fix = "make room there" if error.errno in (errno.ENOSPC, errno.EDQUOT) else ""
+        fix = "make room there" if error.errno in _FULL else ""
         yield found("D141", f"it cannot be written: {error.strerror}", data, fix)
         return
     if (free := shutil.disk_usage(there).free) < _LITTLE:
@@ -68,6 +69,8 @@ def of_removed(case: Case) -> Iterator[Finding]:
 
 def of_decisions(case: Case) -> Iterator[Finding]:
     """Whether the two databases that are not derived can be used."""
+    if case.paths.data.is_dir() and (error := _unwritable(case.paths.data)) and error.errno in _FULL:
+        return  # nothing is wrong with them, and nobody is to delete one
     for code, path, (why, fix) in (
         ("D148", case.paths.state, health.of_state(case.paths)),
         ("D149", case.paths.policy, health.of_policy(case.paths)),

@@ -49,8 +49,9 @@ class Finding:
 
 
 def found(code: str, message: str, subject: object = None, fix: str = "", repair: Repair | None = None) -> Finding:
-    """A finding of that code."""
-    return Finding(message, code, None if subject is None else str(subject), fix, repair)
+    """A finding of that code. A message that begins with its subject is taken without it."""
+    about = None if subject is None else str(subject)
+    return Finding(message.removeprefix(f"{about}: "), code, about, fix, repair)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shlex
 import stat
 from collections.abc import Iterator
 from functools import partial
@@ -17,7 +18,8 @@ def of_files(case: Case) -> Iterator[Finding]:
     with contextlib.suppress(OSError):
         if exposed := exposure.of_config(config, case.config):
             what, mode = exposed
-            yield found("D121", what, config, f"chmod {mode} {config}", partial(_config_closed, case))
+            fix = shlex.join(["chmod", mode, str(config)])
+            yield found("D121", what.replace(str(config), "it"), config, fix, partial(_config_closed, case))
     with contextlib.suppress(OSError):
         if opened := exposure.of_data(data):
             names = ", ".join(sorted(path.name for path in opened))
@@ -36,7 +38,7 @@ def of_owners(case: Case) -> Iterator[Finding]:
                 needed, owners = stat.S_IRUSR, {os.geteuid(), 0}
             if status.st_uid not in owners:
                 message = f"it belongs to user {status.st_uid}, not to you ({os.geteuid()})"
-                yield found("D123", message, path, f"sudo chown {os.geteuid()} {path}")
+                yield found("D123", message, path, shlex.join(["sudo", "chown", str(os.geteuid()), str(path)]))
             elif status.st_uid == os.geteuid() and status.st_mode & needed != needed:
                 yield found("D124", "you cannot read or write it", path, repair=partial(_opened, path, needed))
 

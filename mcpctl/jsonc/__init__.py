@@ -4,6 +4,8 @@ import json
 import re
 from typing import Any
 
+from mcpctl.jsonc import faults
+
 # A string comes first, so that nothing in it is a comment. The JSON parser refuses a string without an end; a comment
 # without an end goes to the end of the text, so that the time stays linear.
 _TOKEN = re.compile(r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -24,10 +26,13 @@ def decoded(data: bytes) -> Any:
         raise ValueError("nested too deeply") from None
     except ValueError:
         pass
+    plain = without_commas(without_comments(text))
     try:
-        return json.loads(without_commas(without_comments(text)))
+        return json.loads(plain)
     except RecursionError:
         raise ValueError("nested too deeply") from None
+    except ValueError as error:
+        raise ValueError(faults.told(plain, error)) from None
 
 
 def without_comments(text: str) -> str:

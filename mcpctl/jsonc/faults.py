@@ -31,7 +31,7 @@ class JsonFault:
 def fault(text: str) -> JsonFault | None:
     """What keeps text from being JSON; None if Python's lenient parser takes it, or finds it too deep."""
     if not text.strip():
-        return JsonFault(1, 1, "the file is empty")
+        return JsonFault(1, 1, "it is empty")
     try:
         json.loads(text)
     except json.JSONDecodeError as error:
@@ -43,3 +43,9 @@ def fault(text: str) -> JsonFault | None:
     except (ValueError, RecursionError):
         pass
     return None
+
+
+def told(text: str, otherwise: object) -> str:
+    """What keeps text from being JSON, with its place, or `otherwise` where that is not known."""
+    found = fault(text)
+    return f"line {found.line}, column {found.column}: {found.message}" if found else str(otherwise)

@@ -1,6 +1,7 @@
 """Whether what the store keeps is whole: looked at as it lies, and changed in nothing."""
 
 import os
+import shlex
 import sqlite3
 import time
 from contextlib import closing
@@ -107,7 +108,7 @@ def _of(path: Path, kind: Kind) -> tuple[str, str]:
     if os.path.lexists(path) and not os.access(path, os.R_OK):
         return "it cannot be read", f"chmod u+rw {path}"
     if why := damage(path):
-        return why, f"{kind.if_damaged}: rm {path}"
+        return why, f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
     try:
         with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
             steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, kind)

@@ -1,6 +1,7 @@
 """Databases that grow by named steps and are never rewritten: opened, brought up to date, and refused if newer."""
 
 import os
+import shlex
 import sqlite3
 from pathlib import Path
 from typing import NamedTuple
@@ -31,7 +32,7 @@ def connect(path: Path, kind: Kind) -> sqlite3.Connection:
     except sqlite3.OperationalError as error:
         raise sqlite.unwritable(path, error) from error
     except sqlite3.DatabaseError as error:
-        hint = f"{kind.if_damaged}: rm {path}"
+        hint = f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
         raise Unusable(f"{path} is damaged: {error}", hint, code=f"{kind.code}_damaged") from error
 
 

@@ -136,6 +136,14 @@ class Toolset:
     """The merged entries of tools that were looked up, by name and hash: a file may have many entries for one tool."""
 
     @property
+    def lacks_tools(self) -> str | None:
+        """Why it has no tools, if its file does not say that it has none."""
+        if isinstance(self.content.get("tools"), list):
+            return None
+        what = "tools is not an array" if "tools" in self.content else "it has no tools"
+        return f"{what}, so that no tool can be found or called with it"
+
+    @property
     def description(self) -> str | None:
         """The purpose of the toolset, in its author's words."""
         text = self.content.get("description")

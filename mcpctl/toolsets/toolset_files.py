@@ -13,7 +13,7 @@ import msgspec
 
 from mcpctl import files, policy_settings
 from mcpctl.errors import NotFound, Unusable, WrongUsage
-from mcpctl.jsonc.faults import fault
+from mcpctl.jsonc.faults import told
 from mcpctl.jsonc.positions import Place
 from mcpctl.models import HINTS
 from mcpctl.near_names import did_you_mean
@@ -130,9 +130,7 @@ def _decoded(text: str, place: ToolsetPlace) -> Any:
     except RecursionError:
         raise _not_a_toolset(place, "its JSON is too deep") from None
     except msgspec.MsgspecError as error:
-        problem = f"its JSON is not strict: {error}"
-    if found := fault(text):
-        problem = f"line {found.line}, column {found.column}: {found.message}"
+        problem = told(text, f"its JSON is not strict: {error}")
     raise Unusable(f"{place.path}: {problem}", "fix the JSON there", "toolset_unusable")
 
 

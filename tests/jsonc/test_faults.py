@@ -2,13 +2,13 @@
 
 import pytest
 
-from mcpctl.jsonc.faults import JsonFault, fault
+from mcpctl.jsonc.faults import JsonFault, fault, told
 
 
 @pytest.mark.parametrize(
     ("text", "line", "column", "message"),
     [
-        ("\n ", 1, 1, "the file is empty"),
+        ("\n ", 1, 1, "it is empty"),
         ("{'a': 1}", 1, 2, "a name in double quotes is missing here"),
         ('{"a": }', 1, 7, "a value is missing here"),
         ('{\n"a": 1 "b": 2}', 2, 8, "a comma or a closing bracket is missing here"),
@@ -28,3 +28,9 @@ def test_a_fault_has_a_place_and_plain_words(text: str, line: int, column: int, 
 def test_what_pythons_parser_takes_is_no_fault() -> None:
     assert fault("[NaN]") is None
     assert fault("[" * 100_000) is None
+
+
+def test_a_sentence_has_the_place_if_there_is_one() -> None:
+    assert told("{} x", "?") == "line 1, column 4: there is something after the end of the JSON"
+    assert told(" ", "?") == "line 1, column 1: it is empty"
+    assert told("[NaN]", "it is not strict") == "it is not strict"

@@ -41,13 +41,13 @@ def test_any_unicode_encoding_is_read(encoding: str) -> None:
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ('{\n  // one\n  "a": 1\n  "b": 2\n}', "line 4 column 3"),
-        ('{"a": 1 /* never ended', "line 1 column 9"),
-        ('{\n /* a\n b */ "a" 1}', "line 3 column 11"),
-        ('{"a": "not ended\n}', "line 1 column 17"),
-        ("[1,,]", "line 1 column 4"),
-        ("[,]", "line 1 column 2"),
-        ("{} x", "line 1 column 4"),
+        ('{\n  // one\n  "a": 1\n  "b": 2\n}', "line 4, column 3"),
+        ('{"a": 1 /* never ended', "line 1, column 9"),
+        ('{\n /* a\n b */ "a" 1}', "line 3, column 11"),
+        ('{"a": "not ended\n}', "line 1, column 17"),
+        ("[1,,]", "line 1, column 4"),
+        ("[,]", "line 1, column 2"),
+        ("{} x", "line 1, column 4"),
     ],
 )
 def test_an_error_has_the_line_and_column_of_the_text_as_it_is(text: str, where: str) -> None:

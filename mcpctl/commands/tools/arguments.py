@@ -10,7 +10,7 @@ import msgspec
 
 from mcpctl.errors import WrongUsage
 from mcpctl.files import read_stdin
-from mcpctl.jsonc.faults import fault
+from mcpctl.jsonc.faults import fault, told
 from mcpctl.models import Tool
 from mcpctl.tool_keys import split_typed
 from mcpctl.wire import jsonrpc
@@ -103,9 +103,7 @@ def _json(text: str, where: str) -> bytes:
     try:
         value = json.loads(text)
     except ValueError as error:
-        found = fault(text)
-        why = f"line {found.line}, column {found.column}: {found.message}" if found else error
-        raise WrongUsage(f"{where} is not JSON: {why}", "give one JSON object") from None
+        raise WrongUsage(f"{where} is not JSON: {told(text, error)}", "give one JSON object") from None
     except RecursionError:
         raise WrongUsage(f"{where} is nested too deeply to be read", "give a JSON object that is less deep") from None
     if not isinstance(value, dict):

@@ -364,9 +364,10 @@ def test_a_folder_without_toolsets_fails_the_check(mcpctl: Mcpctl) -> None:
     for words in (("empty",), ("tools", "empty")):
         ran = mcpctl("annotate", "check", *words)
         assert (ran.code, ran.out) == (2, "")
-        assert "no toolset in the folder empty" in ran.err
+        assert "no toolset in the folder empty\nhint: no file ends in .json; " in ran.err
     write({"scripts": {}}, "empty/package.json")
-    assert mcpctl("annotate", "check", "empty").code == 2
+    ran = mcpctl("annotate", "check", "empty")
+    assert (ran.code, "hint: 1 other file ends in .json; " in ran.err) == (2, True)
 
 
 BROKEN: dict[str, tuple[str | bytes, str]] = {
@@ -374,7 +375,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
         '{\n  "name": "c",\n<<<<<<< HEAD\n  "tools": []\n=======\n  "tools": [1]\n>>>>>>> x\n}\n',
         "3:1: E101 a merge conflict is not resolved here",
     ),
-    "tools/empty.json": (" \n", "1:1: E101 the file is empty"),
+    "tools/empty.json": (" \n", "1:1: E101 it is empty"),
     "tools/garbage.json": (b"\x00\x01", "1:1: E101 a value is missing here"),
     "tools/deep/truncated.json": ('{"name": "trunc", "tools": [', "1:29: E101 a value is missing here"),
     "tools/type.json": ('{"name": "type", "tools": {}}', "1:27: E102 tools is not an array"),

@@ -30,6 +30,17 @@ def test_only_its_tools_are_listed_and_found(mcpctl: Mcpctl) -> None:
     assert keys(mcpctl, "tools", "search", "note") == ["notes:delete_note"]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"), [('{"name": "x1", "tool": []}', "it has no tools"), ('{"tools": "a.b"}', "tools is not an array")]
+)
+def test_a_file_without_tools_is_equipped_with_a_warning(mcpctl: Mcpctl, tmp_path: Path, text: str, told: str) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(text, encoding="utf-8")
+    assert f"{told}, so that no tool can be found or called with it" in mcpctl("toolsets", "equip", str(path)).err
+    (row,) = (row for row in mcpctl("toolsets", "ls", "--json").json if row["equipped"])
+    assert row["problem"].startswith(told)
+
+
 def test_notes_are_searchable_text(mcpctl: Mcpctl) -> None:
     assert keys(mcpctl, "tools", "search", "réaumur") == []
     assert keys(mcpctl, "tools", "search", "réaumur", "--toolset", "triage") == ["weather:get_forecast"]
