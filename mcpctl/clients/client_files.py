@@ -41,6 +41,8 @@ class ClientEntry:
     """Where the file has it: the names of the members that lead to it."""
     approval: str = ""
     """For a server of a project's .mcp.json, what a person decided in Claude Code: see `approvals.lookup`."""
+    switches: Mapping[str, Any] = field(default_factory=dict)
+    """What opencode's file switches on and off: tools by `SERVER_TOOL`, or patterns of them."""
 
 
 def files(source: str | None) -> list[ClientFile]:
@@ -83,12 +85,14 @@ def entries(file: ClientFile) -> list[ClientEntry] | None:
         return None
     project = client_kinds.project_of(file.path)
     inputs = _inputs(document)
+    of_opencode = file.client is CLIENTS["opencode"] and isinstance(document.get("tools"), dict)
+    switches = document["tools"] if of_opencode else {}
     approval = approvals.lookup(project) if project and file.path.name == ".mcp.json" else None
     return [
         # JSON can hold half a surrogate pair, which no other text can.
         ClientEntry(
             file, name := raw.encode("utf-8", "replace").decode(), value, folder or project, inputs, (*place, raw),
-            approval(name) if approval else "",
+            approval(name) if approval else "", switches,
         )
         for place, servers, folder in sections
         for raw, value in _named(file.path, servers)

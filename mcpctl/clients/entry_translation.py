@@ -5,6 +5,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from typing import Any
 
 from mcpctl import server_entries, server_settings
@@ -40,8 +41,10 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     kind = _kind(remaining, texts)
     table = _local(remaining, texts) if kind == "stdio" else _remote(remaining, texts, kind)
     table |= _timeouts(remaining, texts)
-    if denied := remaining.pop("disabled_tools", None):
-        table["tools"] = dict.fromkeys(_words(denied, "disabled_tools", texts), False)
+    denied = _words(remaining.pop("disabled_tools", None) or [], "disabled_tools", texts)
+    denied += _switched_off(entry, texts)
+    if denied:
+        table["tools"] = dict.fromkeys(denied, False)
     if _ONLY in remaining:
         table["only"] = _words(remaining.pop(_ONLY), _ONLY, texts)
     if entry.approval == "refused":
@@ -51,7 +54,12 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         )
     elif entry.approval == "none":
         texts.note("nobody has approved it in Claude Code; here it is enabled, and the next serve may start it")
-    if not enabled or entry.approval == "refused":
+    is_switched_off = any(fnmatchcase(f"{entry.name}_", pattern) for pattern in _off(entry))
+    if is_switched_off:
+        texts.note(
+            "opencode has all its tools switched off, so it is disabled here; enable it with: mcpctl servers enable"
+        )
+    if not enabled or entry.approval == "refused" or is_switched_off:
         table["enabled"] = False
     client = entry.file.client.name if entry.file.client else ""
     if any(remaining.pop(key, None) for key in _RULES.get(client, ())):
@@ -63,6 +71,18 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
     except ValueError as error:
         raise CannotTake(str(error).lstrip(".: ")) from error
     return table, texts.notes
+
+
+def _off(entry: ClientEntry) -> list[str]:
+    return [name for name, is_on in entry.switches.items() if is_on is False]
+
+
+def _switched_off(entry: ClientEntry, texts: Texts) -> list[str]:
+    """The tools of a server that opencode's file switches off."""
+    names = [name.removeprefix(f"{entry.name}_") for name in _off(entry) if name.startswith(f"{entry.name}_")]
+    if patterns := [name for name in names if "*" in name and name.strip("*")]:
+        texts.note(f"its tools {', '.join(patterns)} are switched off in opencode, not here: deny them with tools deny")
+    return [name for name in names if "*" not in name]
 
 
 def is_mcpctl(value: Any) -> bool:

@@ -204,7 +204,9 @@ class Execute:
         if self._known.get(call.server) != known:  # else they wait for more
             self._known[call.server] = known
             self.listed(call.server)
-        if not is_waiting or call in self._waiting:
+        if not is_waiting and not self._gateway.is_current:
+            self.again(call)  # nor could those before it be sent just now: it does not overtake them
+        elif not is_waiting or call in self._waiting:
             self._waiting.pop(call, None)
             call.go()
 

@@ -793,3 +793,16 @@ def test_the_only_tools_of_a_server_come_with_its_entry(mcpctl: Mcpctl, user: Pa
     ran = mcpctl("install", "codex")
     assert "left out" not in ran.err
     assert config.load(paths.config).servers["git"].only == ["status"]
+
+
+def test_what_opencode_switches_off_is_off_here(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    servers = {name: {"type": "local", "command": ["x"]} for name in ("gh", "off", "some")}
+    switches = {"gh_delete": False, "gh_read": True, "off_*": False, "some_drop_*": False, "bash": False, "some_x": 1}
+    text = json.dumps({"mcp": servers, "tools": switches})
+    write(user / ".config/opencode/opencode.json", text)
+    ran = mcpctl("install", "opencode")
+    loaded = config.load(paths.config).servers
+    assert (loaded["gh"].tools, loaded["gh"].enabled) == ({"delete": False}, True)
+    assert (loaded["off"].tools, loaded["off"].enabled) == ({}, False)
+    assert (loaded["some"].tools, loaded["some"].enabled) == ({}, True)
+    assert "its tools drop_* are switched off in opencode, not here" in ran.err

@@ -11,6 +11,7 @@ from mcpctl.server_entries import FIELDS
 from mcpctl.store.state import State
 from tests.configured import configure, demo_tools, stub
 from tests.conftest import Mcpctl
+from tests.proxy.client import until
 
 
 def rows(mcpctl: Mcpctl) -> dict[str, dict[str, object]]:
@@ -200,7 +201,7 @@ def test_the_last_failure_is_kept_until_the_server_works(mcpctl: Mcpctl, paths: 
     )
     configure(paths, {"s": {"command": sys.executable, "args": ["-c", program]}})
     assert mcpctl(*words).code == 4
-    row = rows(mcpctl)["s"]
+    row = until("what a thread keeps", lambda: (row := rows(mcpctl)["s"])["problem"] and row)
     assert str(row["problem"]).startswith("did not start: it ended")
     assert "token=***" in str(row["problem"])
     assert len(str(row["problem"])) <= 500
@@ -210,4 +211,5 @@ def test_the_last_failure_is_kept_until_the_server_works(mcpctl: Mcpctl, paths: 
     assert "did not start" in mcpctl("servers", "ls", tty=True).out
     flag.touch()
     mcpctl(*words)
-    assert (rows(mcpctl)["s"]["problem"], rows(mcpctl)["s"]["failed_at"]) == (None, None)
+    until("that it works", lambda: rows(mcpctl)["s"]["problem"] is None)
+    assert rows(mcpctl)["s"]["failed_at"] is None
