@@ -4,6 +4,7 @@ import ctypes
 import io
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -128,3 +129,11 @@ def _check(ran: Ran, args: tuple[str, ...]) -> None:
         assert ran.err != ""
     elif "--json" in args and "tail" not in args:  # which prints one object a line
         assert ran.json is not None or ran.out == "null\n"
+
+
+@pytest.fixture
+def sigint_counts() -> Iterator[None]:
+    """Whoever started the tests may ignore it, as shells have what runs in the background do; children inherit that."""
+    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, kept)

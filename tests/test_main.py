@@ -4,7 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import psutil
 import pytest
@@ -264,14 +264,6 @@ def test_a_reader_that_goes_ends_a_command_silently(paths: Paths, format: str) -
     said = process.stderr.read()
     process.stderr.close()
     assert (process.wait(30), said) == (141, b"")
-
-
-@pytest.fixture
-def sigint_counts() -> Iterator[None]:
-    """Whoever started the tests may ignore it, as shells have what runs in the background do; children inherit that."""
-    kept = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, kept)
 
 
 @pytest.mark.process

@@ -145,6 +145,7 @@ def line_of(stream: IO[str] | None) -> str:
     return stream.readline()
 
 
+@pytest.mark.usefixtures("sigint_counts")
 @pytest.mark.process
 def test_following_prints_what_happens_until_it_is_interrupted(paths: Paths) -> None:
     journal = opened(paths, created())
@@ -154,7 +155,7 @@ def test_following_prints_what_happens_until_it_is_interrupted(paths: Paths) -> 
         types = [json.loads(line_of(tail.stdout))["type"] for _ in range(4)]
         assert types == ["sessions.created", "calls.started", "calls.finished", "sessions.updated"]
         tail.send_signal(signal.SIGINT)
-        assert tail.wait() == 130
+        assert tail.wait(30) == 130
     other.close()
     journal.close()
 

@@ -109,6 +109,7 @@ def test_following_ends_when_the_reader_has_gone_though_nothing_comes(paths: Pat
         assert follower.wait(30) == 141
 
 
+@pytest.mark.usefixtures("sigint_counts")
 @pytest.mark.process
 def test_following_goes_on_across_a_trim_until_it_is_ended(paths: Paths) -> None:
     wrote(paths, "old", *map(str, range(20)))

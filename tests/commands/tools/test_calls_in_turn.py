@@ -126,6 +126,7 @@ def test_it_ends_where_nobody_reads_the_answers(paths: Paths) -> None:
         assert process.stderr.read() == ""
 
 
+@pytest.mark.usefixtures("sigint_counts")
 def test_an_interrupt_ends_it_while_it_waits_for_a_line(paths: Paths) -> None:
     configure(paths, {"s": server("counter")})
     argv = [*MCPCTL, "tools", "call", "-"]
