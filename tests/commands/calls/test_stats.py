@@ -103,7 +103,7 @@ def test_a_table_has_bars_and_a_pipe_has_none(mcpctl: Mcpctl, paths: Paths) -> N
 def test_a_bar_can_be_named_where_there_was_no_room_for_it(mcpctl: Mcpctl, paths: Paths) -> None:
     session(paths, rest=[*call(1, 1, tool="a"), *call(2, 2, tool="b")])
     asked = ("calls", "stats", "--by", "tool", "--format", "table", "--fields", "tool,BAR")
-    assert [line.count("█") for line in mcpctl(*asked).out.splitlines()] == [0, 20, 20]
+    assert [line.count("█") for line in mcpctl(*asked).out.splitlines()] == [0, 10, 10]
     assert mcpctl(*asked, "--sort", "failed").out.split() == ["TOOL", "BAR", "a", "b"]
 
 
