@@ -309,10 +309,9 @@ ODD_FILES = [
 ]
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(("reader", "make"), ODD_FILES)
 def test_what_is_no_regular_file_is_refused_in_words(
-    paths: Paths, tmp_path: Path, reader: str, make: Callable[[Path], None]
+    mcpctl: Mcpctl, paths: Paths, tmp_path: Path, reader: str, make: Callable[[Path], None]
 ) -> None:
     demo_tools(paths)
     path, queries = tmp_path / "odd.json", tmp_path / "queries.jsonl"
@@ -320,16 +319,16 @@ def test_what_is_no_regular_file_is_refused_in_words(
     queries.write_text('{"query": "add a note", "expect": [["notes:add_note"]]}\n', encoding="utf-8")
     good = toolset(paths, "good", KEY, path=tmp_path / "good.json")
     words = [word.format(path=path, good=good, queries=queries) for word in READERS[reader]]
-    ran = subprocess.run([*MCPCTL, *words], capture_output=True, check=False, timeout=30, stdin=subprocess.DEVNULL)
-    told = ran.stderr.decode()
+    ran = mcpctl(*words)
+    told = ran.err
     if reader == "check":
         # A finding, which hides no other file's.
-        assert (ran.returncode, f"{path}: it is ".encode() in ran.stdout) == (7, True)
+        assert (ran.code, f"{path}: it is " in ran.out) == (7, True)
         return
     if (reader, make) == ("change", a_device):
-        assert (ran.returncode, ran.stdout) == (6, b"")  # it leads out of its folder
+        assert (ran.code, ran.out) == (6, "")  # it leads out of its folder
         return
-    assert (ran.returncode, ran.stdout) == (5, b"")
+    assert (ran.code, ran.out) == (5, "")
     place = path.resolve() if reader in ("change", "edit") else path
     assert f"{place}: it is " in told or f"{place}: Is a directory" in told
     assert "\nhint: " in told
