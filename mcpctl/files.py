@@ -136,8 +136,11 @@ def target(path: Path, within: Path | None) -> Path:
     """
     try:
         target = path.resolve()
-    except RuntimeError as error:
-        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP)) from error
+        is_circle = target.is_symlink()  # as Python 3.13 resolves links in a circle
+    except RuntimeError:  # as older ones do
+        is_circle = True
+    if is_circle:
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
     if within is not None:
         if not target.is_relative_to(within.resolve()):
             message = f"{path} leads to {target}, which is outside of {within}"
