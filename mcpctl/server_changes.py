@@ -36,7 +36,7 @@ def fields(path: Path, name: str, given: Mapping[str, Any], unset: Sequence[str]
                 _take_out(entry, field, part)
             for field, value in given.items():
                 if field in MERGED:
-                    table_of(entry, field).update(value)
+                    server_entries.table_of(entry, field).update(value)
                 else:
                     entry[field] = value
             if "transport" not in entry and server_entries.is_sse(given.get("url", "")):
@@ -69,18 +69,6 @@ def _take_out(entry: Any, field: str, part: str) -> None:
             entry.pop(field)
 
 
-def table_of(entry: Any, field: str) -> Any:
-    """A table in an entry, made where it is not there: in a line of its own where the entry has no header, since a
-    header would take what follows the entry into it."""
-    from tomlkit import inline_table
-    from tomlkit.items import Table
-
-    if not isinstance(entry.get(field), MutableMapping):
-        has_header = isinstance(entry, Table) and not entry.is_super_table()
-        entry[field] = {} if has_header and field == "tools" else inline_table()
-    return entry[field]
-
-
 def deny(path: Path, keys: Keys, changed: set[str]) -> Change:
     """The change that sets tools false; the keys that were not are put into `changed`. It raises `NotFound`."""
 
@@ -88,7 +76,7 @@ def deny(path: Path, keys: Keys, changed: set[str]) -> Change:
         changed.clear()
         for server, name in keys:
             with server_entries.before_comments(server_entries.entry_of(path, document, server)) as entry:
-                tools = table_of(entry, "tools")
+                tools = server_entries.table_of(entry, "tools")
                 if tools.get(name) is not False:
                     tools[name] = False
                     changed.add(join(server, name))

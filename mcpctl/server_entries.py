@@ -24,7 +24,6 @@ FIELDS = (
     "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
     "tools", "listed_at", "problem", "failed_at",
 )  # fmt: skip
-_NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 _SCHEMES = ("Bearer", "Basic", "Token")
 _LONG_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_~.=-]{20,}")
@@ -236,26 +235,6 @@ def is_sse(url: str) -> bool:
     return re.search(r"/sse/?(?:\?|\Z)", url) is not None
 
 
-def inheritance(given: Sequence[str]) -> str | list[str]:
-    """What `--inherit-env` says; nothing where it is not given."""
-    is_word = len(given) == 1 and given[0] in (server_settings.ALL, server_settings.MINIMAL)
-    return given[0] if is_word else list(dict.fromkeys(given))
-
-
-def assignments(option: str, texts: list[str]) -> dict[str, str]:
-    """The `NAME=VALUE` of `--env` and `--header`, by name; raises `WrongUsage`."""
-    values: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not _NAMES[option].match(name):
-            example = {"env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[option]
-            raise WrongUsage(f"--{option} needs NAME=VALUE", f"for example: --{option} {example}")
-        if name in values:
-            raise WrongUsage(f"--{option} {name} is given twice, and only one value can count", f"give {name} once")
-        values[name] = value
-    return values
-
-
 def put(document: Any, entries: Mapping[str, Mapping[str, Any]]) -> None:
     """Put entries into the document of a file; each replaces the one of its name."""
     servers = document.setdefault("servers", {}) if entries else {}
@@ -277,6 +256,18 @@ def entry_of(path: Path, document: Any, name: str) -> Any:
             f"{path}: servers.{name}: must be a table", f"write it as [servers.{name}] there", "server_unusable"
         )
     return entry
+
+
+def table_of(entry: Any, field: str) -> Any:
+    """A table in an entry, made where it is not there: in a line of its own where the entry has no header, since a
+    header would take what follows the entry into it."""
+    from tomlkit import inline_table
+    from tomlkit.items import Table
+
+    if not isinstance(entry.get(field), MutableMapping):
+        has_header = isinstance(entry, Table) and not entry.is_super_table()
+        entry[field] = {} if has_header and field == "tools" else inline_table()
+    return entry[field]
 
 
 def _check_exists(document: Any, name: str) -> None:

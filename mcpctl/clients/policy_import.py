@@ -235,7 +235,7 @@ def put(document: Any, loaded: Config, batch: PolicyImport) -> None:
     for addition in merged.additions:
         if addition.tool_of:
             with server_entries.before_comments(document["servers"][addition.tool_of]) as server:
-                server.setdefault("tools", {})[split(addition.pattern)[1]] = addition.effect
+                server_entries.table_of(server, "tools")[split(addition.pattern)[1]] = addition.effect
         else:
             with server_entries.before_comments(document["policy"]) as policy:
                 policy.setdefault(addition.effect, []).append(addition.pattern)
@@ -253,7 +253,7 @@ def put_denials(document: Any, loaded: Config, batch: PolicyImport) -> list[str]
             if tool == ANY:
                 table["enabled"] = False
             else:
-                table.setdefault("tools", {})[tool] = False
+                server_entries.table_of(table, "tools")[tool] = False
     return [row["rule"] for row in batch.rows if row["action"] == ADDED and not simple.issuperset(row["patterns"])]
 
 

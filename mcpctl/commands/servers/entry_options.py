@@ -1,11 +1,14 @@
 """What of an entry the commands that write one take: the options, and the keys that they are written under."""
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
 
 from mcpctl.commands import complete
+
+_NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
 
 Env = Annotated[
     list[str] | None,
@@ -89,16 +92,38 @@ def given(
     call_timeout: float | None,
 ) -> dict[str, Any]:
     """The keys of an entry with what was given for them; raises `WrongUsage`."""
-    from mcpctl import server_entries
-
     program, *args = words or [""]
     values = {
         "command": program, "args": args, "url": url, "transport": transport,
-        "headers": server_entries.assignments("header", header or []),
-        "env": server_entries.assignments("env", env or []),
-        "env_file": env_file, "inherit_env": server_entries.inheritance(inherit_env or []),
+        "headers": _assignments("header", header or []),
+        "env": _assignments("env", env or []),
+        "env_file": env_file, "inherit_env": _inheritance(inherit_env or []),
         "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
         "projects": list(dict.fromkeys(project or [])), "tools": dict.fromkeys(deny or [], False),
         "only": list(dict.fromkeys(only or [])),
     }  # fmt: skip
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
+
+
+def _inheritance(given: Sequence[str]) -> str | list[str]:
+    """What `--inherit-env` says; nothing where it is not given."""
+    from mcpctl import server_settings
+
+    is_word = len(given) == 1 and given[0] in (server_settings.ALL, server_settings.MINIMAL)
+    return given[0] if is_word else list(dict.fromkeys(given))
+
+
+def _assignments(option: str, texts: list[str]) -> dict[str, str]:
+    """The `NAME=VALUE` of `--env` and `--header`, by name; raises `WrongUsage`."""
+    from mcpctl.errors import WrongUsage
+
+    values: dict[str, str] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not _NAMES[option].match(name):
+            example = {"env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[option]
+            raise WrongUsage(f"--{option} needs NAME=VALUE", f"for example: --{option} {example}")
+        if name in values:
+            raise WrongUsage(f"--{option} {name} is given twice, and only one value can count", f"give {name} once")
+        values[name] = value
+    return values

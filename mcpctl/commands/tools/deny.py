@@ -25,12 +25,8 @@ def deny(
     from mcpctl import output
     from mcpctl.commands.tools import permitting
     from mcpctl.commands.tools.columns import PERMITTED
-    from mcpctl.models import Found
 
     options = output.listing(json, jsonl, format, fields)
     output.chosen_fields(PERMITTED, options)  # an unknown one is refused before anything is written
     paths = opt.paths(config, data_dir)
-    rows = permitting.deny(paths, keys)
-    output.write_list(Found.of(rows), PERMITTED, options)
-    if any(row["action"] != "unchanged" for row in rows):
-        output.say(f"written to {paths.config}")
+    permitting.write(paths, permitting.deny(paths, keys), options)

@@ -3,18 +3,27 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from mcpctl import server_changes, server_entries
+from mcpctl import output, server_changes, server_entries
 from mcpctl.catalog import explained, rows
 from mcpctl.catalog.cache import Catalog
+from mcpctl.commands.tools.columns import PERMITTED
 from mcpctl.errors import WrongUsage, warn
-from mcpctl.models import PERMISSION_FIELDS, Row
+from mcpctl.models import PERMISSION_FIELDS, Found, Row
 from mcpctl.near_names import nearest
+from mcpctl.output import ListOptions
 from mcpctl.paths import Paths
 from mcpctl.policy.decide import ALLOW
 from mcpctl.server_changes import Change, Keys
 from mcpctl.tool_keys import join, split_typed
 
 _STILL = {"deny": "is still denied", "ask": "is asked about at each call", "held": "is still held"}
+
+
+def write(paths: Paths, rows: Sequence[Row], options: ListOptions) -> None:
+    """Print the rows, and where the file has changed, which it is."""
+    output.write_list(Found.of(rows), PERMITTED, options)
+    if any(row["action"] != "unchanged" for row in rows):
+        output.say(f"written to {paths.config}")
 
 
 def deny(paths: Paths, keys: Sequence[str]) -> list[Row]:
