@@ -28,7 +28,8 @@ class ServerMemory:
         self._on_loaded = on_loaded
         self._threads = ThreadPoolExecutor(_THREADS, "keep")
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
-        self._outcomes: dict[str, str | None] = {}
+        self._outcomes: dict[str, tuple[str, str | None]] = {}
+        """By server, its fingerprint and failure, until a thread has taken them."""
         self._remembering = threading.Lock()
         self._state: State | None = None
         self._is_closed = False
@@ -90,13 +91,20 @@ class ServerMemory:
 
     def remember_outcome(self, name: str, server: Server, failure: str | None) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self._outcomes[name] = failure
-        self._threads.submit(self._remember_outcome, name, server.fingerprint)
+        self._outcomes[name] = server.fingerprint, failure
+        self._threads.submit(self._remember_outcomes)
 
-    def _remember_outcome(self, name: str, fingerprint: str) -> None:
-        # One at a time, each the latest: what was said first must not be written last.
+    def _remember_outcomes(self) -> None:
+        # By one thread at a time: what was said first must not be written last. It takes all that there are, since
+        # the database would else be opened once for each of a hundred servers that are down.
         with self._remembering:
-            self._write(lambda state: cache.remember_failure(state, name, fingerprint, self._outcomes[name]))
+            if self._outcomes:
+                self._write(self._write_outcomes)
+
+    def _write_outcomes(self, state: State) -> None:
+        while self._outcomes:
+            name, (fingerprint, failure) = self._outcomes.popitem()
+            cache.remember_failure(state, name, fingerprint, failure)
 
     def _keep(self, of: ListKey, definitions: Sequence[bytes], instructions: str, asked: bool) -> Listed:
         try:

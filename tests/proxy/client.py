@@ -31,6 +31,8 @@ ENVELOPE: dict[str, Any] = {
     META + "clientCapabilities": {},
 }
 TIMEOUT_S = 20.0
+SHARED_THREADS = ("read_", "help_")
+"""Threads that belong to no server: those of pools that all have."""
 
 Arguments = bytes | Mapping[str, Any]
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection, Exchange
 from mcpctl.upstreams.transports import OnGone, OnMessage, OnStderr
 from mcpctl.wire.jsonrpc import Message, decode
-from tests.proxy.client import ENVELOPE, INFO, LATEST, META, write_config
+from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, write_config
 
 TIMEOUT_S = 20.0
 Answering = Callable[["MemoryConnection", dict[str, Any]], Awaitable[dict[str, Any]]]
@@ -287,7 +288,8 @@ Scene = Callable[[World], Awaitable[None]]
 
 
 def play(home: Path, paths: Paths, scene: Scene, **servers: Callable[[], MemoryServer]) -> None:
-    """Play a scene with these servers, which it begins itself."""
+    """Play a scene with these servers, which it begins itself; no thread of it is left."""
+    before = set(threading.enumerate())
 
     async def played() -> None:
         world = World(home, paths, {name: make() for name, make in servers.items()})
@@ -298,3 +300,7 @@ def play(home: Path, paths: Paths, scene: Scene, **servers: Callable[[], MemoryS
             await world.end()
 
     asyncio.run(played())
+    for thread in set(threading.enumerate()) - before:
+        if not thread.name.startswith(SHARED_THREADS):
+            thread.join(TIMEOUT_S)
+            assert not thread.is_alive(), f"a scene has left {thread}"

@@ -25,12 +25,10 @@ from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.own_token import own_token
 from mcpctl.upstreams import upstream
-from tests.proxy.client import LATEST, Client
+from tests.proxy.client import LATEST, SHARED_THREADS, Client
 
 _ENDS_IN_S = 5.0
 _SOON_S = 0.2
-_SHARED = ("read_", "help_")
-"""Threads that belong to no server: those of pools that all have."""
 
 
 class InProcess(Client):
@@ -188,7 +186,7 @@ def _print(text: str, *, file: TextIO, flush: bool = False) -> None:
 
 def _things() -> set[object]:
     """The threads, children and descriptors of this process."""
-    threads = {thread for thread in threading.enumerate() if not thread.name.startswith(_SHARED)}
+    threads = {thread for thread in threading.enumerate() if not thread.name.startswith(SHARED_THREADS)}
     return {*threads, *psutil.Process().children(), *_descriptors()}
 
 
