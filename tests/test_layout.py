@@ -31,7 +31,7 @@ LAYERS = (
     ("upstreams",),
     ("proxy", "server_entries", "output"),
     ("clients", "server_changes"),
-    ("demo", "doctor"),
+    ("dashboard", "demo", "doctor"),
     ("commands",),
     ("tab_completion",),
     ("main",),

@@ -1,0 +1,1 @@
+"""`mcpctl dashboard`: pages and a REST interface over the records, in the browser of whoever runs this."""

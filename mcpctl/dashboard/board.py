@@ -1,0 +1,40 @@
+"""What all answers of a dashboard are made from."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, cast
+
+from mcpctl.dashboard.logins import Login, Logins
+from mcpctl.paths import Paths
+from mcpctl.store.records import Records
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+@dataclass(frozen=True)
+class Board:
+    """A dashboard over one data directory."""
+
+    paths: Paths
+    port: int
+    read_only: bool = False
+    """Whether nobody may answer approvals in it."""
+    logins: Logins = field(default_factory=Logins)
+
+    @contextmanager
+    def records(self) -> Iterator[Records]:
+        """The records, caught up with the journals; for the thread that answers one request."""
+        with Records(self.paths) as records:
+            yield records
+
+
+def board_of(request: "Request") -> Board:
+    """The dashboard that a request is for."""
+    return cast(Board, request.app.state.board)
+
+
+def login_of(request: "Request") -> Login:
+    """Who asks; the guard lets nobody else through."""
+    return cast(Login, request.state.login)

@@ -1,0 +1,87 @@
+"""Pages of the templates: every text in them is escaped, and shows what a person would not see."""
+
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+from starlette.responses import HTMLResponse
+
+from mcpctl.dashboard import badges
+from mcpctl.dashboard.board import board_of, login_of
+from mcpctl.visible_text import escaped
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+_SHORTEST = 8
+"""Characters of an id that a row gets, as lists on a terminal have it."""
+LONGEST = 300
+"""Characters of a text that a row of a table gets; a page of one thing shows it whole."""
+_NAVIGATION = (
+    ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
+    ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),
+)  # fmt: skip
+
+
+def page(request: "Request", template: str, status: int = 200, **shown: Any) -> HTMLResponse:
+    """A page of a template with what it is to show."""
+    board, login = board_of(request), login_of(request)
+    may_answer = login.may_answer and not board.read_only
+    common = {"path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer}
+    return HTMLResponse(_templates().get_template(template).render(common | shown), status)
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("mcpctl.dashboard"), autoescape=True, undefined=jinja2.StrictUndefined,
+        finalize=_visible, trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    environment.filters.update(moment=moment, short=_short, cut=_cut, duration=duration, number=number)
+    environment.globals.update(badges=badges.badges)
+    return environment
+
+
+def _visible(value: Any) -> Any:
+    """What an expression of a template writes: no direction, no control and nothing unseen comes from a record."""
+    return value if isinstance(value, Markup) or not isinstance(value, str) else _lines(value)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(escaped, text.split("\n"))) if "\n" in text else escaped(text)
+
+
+def moment(timestamp: str | None) -> Markup:
+    """A time of records as the time here."""
+    if timestamp is None:
+        return Markup('<span class="none">-</span>')
+    try:
+        then = datetime.fromisoformat(timestamp).astimezone()
+    except ValueError:
+        return Markup("<span>{}</span>").format(_visible(timestamp))
+    is_today = then.date() == datetime.now().astimezone().date()
+    here = then.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(timestamp, f"{then:%Y-%m-%d %H:%M:%S %Z}", here)
+
+
+def duration(milliseconds: int | None) -> str:
+    """Milliseconds as people read them."""
+    if milliseconds is None:
+        return "-"
+    return f"{milliseconds} ms" if milliseconds < 10_000 else f"{milliseconds / 1000:,.1f} s"
+
+
+def number(value: int | None) -> str:
+    """A number with its thousands set apart."""
+    return "-" if value is None else f"{value:,}"
+
+
+def _short(id_: str | None) -> str:
+    return (id_ or "-")[:_SHORTEST]
+
+
+def _cut(value: Any, longest: int = LONGEST) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"
