@@ -26,6 +26,8 @@ class CallFilter:
 
     sessions: tuple[str, ...] = ()
     """Full ids."""
+    parents: tuple[str, ...] = ()
+    """Full ids of calls of which they are later rounds or replays."""
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Bare names, keys, or globs of either, with `*` and `?`."""
@@ -51,6 +53,7 @@ EVERYTHING = CallFilter()
 def calls(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `calls`; more conditions can follow."""
     asked = _nothing().any_of("session_id", wanted.sessions).any_of("server", wanted.servers)
+    asked.any_of("parent_id", wanted.parents)
     _either(asked, [_tool(tool) for tool in wanted.tools])
     _status(asked, wanted.statuses)
     asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
