@@ -5,19 +5,37 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from mcpctl.dashboard import event_stream, pages, rest
+from mcpctl.dashboard import error_answers, event_stream, pages, rest
 from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.bodies import Bodies
+from mcpctl.dashboard.guard import Guard
+from mcpctl.errors import McpctlError
 
 _STATIC = Path(__file__).parent / "static"
 
 
+def guarded(board: Board) -> Guard:
+    """The dashboard for those who have logged in."""
+    return Guard(app(board), board)
+
+
 def app(board: Board) -> Starlette:
-    """The pages, the REST interface and the events of a dashboard."""
-    routes = [*pages.ROUTES, *rest.ROUTES, *event_stream.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))]
-    served = Starlette(routes=routes, lifespan=_lifespan)
+    """The pages, the REST interface and the events of a dashboard, for whoever gets at them."""
+    served = Starlette(
+        routes=[*pages.ROUTES, *rest.ROUTES, *event_stream.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
+        middleware=[Middleware(Bodies)],
+        exception_handlers={
+            McpctlError: error_answers.of_mcpctl,
+            HTTPException: error_answers.of_http,
+            Exception: error_answers.of_bug,
+        },
+        lifespan=_lifespan,
+    )
     served.state.board = board
     return served
 

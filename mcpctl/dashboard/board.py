@@ -45,3 +45,8 @@ def board_of(request: "Request") -> Board:
 def login_of(request: "Request") -> Login:
     """Who asks; the guard lets nobody else through."""
     return cast(Login, request.state.login)
+
+
+def body_of(request: "Request") -> bytes:
+    """The body of a request that is no GET, read whole."""
+    return cast(bytes, getattr(request.state, "body", b""))

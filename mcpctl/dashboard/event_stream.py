@@ -4,14 +4,14 @@ from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from mcpctl.dashboard.board import board_of, login_of
+from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.listener import Asked, Listener
-from mcpctl.dashboard.logins import Login
-from mcpctl.errors import McpctlError, NotFound
+from mcpctl.errors import McpctlError
 from mcpctl.store import asking
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PING_S = 15.0
 _PING = b": ping\n\n"
 _POLL_S = 30
-_HEADERS = {"Cache-Control": "no-store"}
+_TYPE = "text/event-stream"
 _HINT = f"ask for what you need every {_POLL_S} seconds"
 _FULL = McpctlError("there are as many streams of events as there may be", f"close one, or {_HINT}", "too_many_streams")
 _UNREADABLE = McpctlError("the events cannot be read now", _HINT, "not_readable")
@@ -34,13 +34,10 @@ _SINGLE = ("grep", "min_duration")
 
 def events(request: "Request") -> Response:
     """A stream of what happens since the position of `Last-Event-ID` or `since`, else from now on."""
-    try:
-        asked = _asked(request)
-    except McpctlError as error:
-        return JSONResponse(error.body, 404 if isinstance(error, NotFound) else 400, _HEADERS)
+    asked = _asked(request)
     if request.method == "HEAD":
-        return Response(None, 200, _HEADERS, "text/event-stream")
-    return _Stream(board_of(request).feed, login_of(request), asked)
+        return Response(media_type=_TYPE)
+    return _Stream(request, board_of(request).feed, asked)
 
 
 def _asked(request: "Request") -> Asked:
@@ -61,23 +58,24 @@ def _asked(request: "Request") -> Asked:
 class _Stream(StreamingResponse):
     """Who is let in is known on the event loop, and what begins there has its end there, too."""
 
-    def __init__(self, feed: Feed, login: Login, asked: Asked) -> None:
-        super().__init__((), headers=_HEADERS, media_type="text/event-stream")
+    def __init__(self, request: "Request", feed: Feed, asked: Asked) -> None:
+        super().__init__((), media_type=_TYPE)
+        self._request = request
         self._feed = feed
-        self._login = login
         self._asked = asked
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        listener = self._feed.join(self._login, self._asked)
+        listener = self._feed.join(login_of(self._request), self._asked)
         try:
             # Before it has begun nothing is answered: what happens after the answer is in the stream.
             first = await listener.outlet.take() if listener else None
-            if listener is None or first is None:
-                error, headers = _UNREADABLE if listener else _FULL, {**_HEADERS, "Retry-After": str(_POLL_S)}
-                await JSONResponse(error.body, 503, headers)(scope, receive, send)
-                return
-            self.body_iterator = self._blocks(listener, first)
-            await super().__call__(scope, receive, send)
+            if listener and first:
+                self.body_iterator = self._blocks(listener, first)
+                await super().__call__(scope, receive, send)
+            else:
+                refusal = error_answer(self._request, _UNREADABLE if listener else _FULL, 503)
+                refusal.headers["Retry-After"] = str(_POLL_S)
+                await refusal(scope, receive, send)
         finally:
             if listener:
                 self._feed.leave(listener)

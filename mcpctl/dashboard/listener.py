@@ -68,8 +68,9 @@ class Outlet:
 
     async def take(self, patience_s: float | None = None) -> bytes | None:
         """The next block; an empty one where none came in time, and None at the end."""
-        with contextlib.suppress(asyncio.TimeoutError):
-            await asyncio.wait_for(self._came.wait(), patience_s)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                await self._came.wait()
         self._came.clear()
         if self.is_ended:
             return None

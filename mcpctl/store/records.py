@@ -107,9 +107,13 @@ class Records:
     def session_id(self, ref: str) -> str:
         """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
 
-        Raises `NotFound` or `WrongUsage`, as the next two do.
+        Raises `NotFound` or `WrongUsage`, as the next three do.
         """
         return sessions.resolve(self._db, ref)
+
+    def call_id(self, ref: str) -> str:
+        """The id of the call that `ref` names, in the same way."""
+        return calls.resolve(self._db, ref)
 
     def session(self, ref: str) -> Row:
         """One session, with `tools` (what was called, how often, how it went) and `calls`, a `Found`, oldest first."""
