@@ -10,8 +10,9 @@ from starlette.testclient import TestClient
 
 from mcpctl.dashboard.names import Name
 from mcpctl.paths import Paths
+from mcpctl.store import journal_lines
 from tests.conftest import Mcpctl
-from tests.recorded import call, call_id, created, hints, opened, raw, started, two_sessions
+from tests.recorded import at, call, call_id, created, hints, opened, raw, started, two_sessions
 
 KILLED = "3e551015-0000-4000-8000-000000000003"
 ALIVE = "4e551015-0000-4000-8000-000000000004"
@@ -34,6 +35,11 @@ def every_kind(paths: Paths) -> Iterator[None]:
         *call("a4" + call_id(1)[2:], 44, ALIVE, via="replay", parent_id=call_id(1), annotations=replayed),
         *call("a5" + call_id(1)[2:], 45, ALIVE, status="cancelled", response=raw(None), error=raw({"code": "x"})),
         started(8, 46, ALIVE, tool="=cmd|' /C calc'!A0"),
+        journal_lines.DecisionMade(
+            timestamp=at(46), id="d1", session_id=ALIVE, call_id=call_id(8), key="weather:x", decision="approved",
+            rule="ask *", rule_place=None, channel="dashboard", scope="once", arguments_hash="ab", pin=None,
+            token_id=None, project=None, waited_ms=7, enforced=True,
+        ),
     ])  # fmt: skip
     try:
         yield
