@@ -125,12 +125,16 @@ class Records:
         """How much tools were used, by server and tool; only those with calls on record."""
         return statistics.usage(self._db)
 
-    def totals(self, *by: str, wanted: CallFilter = EVERYTHING) -> Sequence[Row]:
-        """Calls, failures, tokens and times: a row for each group, the one with the most calls first.
+    def totals(self, *by: str, wanted: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
+        """Calls, failures, tokens and times: a row for each group, the one with the most calls first, or with the most
+        of the field `sort`.
 
         `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
         """
-        return statistics.totals(self._db, by, wanted)
+        rows = statistics.totals(self._db, by, wanted)
+        if not sort:
+            return rows
+        return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
 
     def names(self, noun: str) -> Iterator[str]:
         """The names on record: of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""

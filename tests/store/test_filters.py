@@ -2,9 +2,9 @@
 
 import pytest
 
-from mcpctl.commands.options import MOST_VALUES
 from mcpctl.paths import Paths
 from mcpctl.store import calls, filters, index, statistics, text_search
+from mcpctl.store.asking import MOST_VALUES
 from mcpctl.store.filters import FAILED, CallFilter
 from tests.recorded import CLAUDE, CURSOR, two_sessions
 
