@@ -3,6 +3,7 @@
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -39,7 +40,7 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("mcpctl.dashboard"), autoescape=True, undefined=jinja2.StrictUndefined,
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters.update(moment=moment, short=_short, cut=_cut, duration=duration, number=number)
+    environment.filters.update(moment=moment, short=_short, cut=_cut, duration=duration, number=number, segment=_segment)
     environment.globals.update(badges=badges.badges)
     return environment
 
@@ -76,6 +77,11 @@ def duration(milliseconds: int | None) -> str:
 def number(value: int | None) -> str:
     """A number with its thousands set apart."""
     return "-" if value is None else f"{value:,}"
+
+
+def _segment(text: str) -> str:
+    """A text as one segment of an address, whatever slashes and dots it has."""
+    return quote(text, safe="")
 
 
 def _short(id_: str | None) -> str:

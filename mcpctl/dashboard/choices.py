@@ -10,7 +10,7 @@ from mcpctl.models import Row
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-LIMIT = 50
+ROWS = 50
 """Rows of one page."""
 _LARGEST_OFFSET = 1_000_000_000
 

@@ -15,14 +15,16 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
-from mcpctl.dashboard import badges, filters
+from mcpctl.dashboard import badges, choices, json_text
 from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.filters import LIMIT, Filter
+from mcpctl.dashboard.choices import ROWS, Filter
 from mcpctl.dashboard.rendering import page
 from mcpctl.models import Row, Tool
 from mcpctl.output import changes
 from mcpctl.paths import Paths
+from mcpctl.policy.decide import ALLOW
 from mcpctl.policy.words import HELD
+from mcpctl.policy_settings import ASK, DENY
 from mcpctl.store import clock, pins
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.policy_file import PolicyFile
@@ -55,20 +57,20 @@ def tools(request: Request) -> Response:
     """The tools of all servers that may be found, in the toolset in force."""
     board = board_of(request)
     toolset = NONE if request.query_params.get("toolset") == NONE else None
-    sort = filters.chosen_of(request, "sort", _SORTS, "")
+    sort = choices.chosen_of(request, "sort", _SORTS, "")
     with rows.catalog(board.paths, toolset, quiet=True) as catalog:
         order, used = rows.Order(sort or None), recorded_usage(board.paths)
         every = list(rows.listed(catalog, rows.Wanted(), order, used).rows(None, 0))
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     asked = _filters(sorted({row["server"] for row in every}))
-    found, offset = filters.fitting(request, asked, every), filters.offset(request)
+    found, offset = choices.fitting(request, asked, every), choices.offset(request)
     return page(
         request, "tools.html",
-        tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + LIMIT]],
-        filters=[*filters.shown(request, asked, every), ("Order", filters.choices(request, "sort", _SORTS, ""))],
-        total=len(found), of=len(every), offset=offset, limit=LIMIT, sort=sort, unlisted=unlisted, servers=servers,
-        toolset=in_force.name if in_force else None, all_tools=filters.address(request, toolset=NONE),
-        link=lambda offset: filters.address(request, offset=offset or None),
+        tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + ROWS]],
+        filters=[*choices.shown(request, asked, every), ("Order", choices.choices(request, "sort", _SORTS, ""))],
+        total=len(found), of=len(every), offset=offset, limit=ROWS, sort=sort, unlisted=unlisted, servers=servers,
+        toolset=in_force.name if in_force else None, all_tools=choices.address(request, toolset=NONE),
+        link=lambda offset: choices.address(request, offset=offset or None),
     )  # fmt: skip
 
 
@@ -102,17 +104,30 @@ def tool(request: Request) -> Response:
         policy = explained.explain(catalog, found.key, explained.standing(board.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
         pinned = _pinned(board.paths, catalog, found)
-        policy_is_on = catalog.config.policy.is_on
     return page(
         request, "tool.html", tool=row, known=badges.known(row), risk=badges.RISKS[row["risk"]],
         hints=list(_hints(row, policy)), description=_text(as_sent, "description"),
-        notes=about.notes if about else (), policy=policy, is_on=policy_is_on, pinned=pinned, changes=changes.compared,
-        held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
+        notes=about.notes if about else (), policy=policy, decision=_decision(policy), is_on=policy["mode"] != "off",
+        pinned=pinned, compared=changes.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
-        outputs=_parameters(found.definition.get("outputSchema")),
-        schemas={name: as_sent[name] for name in ("inputSchema", "outputSchema") if name in as_sent},
+        outputs=_parameters(found.definition.get("outputSchema")), as_sent=json_text.shown(found.text),
         totals=_totals(board, found) if row["usage"] else None,
     )  # fmt: skip
+
+
+_DOES = {
+    ALLOW: "is passed on to its server",
+    ASK: "waits for your consent",
+    DENY: "is refused; models do not find it either",
+    "held": "is refused until you have looked at the tool; models do not find it either",
+    "refused": "is refused",
+}
+
+
+def _decision(policy: Row) -> str:
+    if policy["enforced"]:
+        return _DOES[policy["decision"]]
+    return f"{_DOES[ALLOW]}, since the policy is only recorded; enforced, it would say {policy['decision']}"
 
 
 def _text(definition: Row, name: str) -> str:
