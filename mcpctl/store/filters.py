@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 """The statuses of calls that did not do what was asked."""
 
+_PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
 _LETTERS = "RDIO"
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
@@ -40,6 +41,8 @@ class CallFilter:
     grep: str | None = None
     """A text in arguments, response or error, in whatever case; of a search, in query, context or results."""
     min_duration_ms: int | None = None
+    before: str | None = None
+    """Listed after the call with this full id, newest first, so that a list goes on where another one ended."""
 
 
 EVERYTHING = CallFilter()
@@ -53,6 +56,7 @@ def calls(wanted: CallFilter) -> "Conditions":
     asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
     _either(asked, [("hints GLOB ?", (_hint(hint),)) for hint in wanted.hints])
     _times(asked, wanted)
+    asked.when(f"({_PLACE}) < (SELECT {_PLACE} FROM calls WHERE id = ?)", wanted.before)
     return _text(asked, wanted.grep, ("arguments", "error", "response"))
 
 

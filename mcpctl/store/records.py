@@ -1,7 +1,7 @@
 """What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -107,9 +107,13 @@ class Records:
     def session_id(self, ref: str) -> str:
         """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
 
-        Raises `NotFound` or `WrongUsage`, as the next two do.
+        Raises `NotFound` or `WrongUsage`, as the next three do.
         """
         return sessions.resolve(self._db, ref)
+
+    def call_id(self, ref: str) -> str:
+        """The id of the call that `ref` names, in the same way."""
+        return calls.resolve(self._db, ref)
 
     def session(self, ref: str) -> Row:
         """One session, with `tools` (what was called, how often, how it went) and `calls`, a `Found`, oldest first."""
@@ -214,6 +218,12 @@ class Records:
                 raise sqlite.unwritable(self._paths.index, error) from error
             return False
         return True
+
+    def version(self) -> Hashable:
+        """What is another once anything has come on record, or gone from it."""
+        from mcpctl.store import index
+
+        return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
 
     # ---- the file
 

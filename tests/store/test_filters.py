@@ -6,7 +6,7 @@ from mcpctl.paths import Paths
 from mcpctl.store import calls, filters, index, statistics, text_search
 from mcpctl.store.asking import MOST_VALUES
 from mcpctl.store.filters import FAILED, CallFilter
-from tests.recorded import CLAUDE, CURSOR, two_sessions
+from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 
 NEWEST_FIRST = [
     CallFilter(),
@@ -22,6 +22,9 @@ NEWEST_FIRST = [
     CallFilter(projects=("acme", "zoo"), hints=("destructive", "undeclared"), min_duration_ms=5),
     CallFilter(grep="oslo", clients=("cursor", "claude-code")),
     CallFilter(grep="ö"),
+    CallFilter(before=call_id(5)),
+    CallFilter(before=call_id(5), servers=("notes",)),
+    CallFilter(before=call_id(5), statuses=FAILED),
 ]
 
 
@@ -67,3 +70,11 @@ def test_totals_are_told_without_the_rows(paths: Paths, by: tuple[str, ...]) -> 
         db.set_trace_callback(None)
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
     assert plan[0] == "SCAN calls USING COVERING INDEX calls_by_time"
+
+
+def test_a_list_goes_on_where_another_one_ended(paths: Paths) -> None:
+    session(paths, rest=[line for number in range(1, 6) for line in call(number, 2)])  # all of one moment
+    with index.opened(paths) as db:
+        listed = [row["id"] for row in calls.find(db).rows(None, 0)]
+        for place, last in enumerate(listed):
+            assert [row["id"] for row in calls.find(db, CallFilter(before=last)).rows(None, 0)] == listed[place + 1 :]
