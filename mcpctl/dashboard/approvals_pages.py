@@ -37,6 +37,8 @@ _DONE = {
     ALWAYS: "is allowed always, as long as its definition stays as it is: have it called again",
     _DENY: "is denied: for ten minutes the same call is refused without asking again",
 }
+_ANEW = "if the tool is called again, you are asked anew"
+_WHERE = {"terminal": "in a terminal", "client": "in its client", CHANNEL: "here"}
 _BECAME = {
     "allowed": "allowed, and waits to be called again",
     "used": "allowed, and called",
@@ -96,7 +98,7 @@ def answer(request: Request) -> Response:
     if chosen not in _DONE:
         raise WrongUsage("this form has no answer", f"answers: {', '.join(_DONE)}")
     if (row := _found(board, id_)) is None:
-        return _page(request, _Said("This approval is not kept any more; if it is called again, you are asked anew.", True), 404)
+        return _page(request, _Said(f"It is not kept any more: {_ANEW}.", is_error=True), 404)
     try:
         # To answer is to answer a question that is open: to take back what was said before is done in a terminal.
         if row["state"] == PENDING:
@@ -105,16 +107,17 @@ def answer(request: Request) -> Response:
     except NotFound:
         row = _found(board, id_)
     except Refused as error:
-        return _page(request, _Said(f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}.", True), 403)
-    return _page(request, _Said(_too_late(row), True), 409)
+        return _page(
+            request, _Said(f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}.", is_error=True), 403
+        )
+    return _page(request, _Said(_too_late(row), is_error=True), 409)
 
 
 def _too_late(row: Row | None) -> str:
     if row is None or row["state"] == "expired":
-        return "Nobody answered this in time, so it has expired. If it is called again, you are asked anew."
-    where = {"terminal": "in a terminal", "client": "in its client", CHANNEL: "here"}.get(row["channel"] or "", "elsewhere")
-    return f"This was answered already, {where}: {row['key']} is {_BECAME[row['state']]}. Nothing has been changed."
-
+        return f"Nobody answered in time, so it has expired: {_ANEW}."
+    where = _WHERE.get(row["channel"] or "", "elsewhere")
+    return f"This was answered already, {where}: {row['key']} is {_BECAME[row['state']]}. Nothing was changed."
 
 
 ROUTES: list[BaseRoute] = [

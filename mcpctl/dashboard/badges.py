@@ -19,14 +19,16 @@ class Badge(NamedTuple):
 
 
 _WORDS = {
-    ("readOnlyHint", True): ("read-only", "R", "Read-only", "This tool only reads data"),
-    ("destructiveHint", True): ("destructive", "!", "Destructive", "This tool may make destructive changes"),
-    ("idempotentHint", True): ("idempotent", "=", "Idempotent", "To call it again in the same way adds nothing"),
-    ("openWorldHint", True): ("open-world", "↗", "Open world", "This tool reaches things outside"),
-    ("readOnlyHint", False): ("no", "✎", "Not read-only", "This tool changes things"),
-    ("destructiveHint", False): ("no", "+", "Not destructive", "What this tool changes can be undone or only adds"),
-    ("idempotentHint", False): ("no", "≠", "Not idempotent", "Calling it again does it again"),
-    ("openWorldHint", False): ("no", "⌂", "Closed world", "This tool stays within its own domain"),
+    ("readOnlyHint", True): Badge("read-only", "R", "Read-only", "This tool only reads data"),
+    ("destructiveHint", True): Badge("destructive", "!", "Destructive", "This tool may make destructive changes"),
+    ("idempotentHint", True): Badge("idempotent", "=", "Idempotent", "To call it again in the same way adds nothing"),
+    ("openWorldHint", True): Badge("open-world", "↗", "Open world", "This tool reaches things outside"),
+    ("readOnlyHint", False): Badge("no", "✎", "Not read-only", "This tool changes things"),
+    ("destructiveHint", False): Badge(
+        "no", "+", "Not destructive", "This tool only adds, or changes what can be undone"
+    ),
+    ("idempotentHint", False): Badge("no", "≠", "Not idempotent", "Calling it again does it again"),
+    ("openWorldHint", False): Badge("no", "⌂", "Closed world", "This tool stays within its own domain"),
 }
 RISKS = {
     "read-only": "This tool only reads data.",
@@ -38,6 +40,14 @@ RISKS = {
 _NOT_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
+
+
+MARKS = {
+    "read-only": _WORDS["readOnlyHint", True], "destructive": _WORDS["destructiveHint", True],
+    "idempotent": _WORDS["idempotentHint", True], "open-world": _WORDS["openWorldHint", True],
+    "undeclared": _UNDECLARED,
+}  # fmt: skip
+"""The badge that a filter by hints is about, by its name."""
 
 
 def badges(known: Mapping[str, Any] | None) -> list[Badge]:
@@ -53,9 +63,8 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     for name, hint in hints.items():
         if only_reads and name in _NOT_IF_READ_ONLY and not _is_warning(name, hint, hints["readOnlyHint"]):
             continue
-        kind, symbol, text, meaning = _WORDS[name, hint["value"]]
-        source = _SOURCES.get(hint.get("source", ""), "")
-        shown.append(Badge(kind, symbol, text, f"{meaning}, {source}" if source else meaning))
+        badge, source = _WORDS[name, hint["value"]], _SOURCES.get(str(hint.get("source")))
+        shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
     if "readOnlyHint" not in hints and "destructiveHint" not in hints:
         shown.insert(0, _UNDECLARED)
     return shown
@@ -64,9 +73,8 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
 def known(row: Row) -> dict[str, Row]:
     """The hints of a row of `tools ls` that its server or a toolset has set, for `badges`."""
     fields = ((name, row[field]) for field, name in HINT_FIELDS.items())
-    return {
-        name: {"value": hint["effective"], "source": hint["source"]} for name, hint in fields if hint["source"] in _SOURCES
-    }
+    set_ = ((name, hint) for name, hint in fields if hint["source"] in _SOURCES)
+    return {name: {"value": hint["effective"], "source": hint["source"]} for name, hint in set_}
 
 
 def _hint(known: Any, name: str) -> Any:

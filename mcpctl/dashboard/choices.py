@@ -23,7 +23,8 @@ class Choice(NamedTuple):
     address: str
     """Where the link goes; that of the choice in force takes it back."""
     is_chosen: bool
-    count: int | None
+    rows: int | None
+    """How many it would leave; None where it leaves none out."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ def fitting(request: "Request", filters: Iterable[Filter], rows: Iterable[Row]) 
 
 
 def shown(request: "Request", filters: Sequence[Filter], rows: Sequence[Row]) -> list[tuple[str, list[Choice]]]:
-    """The label and the choices of each filter; a choice that would leave nothing is shown only while it is in force."""
+    """The label and the choices of each filter; one that would leave nothing is there only while it is in force."""
     return [(each.label, list(_choices(request, each, filters, rows))) for each in filters]
 
 

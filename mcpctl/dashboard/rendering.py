@@ -48,7 +48,9 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("mcpctl.dashboard"), autoescape=True, undefined=jinja2.StrictUndefined,
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters.update(moment=moment, short=_short, cut=_cut, duration=duration, number=number, segment=_segment)
+    environment.filters.update(
+        moment=moment, short=_short, cut=_cut, duration=duration, number=number, segment=_segment
+    )
     environment.globals.update(badges=badges.badges)
     return environment
 

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from mcpctl import definitions, hints
 from mcpctl.catalog import drift_check, explained, rows
 from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.drift import Change
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
@@ -32,11 +33,7 @@ from mcpctl.store.records import Records, recorded_usage
 from mcpctl.toolsets.toolset_files import NONE
 
 MOST_PARAMETERS = 200
-_HINTS = {"read-only": "read_only", "destructive": "destructive", "idempotent": "idempotent", "open-world": "open_world"}
-_HINT_WORDS = {
-    "read-only": "R Read-only", "destructive": "! Destructive", "idempotent": "= Idempotent",
-    "open-world": "↗ Open world", "undeclared": "? Not declared",
-}  # fmt: skip
+_HINT_WORDS = {name: badge.text for name, badge in badges.MARKS.items()}
 _RISK_WORDS = {risk: risk.replace("-", " ").capitalize() for risk in hints.RISKS}
 _USES = {"used": "Used", "unused": "Never used", "held": "Held"}
 _SORTS = {"": "As listed", "key": "Key", "tool": "Name", "usage": "Calls", "last_used": "Last used"}
@@ -68,6 +65,7 @@ def tools(request: Request) -> Response:
         request, "tools.html",
         tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + ROWS]],
         filters=[*choices.shown(request, asked, every), ("Order", choices.choices(request, "sort", _SORTS, ""))],
+        marks=badges.MARKS, counts_default=request.query_params.get("hint") in ("destructive", "open-world"),
         total=len(found), of=len(every), offset=offset, limit=ROWS, sort=sort, unlisted=unlisted, servers=servers,
         toolset=in_force.name if in_force else None, all_tools=choices.address(request, toolset=NONE),
         link=lambda offset: choices.address(request, offset=offset or None),
@@ -87,7 +85,7 @@ def _has_hint(row: Row, hint: str) -> bool:
     """By the hint in effect, as `tools ls` filters."""
     if hint == "undeclared":
         return bool(row["risk"] == "not-declared")
-    return bool(row[_HINTS[hint]]["effective"])
+    return bool(row[hint.replace("-", "_")]["effective"])
 
 
 def _is_used(row: Row, use: str) -> bool:
@@ -176,8 +174,8 @@ class Pinned(NamedTuple):
 
     seen: str
     approved: str | None
-    changes: Sequence[Row]
-    """What changed since, as rows of `tools diff`."""
+    changes: Sequence[tuple[Change, str]]
+    """What changed since, and why each matters."""
 
 
 def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
@@ -195,11 +193,8 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
         return None
     as_it_is = [pin for pin in of_tool if pin.pin == definitions.pin_of(found)] or of_tool
     approved = max((pin.approved for pin in as_it_is if pin.approved), default=None)
-    rows_ = [
-        {"rule": change.rule, "message": change.message, "why": RULES[change.rule].why, "old": change.old, "new": change.new}
-        for change in changed
-    ]
-    return Pinned(clock.iso(of_tool[0].seen), clock.iso(approved) if approved else None, rows_)
+    told = [(change, RULES[change.rule].why) for change in changed]
+    return Pinned(clock.iso(of_tool[0].seen), clock.iso(approved) if approved else None, told)
 
 
 def _totals(board: Board, found: Tool) -> Row | None:
