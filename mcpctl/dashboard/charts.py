@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from mcpctl.models import Row
+from mcpctl.plurals import counted
 
 HEIGHT = 100
 """Of a chart, in its own units; each day is one unit wide."""
@@ -48,7 +49,9 @@ def calls(rows: Sequence[Row]) -> Chart:
     for place, (day, row) in enumerate(days):
         total, failed = (row["calls"], min(row["failed"], row["calls"])) if row else (0, 0)
         bars = [_bar("failed", place, 0, failed, top), _bar("fine", place, failed, total, top)]
-        columns.append(Column(f"{day}: {total:,} calls, {failed:,} failed", [bar for bar in bars if bar.height]))
+        columns.append(
+            Column(f"{day}: {counted(total, 'call')}, {failed:,} failed", [bar for bar in bars if bar.height])
+        )
     return _chart(columns, top, days)
 
 

@@ -65,7 +65,7 @@ def tools(request: Request) -> Response:
         request, "tools.html",
         tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + ROWS]],
         filters=[*choices.shown(request, asked, every), ("Order", choices.choices(request, "sort", _SORTS, ""))],
-        marks=badges.MARKS, counts_default=request.query_params.get("hint") in ("destructive", "open-world"),
+        marks={"Hint": badges.MARKS}, counts_default=request.query_params.get("hint") in ("destructive", "open-world"),
         total=len(found), of=len(every), offset=offset, limit=ROWS, sort=sort, unlisted=unlisted, servers=servers,
         toolset=in_force.name if in_force else None, all_tools=choices.address(request, toolset=NONE),
         link=lambda offset: choices.address(request, offset=offset or None),
@@ -153,8 +153,12 @@ def _hints(row: Row, policy: Row) -> Iterator[Hint]:
         hint, counted = row[field], policy["hints"][name]
         meaning = _SAYS[name][not hint["effective"]]
         value = "yes" if hint["effective"] else "no"
+        if row["risk"] == "read-only" and field in ("destructive", "idempotent"):
+            meaning = "says nothing of a tool that only reads"
+        elif hint["source"] == "default":
+            meaning = f"counts as: {meaning}"
         if hint["source"] == "default":
-            yield Hint(_NAMES[name], "not declared", "nobody", f"{meaning}, as MCP counts what is not declared", "")
+            yield Hint(_NAMES[name], "not declared", "nobody: as MCP has it", meaning, "")
             continue
         remark = ""
         if not counted["counts"]:
