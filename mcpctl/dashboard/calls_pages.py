@@ -46,8 +46,8 @@ def calls(request: Request) -> Response:
         names = _names(records, asked.get("server"))
         return page(
             request, "calls.html", asked=asked, calls=found[:ROWS], total=total, older=older,
-            sessions=_to_choose(records, asked.get("sessionId")), statuses=CALL_STATUSES,
-            choices={"hint": HINTS, **names},
+            sessions=_to_choose(records, asked.get("sessionId")),
+            choices={"status": CALL_STATUSES, "hint": HINTS, **names},
         )  # fmt: skip
 
 

@@ -2,6 +2,22 @@
 
 from starlette.routing import BaseRoute
 
-from mcpctl.dashboard import calls_pages, overview, sessions_pages
+from mcpctl.dashboard import (
+    approvals_pages,
+    calls_pages,
+    overview,
+    servers_pages,
+    sessions_pages,
+    stats_pages,
+    tools_pages,
+)
 
-ROUTES: list[BaseRoute] = [*overview.ROUTES, *sessions_pages.ROUTES, *calls_pages.ROUTES]
+ROUTES: list[BaseRoute] = [
+    *overview.ROUTES,
+    *sessions_pages.ROUTES,
+    *calls_pages.ROUTES,
+    *tools_pages.ROUTES,
+    *servers_pages.ROUTES,
+    *approvals_pages.ROUTES,
+    *stats_pages.ROUTES,
+]

@@ -4,6 +4,7 @@ import json
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -50,7 +51,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number, words=_words,
-        from_json=_from_json,
+        from_json=_from_json, segment=_segment,
     )  # fmt: skip
     environment.globals.update(badges=badges.badges)
     return environment
@@ -113,6 +114,11 @@ def _from_json(recorded: str | None) -> Any:
         return json.loads(recorded or "null")
     except (ValueError, RecursionError):
         return None
+
+
+def _segment(text: str) -> str:
+    """A text as one segment of an address, whatever slashes and dots it has."""
+    return quote(text, safe="")
 
 
 def _short(id_: str | None) -> str:
