@@ -3,17 +3,35 @@
 from pathlib import Path
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from mcpctl.dashboard import pages, rest
+from mcpctl.dashboard import error_answers, pages, rest
 from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.bodies import Bodies
+from mcpctl.dashboard.guard import Guard
+from mcpctl.errors import McpctlError
 
 _STATIC = Path(__file__).parent / "static"
 
 
+def guarded(board: Board) -> Guard:
+    """The dashboard for those who have logged in."""
+    return Guard(app(board), board)
+
+
 def app(board: Board) -> Starlette:
-    """The pages, the REST interface and the events of a dashboard."""
-    served = Starlette(routes=[*pages.ROUTES, *rest.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))])
+    """The pages, the REST interface and the events of a dashboard, for whoever gets at them."""
+    served = Starlette(
+        routes=[*pages.ROUTES, *rest.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
+        middleware=[Middleware(Bodies)],
+        exception_handlers={
+            McpctlError: error_answers.of_mcpctl,
+            HTTPException: error_answers.of_http,
+            Exception: error_answers.of_bug,
+        },
+    )
     served.state.board = board
     return served

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
 from mcpctl.dashboard.logins import Login, Logins
+from mcpctl.dashboard.summaries import Summaries
 from mcpctl.paths import Paths
 from mcpctl.store.records import Records
 
@@ -22,6 +23,11 @@ class Board:
     read_only: bool = False
     """Whether nobody may answer approvals in it."""
     logins: Logins = field(default_factory=Logins)
+    summaries: Summaries = field(init=False)
+    """Totals for pages; where there are many calls they may be some seconds old, and say so."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "summaries", Summaries(self.records))
 
     @contextmanager
     def records(self) -> Iterator[Records]:
@@ -38,3 +44,8 @@ def board_of(request: "Request") -> Board:
 def login_of(request: "Request") -> Login:
     """Who asks; the guard lets nobody else through."""
     return cast(Login, request.state.login)
+
+
+def body_of(request: "Request") -> bytes:
+    """The body of a request that is no GET, read whole."""
+    return cast(bytes, getattr(request.state, "body", b""))

@@ -1,6 +1,24 @@
-"""Who may see the dashboard: one-time links, the cookies they are exchanged for, and a bearer token for scripts."""
+"""Who may see the dashboard: one-time links, the cookies they are exchanged for, and a bearer token for scripts.
 
-from dataclasses import dataclass
+All are made with the key of one run of the dashboard, so they end with it. Whoever can read the key may print a link;
+the dashboard itself gives none away.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import secrets
+import struct
+import time
+from dataclasses import dataclass, field
+
+LINK_S = 60
+"""Seconds in which a link can be used, once."""
+MOST = 50
+"""Logins that are kept; a further one ends the one that was used longest ago."""
+_BODY = struct.Struct(">?d12s")
+"""Of a link: whether who logs in may answer approvals, when it expires, and what makes it the only one."""
 
 
 @dataclass(frozen=True)
@@ -11,7 +29,69 @@ class Login:
     """Whether they may answer approvals; never with a bearer token."""
     form_token: str
     """What each form of theirs has to send back."""
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    """The same for all requests of one login, and no secret."""
+    by_token: bool = False
+    """Whether this is a script with the bearer token."""
+
+
+def login_code(key: bytes, *, may_answer: bool) -> str:
+    """What makes a link a login, for a minute."""
+    body = _BODY.pack(may_answer, time.time() + LINK_S, secrets.token_bytes(12))
+    return base64.urlsafe_b64encode(body + _signature(key, body)).decode()
+
+
+def bearer_token(key: bytes) -> str:
+    """The token with which scripts read, as long as the dashboard runs."""
+    return _signature(key, b"bearer token").hex()
+
+
+def _signature(key: bytes, what: bytes) -> bytes:
+    return hmac.digest(key, what, hashlib.sha256)
 
 
 class Logins:
-    """The logins of one dashboard, for as long as it runs."""
+    """The logins of one dashboard, for as long as it runs; for one thread."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = key or secrets.token_bytes(32)
+        self._used: dict[bytes, float] = {}
+        self._logins: dict[bytes, Login] = {}
+        self._script = Login(may_answer=False, form_token="", by_token=True)
+
+    def exchange(self, code: str) -> str | None:
+        """The cookie of a new login; None for a code that is not ours, has expired, or was used."""
+        now = time.time()
+        try:
+            signed = base64.b64decode(code.encode(), altchars=b"-_", validate=True)
+        except (UnicodeEncodeError, binascii.Error):
+            return None
+        body, signature = signed[: _BODY.size], signed[_BODY.size :]
+        if len(body) < _BODY.size or not hmac.compare_digest(signature, _signature(self._key, body)):
+            return None
+        may_answer, expires, nonce = _BODY.unpack(body)
+        if expires < now or nonce in self._used:
+            return None
+        self._used = {used: until for used, until in self._used.items() if until >= now} | {nonce: expires}
+        cookie = secrets.token_urlsafe(32)
+        while len(self._logins) >= MOST:
+            del self._logins[next(iter(self._logins))]
+        self._logins[_hashed(cookie)] = Login(may_answer, secrets.token_urlsafe(32))
+        return cookie
+
+    def of_cookie(self, cookie: str) -> Login | None:
+        """Who has this cookie."""
+        hashed = _hashed(cookie)
+        if login := self._logins.pop(hashed, None):
+            self._logins[hashed] = login  # the last of them now: the first are ended first
+        return login
+
+    def of_bearer(self, token: str) -> Login | None:
+        """The scripts, for their token."""
+        is_ours = hmac.compare_digest(token.encode(), bearer_token(self._key).encode())
+        return self._script if is_ours else None
+
+
+def _hashed(cookie: str) -> bytes:
+    """What a cookie is looked up by: how long that takes says nothing of the cookies that there are."""
+    return hashlib.sha256(cookie.encode()).digest()

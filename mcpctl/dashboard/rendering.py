@@ -11,6 +11,7 @@ from starlette.responses import HTMLResponse
 
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.board import board_of, login_of
+from mcpctl.errors import McpctlError
 from mcpctl.visible_text import escaped
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ def page(request: "Request", template: str, status: int = 200, **shown: Any) -> 
     may_answer = login.may_answer and not board.read_only
     common = {"path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer}
     return HTMLResponse(_templates().get_template(template).render(common | shown), status)
+
+
+def error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
+    """The page that says what failed; without the names of the pages to whoever is not logged in."""
+    login = getattr(request.state, "login", None)
+    shown = {"path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error}
+    return HTMLResponse(_templates().get_template("error.html").render(shown), status)
 
 
 @cache

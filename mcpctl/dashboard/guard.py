@@ -1,0 +1,174 @@
+"""Who gets through to the dashboard: addresses, origins, logins, and the headers of every answer.
+
+Any page in the browser can make it send requests to this machine, and any program of any user here can connect. So a
+request counts that names us as its host, that no other site caused, and that brings a cookie or the token.
+"""
+
+import hmac
+from http import HTTPStatus
+from typing import TYPE_CHECKING
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from mcpctl.dashboard.board import Board, board_of, body_of, login_of
+from mcpctl.dashboard.error_answers import error_answer, one_line
+from mcpctl.errors import Refused
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from mcpctl.dashboard.logins import Login
+
+FORM_TOKEN = "form_token"
+"""The field of a form with the login's form token; a script sends it as the header X-Form-Token."""
+AGAIN = "print a new link in a terminal: mcpctl dashboard --print-url"
+_HEADERS = (
+    ("content-security-policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
+     " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
+    ("referrer-policy", "no-referrer"),
+    ("x-content-type-options", "nosniff"),
+    ("cache-control", "no-store"),
+    ("x-frame-options", "DENY"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+)  # fmt: skip
+_RAW_HEADERS = {name.encode(): value.encode() for name, value in _HEADERS}
+_READING = ("GET", "HEAD")
+_MOST_FIELDS = 100
+_GO_ON = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">'
+    '<title>mcpctl</title><p><a href="/">Go on to the dashboard</a></p>'
+)
+
+
+class Guard:
+    """The application for those who may use it."""
+
+    def __init__(self, inner: "ASGIApp", board: Board) -> None:
+        self._inner = inner
+        self._board = board
+        self._hosts = {f"{host}:{board.port}" for host in ("127.0.0.1", "localhost", "[::1]")}
+        self._cookie = f"mcpctl_{board.port}"
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        """Answer a request, or pass it on with who asks."""
+        if scope["type"] == "lifespan":
+            await self._inner(scope, receive, send)
+        elif scope["type"] == "http":
+            request = Request(scope)
+            answer = self._refused_origin(request) or self._answer(request) or self._inner
+            await answer(scope, receive, _with_headers(send))
+
+    def _refused_origin(self, request: Request) -> Response | None:
+        """The answer to what another site caused, or what is not for us."""
+        hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
+        sites = request.headers.getlist("sec-fetch-site")
+        if len(hosts) != 1 or hosts[0] not in self._hosts:
+            return one_line(HTTPStatus.MISDIRECTED_REQUEST, "mcpctl dashboard has no such address")
+        if request.method not in (*_READING, "POST"):
+            return one_line(HTTPStatus.METHOD_NOT_ALLOWED, "mcpctl dashboard takes GET, HEAD and POST")
+        is_elsewhere = any(site not in ("same-origin", "none") for site in sites)
+        if any(origin != f"http://{hosts[0]}" for origin in origins) or (is_elsewhere and not _follows_link(request)):
+            return one_line(HTTPStatus.FORBIDDEN, "mcpctl dashboard does not answer other sites")
+        return None
+
+    def _answer(self, request: Request) -> Response | None:
+        """The answer to whoever logs in or may not go on; None lets the request through."""
+        path = request.url.path
+        if path.startswith("/static/") and request.method in _READING:
+            return None
+        if path.startswith("/login/"):
+            return self._log_in(request, path.removeprefix("/login/"))
+        login = self._login(request)
+        if login is None:
+            answer = error_answer(request, Refused("you are not logged in", AGAIN, "not_logged_in"), 401)
+            answer.headers["www-authenticate"] = "Bearer"
+            return answer
+        request.state.login = login
+        if request.method == "POST":
+            if login.by_token:
+                return error_answer(request, _TOKEN_READS)
+            if not request.headers.get("origin"):
+                return one_line(HTTPStatus.FORBIDDEN, "mcpctl dashboard takes nothing without an Origin")
+        return None
+
+    def _log_in(self, request: Request, code: str) -> Response:
+        """The answer to a login link; only following it uses it up."""
+        if request.method != "GET" or any("purpose" in name for name in request.headers):  # Sec-Purpose: prefetch
+            return one_line(HTTPStatus.FORBIDDEN, "a login link is to be followed")
+        cookie = self._board.logins.exchange(code)
+        if cookie is None:
+            if self._login(request):
+                return RedirectResponse("/", HTTPStatus.SEE_OTHER)
+            message = "this link does not log in: each does so once, within a minute"
+            return error_answer(request, Refused(message, AGAIN, "link_used"), 401)
+        # What a redirect leads to counts as caused by where the link was, and from another site brings no cookie.
+        is_elsewhere = request.headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
+        answer = HTMLResponse(_GO_ON) if is_elsewhere else RedirectResponse("/", HTTPStatus.SEE_OTHER)
+        answer.set_cookie(self._cookie, cookie, path="/", httponly=True, samesite="strict")
+        return answer
+
+    def _login(self, request: Request) -> "Login | None":
+        if "authorization" in request.headers:
+            kind, _, token = request.headers["authorization"].partition(" ")
+            return self._board.logins.of_bearer(token.strip()) if kind.lower() == "bearer" else None
+        # Another site of this machine can add one of the same name, which must not hide ours.
+        pairs = (pair.strip().partition("=") for line in request.headers.getlist("cookie") for pair in line.split(";"))
+        logins = (self._board.logins.of_cookie(value) for name, _, value in pairs if name == self._cookie)
+        return next(filter(None, logins), None)
+
+
+_TOKEN_READS = Refused(
+    "a token only reads", "answer in the browser, or in a terminal: mcpctl approvals allow", "token_only_reads"
+)
+
+
+def require_answering(request: Request) -> None:
+    """Raise `Refused` unless this request may answer an approval: to be called before anything is written.
+
+    It has to be of a person's login, in a dashboard that is not read-only, and bring the login's form token: the field
+    `form_token` of a form, or the header X-Form-Token.
+    """
+    login = login_of(request)
+    hint = "answer in a terminal: mcpctl approvals allow, or deny"
+    if login.by_token:
+        raise _TOKEN_READS
+    if board_of(request).read_only:
+        raise Refused("this dashboard is read-only", hint, "read_only")
+    if not login.may_answer:
+        raise Refused("this login only reads: its link was not printed for a person", hint, "login_only_reads")
+    token = request.headers.get("x-form-token") or form_of(request).get(FORM_TOKEN, "")
+    if not hmac.compare_digest(token.encode(), login.form_token.encode()):
+        raise Refused("this form is not of your login", "load the page again, and answer there", "wrong_form_token")
+
+
+def form_of(request: Request) -> dict[str, str]:
+    """The fields of a form that was sent; none for a body of another kind."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/x-www-form-urlencoded":
+        return {}
+    try:
+        text = body_of(request).decode()
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        return {}
+
+
+def _follows_link(request: Request) -> bool:
+    """Whether somebody followed a login link, wherever that was: in a terminal within a page, or in a mail."""
+    mode, kind = request.headers.get("sec-fetch-mode"), request.headers.get("sec-fetch-dest")
+    is_navigation = request.method == "GET" and (mode, kind) == ("navigate", "document")
+    return is_navigation and request.url.path.startswith("/login/")
+
+
+def _with_headers(send: "Send") -> "Send":
+    async def sent(message: "Message") -> None:
+        if message["type"] == "http.response.start":
+            others = [each for each in message.get("headers", ()) if each[0].lower() not in _RAW_HEADERS]
+            message = {**message, "headers": [*others, *_RAW_HEADERS.items()]}
+        await send(message)
+
+    return sent
