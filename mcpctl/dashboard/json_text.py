@@ -27,7 +27,7 @@ def shown(recorded: str | None) -> Shown | None:
         return None
     try:
         # Decoded and encoded, so that escapes become the letters that they stand for.
-        text = msgspec.json.format(msgspec.json.encode(msgspec.json.decode(recorded)), indent=2).decode()
+        text = msgspec.json.format(msgspec.json.encode(msgspec.json.decode(str(recorded))), indent=2).decode()
     except (ValueError, RecursionError):
         text = recorded
     return Shown(text[:MOST_SHOWN], len(text))
@@ -36,7 +36,7 @@ def shown(recorded: str | None) -> Shown | None:
 def texts(recorded: str | None) -> list[str]:
     """What the text blocks of a tool's result say, with their lines, as long as they are together not too long."""
     try:
-        result = msgspec.json.decode(recorded or "null", type=_Result)
+        result = msgspec.json.decode(str(recorded or "null"), type=_Result)
     except (ValueError, RecursionError):
         return []
     found = [block.text for block in result.content if block.type == "text"]

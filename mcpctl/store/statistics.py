@@ -30,7 +30,8 @@ _FOLLOWED = (  # by their numbers, which the index has that totals are told from
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last
     # round counts, since how a call ended is what it is chosen and grouped by.
-    "calls": f"coalesce(sum(status <> 'input_required' OR calls.rowid NOT IN ({_FOLLOWED})), 0)",
+    # Which were followed is looked up only where there is such a round: that goes through all calls.
+    "calls": f"coalesce(sum(CASE status WHEN 'input_required' THEN calls.rowid NOT IN ({_FOLLOWED}) ELSE 1 END), 0)",
     "failed": f"coalesce(sum({schema.call_failed('dead')}), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",
