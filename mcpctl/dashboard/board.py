@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries
 from mcpctl.paths import Paths
@@ -28,6 +30,11 @@ class Board:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "summaries", Summaries(self.records))
+
+    @cached_property
+    def feed(self) -> Feed:
+        """The streams of events."""
+        return Feed(self.paths)
 
     @contextmanager
     def records(self) -> Iterator[Records]:
