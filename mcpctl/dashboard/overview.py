@@ -8,7 +8,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mcpctl.catalog import rows as catalogs
 from mcpctl.dashboard import charts
 from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
@@ -54,7 +53,7 @@ def _sessions(records: Records) -> tuple[Sequence[Row], int]:
 def _held(board: Board) -> tuple[Sequence[Tool], str]:
     """The tools that nobody can call until a person approves them, or why that cannot be told."""
     try:
-        with catalogs.catalog(board.paths, None, quiet=True) as catalog:
+        with board.catalog() as catalog:
             if not catalog.config.policy.enforces:
                 return [], ""
             catalog.check_together()
