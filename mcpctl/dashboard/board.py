@@ -3,8 +3,10 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.paths import Paths
 from mcpctl.store.records import Records
@@ -22,6 +24,11 @@ class Board:
     read_only: bool = False
     """Whether nobody may answer approvals in it."""
     logins: Logins = field(default_factory=Logins)
+
+    @cached_property
+    def feed(self) -> Feed:
+        """The streams of events."""
+        return Feed(self.paths)
 
     @contextmanager
     def records(self) -> Iterator[Records]:
