@@ -49,4 +49,5 @@ def test_it_is_sent_in_pieces_that_are_whole_together(browser: Callable[..., Tes
     assert len([piece for piece in pieces if piece]) > 2
     lines = b"".join(pieces).decode().splitlines()
     assert {json.loads(line)["id"] for line in lines} == set(calls)
+    assert browser().head("/api/v1/export").headers["content-type"] == "application/x-ndjson"
     assert all(json.loads(line)["arguments"] == {"text": text} for line in lines)
