@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -107,9 +108,13 @@ class Records:
     def session_id(self, ref: str) -> str:
         """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
 
-        Raises `NotFound` or `WrongUsage`, as the next three do.
+        Raises `NotFound` or `WrongUsage`, as the next ones do.
         """
         return sessions.resolve(self._db, ref)
+
+    def resolved(self, wanted: CallFilter) -> CallFilter:
+        """The same calls, each session by its full id."""
+        return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
 
     def call_id(self, ref: str) -> str:
         """The id of the call that `ref` names, in the same way."""
