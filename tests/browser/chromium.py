@@ -6,7 +6,6 @@ import os
 import select
 import subprocess
 import sys
-from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -50,7 +49,6 @@ class Chromium:
         self._rest = b""
         self._number = 0
         self._listeners: dict[str, Callable[[str, Any], None]] = {}
-        self._begun: deque[dict[str, Any]] = deque()
 
     def __enter__(self) -> Self:
         return self
