@@ -30,7 +30,7 @@ LAYERS = (
     ("search",),
     ("upstreams",),
     ("proxy", "server_entries", "output"),
-    ("clients", "server_changes"),
+    ("clients", "server_changes", "savings"),
     ("dashboard", "demo", "doctor"),
     ("commands",),
     ("tab_completion",),

@@ -3,22 +3,19 @@
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mcpctl.commands import complete
-from mcpctl.commands import options as opt
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CALL_STATUSES, SESSION_STATUSES
-from mcpctl.store.filters import EVERYTHING, FAILED, HINTS, CallFilter
+from mcpctl.store import asking
+from mcpctl.store.filters import EVERYTHING, HINTS, CallFilter
 
 if TYPE_CHECKING:
     from mcpctl.store.records import Records
-
-_LONGEST_TEXT = 1000
-"""Characters of --grep; SQLite takes no pattern that is much longer."""
 
 
 def _several(option: str, metavar: str, help: str, completer: Callable[..., Any] | None = None) -> Any:
@@ -85,32 +82,7 @@ class Asked:
     @functools.cached_property
     def wanted(self) -> CallFilter:
         """Which calls are meant; its sessions are as they were typed."""
-        since, until = opt.moment("since", self.since), opt.moment("until", self.until)
-        if since and until and since >= until:
-            raise WrongUsage(
-                f"nothing is between --since {self.since} and --until {self.until}",
-                "--until is the later one, and a day stands for its beginning",
-            )
-        if self.grep is not None and not 0 < len(self.grep) <= _LONGEST_TEXT:
-            raise WrongUsage("--grep has no text, or too long a text", f"give 1 to {_LONGEST_TEXT} characters")
-        return CallFilter(
-            sessions=opt.listed("session", self.session),
-            servers=opt.listed("server", self.server),
-            tools=opt.listed("tool", self.tool),
-            statuses=self._statuses(),
-            projects=opt.listed("project", self.project),
-            clients=opt.listed("client", self.client, commas=False),
-            hints=opt.listed("hint", self.hint, HINTS),
-            since=since,
-            until=until,
-            grep=self.grep,
-            min_duration_ms=None if self.min_duration is None else opt.milliseconds("min-duration", self.min_duration),
-        )
-
-    def _statuses(self) -> tuple[str, ...]:
-        if self.failed and self.status:
-            raise WrongUsage("--failed and --status are both given", "leave one of them out")
-        return FAILED if self.failed else opt.listed("status", self.status, CALL_STATUSES)
+        return asking.wanted(vars(self))
 
     def refuse(self, kind: str, *options: str) -> None:
         """Raise `WrongUsage` if one of the options was given, which `kind` cannot be asked by."""
@@ -120,7 +92,7 @@ class Asked:
 
     def resolved(self, records: "Records") -> CallFilter:
         """Which calls are meant, each session by its full id; raises `NotFound` for one that is not on record."""
-        return replace(self.wanted, sessions=tuple(records.session_id(ref) for ref in self.wanted.sessions))
+        return records.resolved(self.wanted)
 
 
 @dataclass(frozen=True)
@@ -133,19 +105,24 @@ class AskedOfSessions(Asked):
     ] = None
     failed: Annotated[bool, typer.Option("--failed", help="Only with calls that failed.")] = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _ = self.statuses
+
     @property
     def is_any(self) -> bool:
         """Whether anything was asked for."""
         return self.wanted != EVERYTHING or bool(self.statuses)
 
     @functools.cached_property
+    def wanted(self) -> CallFilter:
+        """Which calls they are to have; its sessions are as they were typed."""
+        return asking.wanted(vars(self), of_sessions=True)
+
+    @functools.cached_property
     def statuses(self) -> tuple[str, ...]:
         """Those of the sessions."""
-        return opt.listed("status", self.status, SESSION_STATUSES)
-
-    def _statuses(self) -> tuple[str, ...]:
-        _ = self.statuses
-        return FAILED if self.failed else ()
+        return asking.session_statuses(vars(self))
 
 
 def filtered(command: Callable[..., None]) -> Callable[..., None]:

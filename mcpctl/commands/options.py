@@ -114,52 +114,6 @@ ServerFilter = Annotated[
 ]
 
 
-def moment(option: str, text: str | None) -> str | None:
-    """The time that an option names, in the format of records; a day is where it begins, here."""
-    if text is None:
-        return None
-    import datetime
-    import time
-
-    from mcpctl.errors import WrongUsage
-    from mcpctl.store.clock import iso
-
-    days = {"today": 0, "yesterday": 1}
-    try:
-        ago = _duration_ms(text)
-        if ago is not None:
-            return iso(max(0, time.time() - ago / 1000))
-        if text in days:
-            text = str(datetime.date.today() - datetime.timedelta(days=days[text]))
-        return iso(max(0, datetime.datetime.fromisoformat(text).timestamp()))
-    except (ValueError, OverflowError):
-        hint = f"give --{option} as 30m, 1h30m, 2d, today, yesterday, 2026-11-20 or 2026-07-28T12:00Z"
-        raise WrongUsage(f"'{text}' is not a time", hint) from None
-
-
-def milliseconds(option: str, text: str) -> int:
-    """The duration that an option names."""
-    ms = _duration_ms(text)
-    if ms is None:
-        from mcpctl.errors import WrongUsage
-
-        raise WrongUsage(f"'{text}' is not a duration", f"give --{option} as 500ms, 2s or 1m30s")
-    return ms
-
-
-_UNITS_MS = {"w": 604_800_000, "d": 86_400_000, "h": 3_600_000, "m": 60_000, "s": 1000, "ms": 1}
-
-
-def _duration_ms(text: str) -> int | None:
-    """Such as 1h30m: each unit once, the largest first. None for another text."""
-    import re
-
-    found = re.fullmatch("".join(rf"(?:(\d{{1,9}}){unit})?" for unit in _UNITS_MS), text, re.ASCII) if text else None
-    if found is None:
-        return None
-    return sum(int(number or 0) * ms for number, ms in zip(found.groups(), _UNITS_MS.values(), strict=True))
-
-
 ServerName = Annotated[str, typer.Argument(metavar="NAME", help="The server's name.", autocompletion=complete.servers)]
 ServerNames = Annotated[
     list[str], typer.Argument(metavar="NAME...", help="The servers' names.", autocompletion=complete.servers)
@@ -238,27 +192,13 @@ HELP = {"help_option_names": ["-h", "--help"]}
 
 def one_of(option: str, value: str | None, values: tuple[str, ...]) -> None:
     """Raise `WrongUsage` for a value that an option does not have."""
-    if value is not None and value not in values:
-        from mcpctl.errors import WrongUsage
+    from mcpctl.store import asking
 
-        raise WrongUsage(f"--{option} has no value '{value}'", f"values: {', '.join(values)}")
-
-
-MOST_VALUES = 200
-"""As many values an option takes; SQLite takes some more alternatives."""
+    asking.one_of(f"--{option}", value, values)
 
 
-def listed(
-    option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None, *, commas: bool = True
-) -> tuple[str, ...]:
-    """The values of an option that may be repeated, each once; with `commas` it takes several in one."""
-    parts = (each.split(",") if commas else [each] for each in given or ())
-    values = tuple(dict.fromkeys(value.strip() if commas else value for part in parts for value in part))
-    for value in values if allowed else ():
-        one_of(option, value, tuple(allowed or ()))
-    if "" in values or len(values) > MOST_VALUES:
-        from mcpctl.errors import WrongUsage
+def listed(option: str, given: Sequence[str] | None, allowed: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The values of an option that may be repeated or take several with commas between them, each once."""
+    from mcpctl.store import asking
 
-        what = "an empty value" if "" in values else f"{len(values)} values"
-        raise WrongUsage(f"--{option} has {what}", f"give it 1 to {MOST_VALUES} of them: --{option} A --{option} B")
-    return values
+    return asking.listed(f"--{option}", given, allowed)

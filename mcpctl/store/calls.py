@@ -84,9 +84,14 @@ def show(db: sqlite3.Connection, ref: str) -> Row:
         search = query.resolve(db, "discoveries", ref, _ORDER, "mcpctl calls ls --kind discovery")
         (row,) = with_id(db, "discoveries", search)
     else:
-        (call,) = with_id(db, "calls", query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls"))
+        (call,) = with_id(db, "calls", resolve(db, ref))
         row = {**call, "decisions": list(find_decisions(db, call=call["id"]).rows(None, 0))}
     return row
+
+
+def resolve(db: sqlite3.Connection, ref: str) -> str:
+    """The id of the call that `ref` names: a full id, a unique prefix, or `last`."""
+    return query.resolve(db, "calls", ref, _ORDER, "mcpctl calls ls")
 
 
 def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:

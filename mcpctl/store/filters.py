@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 FAILED = tuple(status for status in CALL_STATUSES if status not in NOT_FAILED)
 """The statuses of calls that did not do what was asked."""
 
+_PLACE = "started_at, session_id, position"
 _HINTS = ("read-only", "destructive", "idempotent", "open-world")
 _LETTERS = "RDIO"
 HINTS = (*_HINTS, *(f"no-{name}" for name in _HINTS), "undeclared")
@@ -25,6 +26,8 @@ class CallFilter:
 
     sessions: tuple[str, ...] = ()
     """Full ids."""
+    parents: tuple[str, ...] = ()
+    """Full ids of calls of which they are later rounds or replays."""
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Bare names, keys, or globs of either, with `*` and `?`."""
@@ -40,6 +43,8 @@ class CallFilter:
     grep: str | None = None
     """A text in arguments, response or error, in whatever case; of a search, in query, context or results."""
     min_duration_ms: int | None = None
+    before: str | None = None
+    """Listed after the call with this full id, newest first, so that a list goes on where another one ended."""
 
 
 EVERYTHING = CallFilter()
@@ -47,12 +52,16 @@ EVERYTHING = CallFilter()
 
 def calls(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `calls`; more conditions can follow."""
-    asked = _nothing().any_of("session_id", wanted.sessions).any_of("server", wanted.servers)
+    asked = _nothing().any_of("session_id", wanted.sessions).any_of("parent_id", wanted.parents)
+    # The index by server has none of these: each row would have to be read, from all over the file.
+    beyond = wanted.statuses or wanted.hints or wanted.clients or wanted.projects or wanted.min_duration_ms
+    asked.any_of("+server" if beyond else "server", wanted.servers)
     _either(asked, [_tool(tool) for tool in wanted.tools])
     _status(asked, wanted.statuses)
     asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
     _either(asked, [("hints GLOB ?", (_hint(hint),)) for hint in wanted.hints])
     _times(asked, wanted)
+    asked.when(f"({_PLACE}) < (SELECT {_PLACE} FROM calls WHERE id = ?)", wanted.before)
     return _text(asked, wanted.grep, ("arguments", "error", "response"))
 
 
@@ -93,6 +102,8 @@ def _nothing() -> "Conditions":
 def _tool(tool: str) -> tuple[str, tuple[str, ...]]:
     if ":" in tool:
         server, name = tool_keys.split(tool)
+        if name == "*":
+            return _named("server", server), (_pattern(server),)
         return f"({_named('server', server)} AND {_named('tool', name)})", (_pattern(server), _pattern(name))
     if "." not in tool:
         return _named("tool", tool), (_pattern(tool),)

@@ -1,8 +1,9 @@
 """What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -107,9 +108,17 @@ class Records:
     def session_id(self, ref: str) -> str:
         """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
 
-        Raises `NotFound` or `WrongUsage`, as the next two do.
+        Raises `NotFound` or `WrongUsage`, as the next ones do.
         """
         return sessions.resolve(self._db, ref)
+
+    def resolved(self, wanted: CallFilter) -> CallFilter:
+        """The same calls, each session by its full id."""
+        return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
+
+    def call_id(self, ref: str) -> str:
+        """The id of the call that `ref` names, in the same way."""
+        return calls.resolve(self._db, ref)
 
     def session(self, ref: str) -> Row:
         """One session, with `tools` (what was called, how often, how it went) and `calls`, a `Found`, oldest first."""
@@ -125,12 +134,16 @@ class Records:
         """How much tools were used, by server and tool; only those with calls on record."""
         return statistics.usage(self._db)
 
-    def totals(self, *by: str, wanted: CallFilter = EVERYTHING) -> Sequence[Row]:
-        """Calls, failures, tokens and times: a row for each group, the one with the most calls first.
+    def totals(self, *by: str, wanted: CallFilter = EVERYTHING, sort: str | None = None) -> Sequence[Row]:
+        """Calls, failures, tokens and times: a row for each group, the one with the most calls first, or with the most
+        of the field `sort`.
 
         `by` are of `statistics.GROUPS`, such as `server`, `tool` and `status`; without any it is one row, of all calls.
         """
-        return statistics.totals(self._db, by, wanted)
+        rows = statistics.totals(self._db, by, wanted)
+        if not sort:
+            return rows
+        return sorted(rows, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
 
     def names(self, noun: str) -> Iterator[str]:
         """The names on record: of a `server`, `client`, or `project`, or the keys of a `tool`; some more than once."""
@@ -169,6 +182,13 @@ class Records:
         index.catch_up(self._db, self._paths.sessions, self._on_progress)
         index.mark_the_dead(self._db, self._paths.sessions)
 
+    def died(self) -> Sequence[str]:
+        """The sessions whose process is gone, looked for now, and whose end is not on record."""
+        from mcpctl.store import index
+
+        index.mark_the_dead(self._db, self._paths.sessions)
+        return [id_ for id_, *_ in self._db.execute(index.DEAD)]
+
     def events(
         self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
@@ -195,14 +215,14 @@ class Records:
             look = events.look()
             if look != seen or pauses >= _PAUSES:
                 seen, pauses = look, 0
-                if not self._refreshed():
+                if not self.refreshed():
                     seen = None
                 yield from events.read()
             pauses += 1
             pause()
 
-    def _refreshed(self) -> bool:
-        """Catch up, unless others have the index at this moment."""
+    def refreshed(self) -> bool:
+        """Catch up, unless others have the index at this moment; whether that was done."""
         try:
             self.refresh()
         except sqlite3.OperationalError as error:
@@ -210,6 +230,12 @@ class Records:
                 raise sqlite.unwritable(self._paths.index, error) from error
             return False
         return True
+
+    def version(self) -> Hashable:
+        """What is another once anything has come on record, or gone from it."""
+        from mcpctl.store import index
+
+        return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
 
     # ---- the file
 

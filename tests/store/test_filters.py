@@ -2,11 +2,11 @@
 
 import pytest
 
-from mcpctl.commands.options import MOST_VALUES
 from mcpctl.paths import Paths
 from mcpctl.store import calls, filters, index, statistics, text_search
+from mcpctl.store.asking import MOST_VALUES
 from mcpctl.store.filters import FAILED, CallFilter
-from tests.recorded import CLAUDE, CURSOR, two_sessions
+from tests.recorded import CLAUDE, CURSOR, call, call_id, session, two_sessions
 
 NEWEST_FIRST = [
     CallFilter(),
@@ -22,6 +22,9 @@ NEWEST_FIRST = [
     CallFilter(projects=("acme", "zoo"), hints=("destructive", "undeclared"), min_duration_ms=5),
     CallFilter(grep="oslo", clients=("cursor", "claude-code")),
     CallFilter(grep="ö"),
+    CallFilter(before=call_id(5)),
+    CallFilter(before=call_id(5), servers=("notes",)),
+    CallFilter(before=call_id(5), statuses=FAILED),
 ]
 
 
@@ -34,9 +37,27 @@ def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) ->
         db.set_trace_callback(asked.append)
         list(calls.find(db, wanted).rows(2, 0))
         db.set_trace_callback(None)
-        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
-    assert "USING INDEX calls_" in plan[0]
-    assert not any("TEMP B-TREE" in step for step in plan)
+        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+    finding = [step for _, parent, _, step in plan if parent]  # only the rows found are sorted once more
+    assert "INDEX calls_" in finding[0]
+    assert not any("TEMP B-TREE" in step for step in finding)
+
+
+def test_calls_of_a_session_are_sorted_without_their_responses(paths: Paths) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        assert len(list(calls.find(db, CallFilter(sessions=(CLAUDE,))).rows(2, 0))) == 2
+        db.set_trace_callback(None)
+        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+    finding = [step for _, parent, _, step in plan if parent]
+    assert "INDEX calls_by_session" in finding[0]
+    assert "response" not in asked[0].partition("(SELECT rowid")[2]
+
+
+def test_a_glob_of_all_tools_of_a_server_asks_only_for_the_server() -> None:
+    assert filters.calls(CallFilter(tools=("notes:*",))).where == " WHERE server = ?"
 
 
 def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> None:
@@ -67,3 +88,11 @@ def test_totals_are_told_without_the_rows(paths: Paths, by: tuple[str, ...]) -> 
         db.set_trace_callback(None)
         plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
     assert plan[0] == "SCAN calls USING COVERING INDEX calls_by_time"
+
+
+def test_a_list_goes_on_where_another_one_ended(paths: Paths) -> None:
+    session(paths, rest=[line for number in range(1, 6) for line in call(number, 2)])  # all of one moment
+    with index.opened(paths) as db:
+        listed = [row["id"] for row in calls.find(db).rows(None, 0)]
+        for place, last in enumerate(listed):
+            assert [row["id"] for row in calls.find(db, CallFilter(before=last)).rows(None, 0)] == listed[place + 1 :]

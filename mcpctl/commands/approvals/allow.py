@@ -30,11 +30,10 @@ def allow(
       mcpctl approvals allow 7f3a --session
     """
     from mcpctl import output
-    from mcpctl.commands.approvals.answering import answer, until
-    from mcpctl.commands.approvals.columns import row
     from mcpctl.commands.people import only_for_people
     from mcpctl.errors import WrongUsage
     from mcpctl.output.text import line_of
+    from mcpctl.policy.answering import answer, row, until
     from mcpctl.store.approvals import ALWAYS, ONCE, SESSION
 
     if approval == "last":
@@ -42,7 +41,8 @@ def allow(
     if session and always:
         raise WrongUsage("--session and --always contradict each other", "give one of them")
     only_for_people("allow a call")
-    answered = answer(opt.paths(config, data_dir), approval, ALWAYS if always else SESSION if session else ONCE)
+    scope = ALWAYS if always else SESSION if session else ONCE
+    answered = answer(opt.paths(config, data_dir), approval, scope, "terminal")
     output.write_done(json, lambda: row(answered), answered.id)
     how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: "always"}[answered.scope or ONCE]
     output.say(line_of(f"{answered.key} is allowed {how}; have it called again"))

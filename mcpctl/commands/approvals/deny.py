@@ -18,10 +18,9 @@ def deny(
       mcpctl approvals deny 7f3a
     """
     from mcpctl import output
-    from mcpctl.commands.approvals.answering import answer
-    from mcpctl.commands.approvals.columns import row
     from mcpctl.output.text import line_of
+    from mcpctl.policy.answering import answer, row
 
-    answered = answer(opt.paths(config, data_dir), approval, None)
+    answered = answer(opt.paths(config, data_dir), approval, None, "terminal")
     output.write_done(json, lambda: row(answered), answered.id)
     output.say(line_of(f"{answered.key} is refused"))

@@ -28,7 +28,8 @@ def ls(
       mcpctl approvals ls --json | jq '.[] | select(.state == "denied") | .key'
     """
     from mcpctl import output
-    from mcpctl.commands.approvals.columns import COLUMNS, rows
+    from mcpctl.commands.approvals.columns import COLUMNS
+    from mcpctl.policy.answering import rows
 
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
     output.write_list(rows(opt.paths(None, data_dir), pending=pending), COLUMNS, options)

@@ -17,9 +17,8 @@ def show(
       mcpctl approvals show 7f3a
     """
     from mcpctl import output
-    from mcpctl.commands.approvals.answering import found
-    from mcpctl.commands.approvals.columns import row
     from mcpctl.output import text
+    from mcpctl.policy.answering import found, row
 
     shown = row(found(opt.paths(None, data_dir), approval))
     output.write_row(shown, json, lambda: text.pairs(shown), fields)

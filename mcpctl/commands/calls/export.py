@@ -37,8 +37,8 @@ def export(
     """
     from mcpctl import output
     from mcpctl.commands import names
-    from mcpctl.commands.calls import csv_lines
     from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS
+    from mcpctl.output import csv_lines
 
     opt.one_of("format", format, ("jsonl", "csv"))
     fields = [name for name in CALL_FIELDS if not (no_payloads and name in CALL_PAYLOADS)]

@@ -8,8 +8,7 @@ from mcpctl.commands import complete
 from mcpctl.commands import options as opt
 from mcpctl.commands.filter_options import Asked, filtered
 from mcpctl.models import TOTAL_FIELDS
-
-GROUPS = ("tool", "server", "client", "project", "status", "day", "hour")
+from mcpctl.store.asking import GROUPS
 
 
 @filtered

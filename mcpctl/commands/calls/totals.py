@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from mcpctl.models import TOTAL_FIELDS, Row
 from mcpctl.output import Columns
+from mcpctl.store.asking import grouping
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 
-_FIELDS = {"tool": ("server", "tool"), "client": ("client_name",)}
 _SHOWN = ("calls", "failed", "p50_ms", "p95_ms", "longest_ms", "total_tokens")
 _LONGEST_BAR = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -15,9 +15,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def rows(records: Records, groups: Sequence[str], wanted: CallFilter, sort: str | None) -> Sequence[Row]:
     """A row for each group, and how long its bar is."""
-    found = records.totals(*grouping(groups), wanted=wanted)
-    if sort:
-        found = sorted(found, key=lambda row: (row[sort] is not None, row[sort]), reverse=True)
+    found = records.totals(*grouping(groups), wanted=wanted, sort=sort)
     bar = sort if sort not in (None, "last_used") else "calls"
     return [{**row, "bar": row[bar] or 0} for row in found]
 
@@ -39,11 +37,6 @@ def columns(groups: Sequence[str], found: Sequence[Row], format: str) -> Columns
         newest=10_000 if {"day", "hour"}.intersection(groups) else 50,
         noun="groups",
     )  # fmt: skip
-
-
-def grouping(groups: Sequence[str]) -> tuple[str, ...]:
-    """The fields that tell the groups apart: a tool is one of its server."""
-    return tuple(dict.fromkeys(field for group in groups for field in _FIELDS.get(group, (group,))))
 
 
 def _bar(share: float) -> str:

@@ -1,18 +1,7 @@
-"""What sessions cost beside what they would have cost without mcpctl."""
+"""The columns of what sessions cost."""
 
-from collections.abc import Iterator
-from functools import cache
-from typing import NamedTuple
-
-import msgspec
-
-from mcpctl.catalog import rows as catalogs
-from mcpctl.errors import NotFound
-from mcpctl.models import SAVING_FIELDS, Found, Row
+from mcpctl.models import SAVING_FIELDS
 from mcpctl.output import Columns
-from mcpctl.paths import Paths
-from mcpctl.proxy import metatools
-from mcpctl.store.recorder import ENCODING, tokens
 
 COLUMNS = Columns(
     fields=SAVING_FIELDS,
@@ -27,52 +16,3 @@ COLUMNS = Columns(
     noun="sessions",
     empty="no session is on record yet; connect a client to: mcpctl serve",
 )  # fmt: skip
-
-
-class _Definitions(NamedTuple):
-    """What the model of a session would read: without mcpctl, and with it."""
-
-    servers: int | None = None
-    unlisted: int | None = None
-    tools: int | None = None
-    definitions_tokens: int | None = None
-    metatools_tokens: int | None = None
-
-
-def rows(overheads: Found, paths: Paths, *, only_last: bool) -> Found:
-    """A row for each session: `SAVING_FIELDS`. What its project had is null where there is no such project any more."""
-    of_project = cache(lambda project: _definitions(paths, project))
-
-    def found(limit: int | None, offset: int) -> Iterator[Row]:
-        for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
-            yield _row(row, of_project(row["project"]))
-
-    return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
-
-
-def _row(session: Row, known: _Definitions) -> Row:
-    row = {**session, **known._asdict(), "encoding": ENCODING}
-    if known.definitions_tokens is None or known.metatools_tokens is None:
-        return {**row, "saved_tokens": None, "saved_percent": None}
-    spent = sum(row[name] for name in ("metatools_tokens", "discovery_tokens", "query_tokens", "key_tokens"))
-    saved = known.definitions_tokens - spent
-    percent = round(100 * saved / known.definitions_tokens, 1) if known.definitions_tokens else None
-    return {**row, "saved_tokens": saved, "saved_percent": percent}
-
-
-def _definitions(paths: Paths, project: str | None) -> _Definitions:
-    try:
-        with catalogs.catalog(paths, project=project, quiet=True) as catalog:
-            servers = sorted(catalog.config.enabled)
-            every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
-            unlisted = len(catalog.unlisted())
-    except NotFound:
-        return _Definitions()
-    shown = msgspec.json.encode(metatools.tools(servers)), metatools.instructions(servers).encode()
-    return _Definitions(
-        servers=len(servers),
-        unlisted=unlisted,
-        tools=len(every),
-        definitions_tokens=sum(tokens(len(msgspec.json.encode(tool.definition))) for tool in every),
-        metatools_tokens=sum(tokens(len(text)) for text in shown),
-    )

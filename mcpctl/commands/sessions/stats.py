@@ -44,9 +44,9 @@ def stats(
       mcpctl sessions stats --saved --since 7d --client claude-code
       mcpctl sessions stats --saved --session last --json | jq .[].saved_tokens
     """
-    from mcpctl import output
+    from mcpctl import output, savings
     from mcpctl.commands import names
-    from mcpctl.commands.sessions import saving
+    from mcpctl.commands.sessions.saving import COLUMNS
     from mcpctl.errors import WrongUsage
 
     if not saved:
@@ -56,5 +56,5 @@ def stats(
     with opt.records(data_dir) as records:
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, paths)
-        rows = saving.rows(records.overheads(wanted, *asked.statuses), paths, only_last=not asked.is_any)
-        output.write_list(rows, saving.COLUMNS, listing)
+        rows = savings.rows(records.overheads(wanted, *asked.statuses), paths, only_last=not asked.is_any)
+        output.write_list(rows, COLUMNS, listing)

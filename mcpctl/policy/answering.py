@@ -1,15 +1,48 @@
-"""The answer that a person gives to an approval in a terminal, kept and put on record."""
+"""The approvals in `policy.db` as rows, and the answer that a person gives to one, kept and put on record."""
 
 import time
 
 from mcpctl import config
 from mcpctl.callers import Client
 from mcpctl.errors import NotFound, Refused
+from mcpctl.models import Found, Row
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, clock
 from mcpctl.store.approvals import ALWAYS, DENIED, SESSION, Approval
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.recorder import Origin, Recorder
+
+
+def rows(paths: Paths, *, pending: bool) -> Found:
+    """The approvals, the newest first. Where nothing was ever decided, asking makes no database."""
+    if not paths.policy.exists():
+        return Found.of([], filtered=pending)
+    with PolicyFile.connect(paths) as file:
+        return Found.of([row(each) for each in approvals.listed(file, pending=pending)], filtered=pending)
+
+
+def row(approval: Approval) -> Row:
+    """One approval, under the names that users see."""
+    return {
+        "id": approval.id,
+        "state": approval.state_at(time.time()),
+        "scope": approval.scope,
+        "key": approval.key,
+        "risk": approval.risk,
+        "hints": approval.hints,
+        "arguments": approval.arguments,
+        "rule": approval.rule,
+        "rule_place": approval.rule_place or None,
+        "project": approval.project or None,
+        "token_id": approval.token or None,
+        "session_id": approval.session,
+        "arguments_hash": approval.arguments_hash,
+        "pin": approval.pin,
+        "channel": approval.channel,
+        "created_at": clock.iso(approval.created),
+        "expires_at": clock.iso(approval.expires),
+        "answered_at": clock.iso(approval.answered) if approval.answered else None,
+    }
 
 
 def found(paths: Paths, ref: str) -> Approval:
@@ -20,8 +53,9 @@ def found(paths: Paths, ref: str) -> Approval:
         return approvals.find(file, ref)
 
 
-def answer(paths: Paths, ref: str, scope: str | None) -> Approval:
-    """Say yes for a scope, or no where it is None, which also takes back a yes that still holds.
+def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
+    """Say yes for a scope, or no where it is None, which also takes back a yes that still holds; by way of `channel`,
+    `terminal` or `dashboard`.
 
     Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long.
     """
@@ -34,22 +68,22 @@ def answer(paths: Paths, ref: str, scope: str | None) -> Approval:
     with PolicyFile.connect(paths) as file:
         if scope is None and approval.scope in (SESSION, ALWAYS) and approval.state != DENIED:
             approvals.withdraw(file, approval)
-        elif not approvals.answer(file, approval.id, scope=scope, channel="terminal", grant=grant):
+        elif not approvals.answer(file, approval.id, scope=scope, channel=channel, grant=grant):
             state = approvals.find(file, approval.id).state_at(time.time())
             hint = "have it called again: that asks anew" if state == "expired" else "see: mcpctl approvals show"
             raise NotFound(
                 f"approval {approval.id} cannot be answered any more: it is {state}", hint, "approval_closed"
             )
         answered = approvals.find(file, approval.id)
-    _record(paths, answered)
+    _record(paths, answered, channel)
     return answered
 
 
-def _record(paths: Paths, approval: Approval) -> None:
+def _record(paths: Paths, approval: Approval, channel: str) -> None:
     recorder = Recorder(paths, config.load(paths.config).records, via="cli")
     recorder.decision_made(
         approval.key, "declined" if approval.state == DENIED else "approved", approval.rule, place=approval.rule_place,
-        channel="terminal", scope=approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
+        channel=channel, scope=approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
         token_id=approval.token, waited_ms=round(((approval.answered or 0) - approval.created) * 1000),
         origin=Origin(Client("mcpctl"), approval.project or None),
     )  # fmt: skip
