@@ -26,6 +26,8 @@ class CallFilter:
 
     sessions: tuple[str, ...] = ()
     """Full ids."""
+    parents: tuple[str, ...] = ()
+    """Full ids of calls of which they are later rounds or replays."""
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Bare names, keys, or globs of either, with `*` and `?`."""
@@ -50,7 +52,10 @@ EVERYTHING = CallFilter()
 
 def calls(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `calls`; more conditions can follow."""
-    asked = _nothing().any_of("session_id", wanted.sessions).any_of("server", wanted.servers)
+    asked = _nothing().any_of("session_id", wanted.sessions).any_of("parent_id", wanted.parents)
+    # The index by server has none of these: each row would have to be read, from all over the file.
+    beyond = wanted.statuses or wanted.hints or wanted.clients or wanted.projects or wanted.min_duration_ms
+    asked.any_of("+server" if beyond else "server", wanted.servers)
     _either(asked, [_tool(tool) for tool in wanted.tools])
     _status(asked, wanted.statuses)
     asked.any_of("project", wanted.projects).any_of("client_name", wanted.clients)
@@ -97,6 +102,8 @@ def _nothing() -> "Conditions":
 def _tool(tool: str) -> tuple[str, tuple[str, ...]]:
     if ":" in tool:
         server, name = tool_keys.split(tool)
+        if name == "*":
+            return _named("server", server), (_pattern(server),)
         return f"({_named('server', server)} AND {_named('tool', name)})", (_pattern(server), _pattern(name))
     if "." not in tool:
         return _named("tool", tool), (_pattern(tool),)

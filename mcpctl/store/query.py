@@ -10,6 +10,8 @@ from mcpctl.models import Found, RawJson, Row
 _JSON_FIELDS = frozenset(
     ("request_id", "arguments", "response", "error", "annotations", "capabilities", "query", "results")
 )
+_FEW = 1000
+"""Rows that are found first and read then; many are read as they are found, so that they need no memory."""
 LAST = "\U0010ffff"
 """Behind every text that begins with what stands before it."""
 _BOOL_FIELDS = frozenset(("response_truncated", "enforced"))
@@ -54,8 +56,12 @@ def select(db: sqlite3.Connection, table: str, columns: Mapping[str, str], condi
     as_bool = [name for name in columns if name in _BOOL_FIELDS]
 
     def rows(limit: int | None, offset: int) -> Iterator[Row]:
+        chosen = f"{conditions.where} ORDER BY {order} LIMIT ? OFFSET ?"
+        if limit is not None and limit <= _FEW:
+            # Where all that meets the conditions has to be sorted, it is sorted without its responses.
+            chosen = f" WHERE rowid IN (SELECT rowid FROM {table}{chosen}) ORDER BY {order}"
         cursor = db.execute(
-            f"SELECT {selection} FROM {table}{conditions.where} ORDER BY {order} LIMIT ? OFFSET ?",
+            f"SELECT {selection} FROM {table}{chosen}",
             (*conditions.values, -1 if limit is None else limit, offset),
         )
         for values in cursor:

@@ -1,7 +1,7 @@
 """What is on record, for commands, completion, search and pages: lists, single things, totals, and what is new."""
 
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from pathlib import Path
@@ -230,6 +230,12 @@ class Records:
                 raise sqlite.unwritable(self._paths.index, error) from error
             return False
         return True
+
+    def version(self) -> Hashable:
+        """What is another once anything has come on record, or gone from it."""
+        from mcpctl.store import index
+
+        return frozenset(index.offsets(self._db).items()), frozenset(self._db.execute("SELECT session_id FROM dead"))
 
     # ---- the file
 

@@ -37,9 +37,27 @@ def test_rows_come_in_the_order_of_an_index(paths: Paths, wanted: CallFilter) ->
         db.set_trace_callback(asked.append)
         list(calls.find(db, wanted).rows(2, 0))
         db.set_trace_callback(None)
-        plan = [row[3] for row in db.execute(f"EXPLAIN QUERY PLAN {asked[0]}")]
-    assert "USING INDEX calls_" in plan[0]
-    assert not any("TEMP B-TREE" in step for step in plan)
+        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+    finding = [step for _, parent, _, step in plan if parent]  # only the rows found are sorted once more
+    assert "INDEX calls_" in finding[0]
+    assert not any("TEMP B-TREE" in step for step in finding)
+
+
+def test_calls_of_a_session_are_sorted_without_their_responses(paths: Paths) -> None:
+    two_sessions(paths)
+    with index.opened(paths) as db:
+        asked: list[str] = []
+        db.set_trace_callback(asked.append)
+        assert len(list(calls.find(db, CallFilter(sessions=(CLAUDE,))).rows(2, 0))) == 2
+        db.set_trace_callback(None)
+        plan = db.execute(f"EXPLAIN QUERY PLAN {asked[0]}").fetchall()
+    finding = [step for _, parent, _, step in plan if parent]
+    assert "INDEX calls_by_session" in finding[0]
+    assert "response" not in asked[0].partition("(SELECT rowid")[2]
+
+
+def test_a_glob_of_all_tools_of_a_server_asks_only_for_the_server() -> None:
+    assert filters.calls(CallFilter(tools=("notes:*",))).where == " WHERE server = ?"
 
 
 def test_as_many_values_as_an_option_takes_can_be_asked_for(paths: Paths) -> None:
