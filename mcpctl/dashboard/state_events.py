@@ -1,6 +1,7 @@
 """What changes beside the journals: approvals, tools, servers, and sessions whose process has died.
 
-Nothing of it has a position. It is found by comparing what is there with what was, when files have changed.
+`approvals.requested|decided`, `tools.changed|held|approved`, `servers.changed` and `sessions.closed`. Nothing of it has
+a position. It is found by comparing what is there with what was, when files have changed.
 """
 
 import time
@@ -13,7 +14,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError
+from mcpctl.errors import McpctlError, warn
 from mcpctl.models import Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.policy import answering
@@ -27,10 +28,6 @@ from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
 from mcpctl.store.state import State, StateError
 
-TYPES = (
-    "sessions.closed", "approvals.requested", "approvals.decided", "tools.changed", "tools.held", "tools.approved",
-    "servers.changed",
-)  # fmt: skip
 _EVERY_S = 1.0
 _LOOKS = 30
 """After so many looks files are read that seem to be as they were: their times are no finer than a clock's tick."""
@@ -91,6 +88,11 @@ class _Files:
         try:
             read()
         except _UNREADABLE:
+            self._seen = None
+            return False
+        except Exception as error:
+            # Servers say what is in it, and what the journals say goes on whatever that is.
+            warn(f"what changes beside the records is not seen: {error!r}")
             self._seen = None
             return False
         self._seen, self._looks = seen, 0
