@@ -46,8 +46,8 @@ def calls(request: Request) -> Response:
         names = _names(records, asked.get("server"))
         return page(
             request, "calls.html", asked=asked, calls=found[:ROWS], total=total, older=older,
-            sessions=_to_choose(records, asked.get("sessionId")), statuses=CALL_STATUSES,
-            choices={"hint": HINTS, **names},
+            sessions=_to_choose(records, asked.get("sessionId")),
+            choices={"status": CALL_STATUSES, "hint": HINTS, **names},
         )  # fmt: skip
 
 
@@ -83,6 +83,7 @@ def call(request: Request) -> Response:
             request, "call.html", asked=asked, call=found, rounds=list(rounds.rows(ROWS, 0)),
             payloads={name: json_text.shown(found[name]) for name in CALL_PAYLOADS},
             texts=json_text.texts(found["response"]), then=then, now=now,
+            is_changed=_values(then) != _values(now),
             replay=f"mcpctl calls replay {shlex.quote(found['id'])}", obstacle=obstacle(found),
         )  # fmt: skip
 
@@ -95,6 +96,10 @@ def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
             return _decoded(hints.snapshot(tool)) or {} if tool else "its server does not list this tool any more"
     except McpctlError as error:
         return error.message
+
+
+def _values(known: Any) -> Mapping[str, Any]:
+    return {name: hint.get("value") for name, hint in known.items()} if isinstance(known, dict) else {}
 
 
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:

@@ -87,7 +87,9 @@ TOOL = (
     Name("usage", "usage"),
     Name("last_used", "last_used", True),
     Name("annotations", "annotations", True, note="The title, and the hints that are declared or overridden."),
-    Name("hints", "hints", note="Every hint in effect as {hint: {value, source}}; the source may be default."),
+    Name(
+        "hints", "hints", note="The four hints in effect, as {hint: {value, source, file}}; the source may be default."
+    ),
     *_same(("key", "title", "risk", "label", "signature", "listed_at", "held")),
     Name("relevance", "relevance", True),
 )

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mcpctl.catalog import rows as catalogs
+from mcpctl.dashboard import charts
 from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.rendering import page
@@ -31,13 +31,15 @@ def overview(request: Request) -> Response:
     board = board_of(request)
     with board.records() as records:
         sessions, active = _sessions(records)
-        days = _days(records)
+        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=_first_day()))
+    days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
     return page(
         request, "overview.html", asked=Asked(request.url.path, {}), sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
-        held_count=len(held), problem=problem, days=days, totals=_summed(days), last_days=_DAYS,
+        held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
+        as_of=summary.counted_at, calls=charts.calls(summary.rows or ()), times=charts.times(summary.rows or ()),
     )  # fmt: skip
 
 
@@ -51,7 +53,7 @@ def _sessions(records: Records) -> tuple[Sequence[Row], int]:
 def _held(board: Board) -> tuple[Sequence[Tool], str]:
     """The tools that nobody can call until a person approves them, or why that cannot be told."""
     try:
-        with catalogs.catalog(board.paths, None, quiet=True) as catalog:
+        with board.catalog() as catalog:
             if not catalog.config.policy.enforces:
                 return [], ""
             catalog.check_together()
@@ -60,12 +62,13 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
         return [], error.message
 
 
-def _days(records: Records) -> Sequence[Row]:
-    """The last days on which there were calls, the newest first, each with the one that follows it."""
-    today = datetime.date.today()
-    first = asking.moment("since", str(today - datetime.timedelta(days=_DAYS - 1)))
-    found = records.totals("day", wanted=CallFilter(since=first))
-    return [{**row, "until": _day_after(row["day"])} for row in reversed(found)]
+def _first_day() -> str | None:
+    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS - 1)))
+
+
+def _linked(days: Sequence[Row]) -> Sequence[Row]:
+    """The days on which there were calls, the newest first, each with the one that follows it."""
+    return [{**row, "until": _day_after(row["day"])} for row in reversed(days)]
 
 
 def _day_after(day: str) -> str:

@@ -105,11 +105,6 @@ def number(value: int | None) -> str:
     return "-" if value is None else f"{value:,}"
 
 
-def _segment(text: str) -> str:
-    """A text as one segment of an address, whatever slashes and dots it has."""
-    return quote(text, safe="")
-
-
 def _words(value: Any) -> str:
     return str(value).replace("_", " ")
 
@@ -119,6 +114,11 @@ def _from_json(recorded: str | None) -> Any:
         return json.loads(recorded or "null")
     except (ValueError, RecursionError):
         return None
+
+
+def _segment(text: str) -> str:
+    """A text as one segment of an address, whatever slashes and dots it has."""
+    return quote(text, safe="")
 
 
 def _short(id_: str | None) -> str:

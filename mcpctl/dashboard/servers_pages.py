@@ -18,6 +18,7 @@ from mcpctl.models import Row
 from mcpctl.paths import Paths
 from mcpctl.store import server_logs
 from mcpctl.store.records import recorded_usage
+from mcpctl.toolsets.toolset_files import NONE
 
 _LINES = 50
 """Lines of a server's stderr that its page shows."""
@@ -40,11 +41,12 @@ def _risks(counted: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _tools(board: Board, *servers: str) -> list[Row]:
-    with rows.catalog(board.paths, quiet=True) as catalog:
+    with board.catalog(NONE) as catalog:
         wanted = rows.Wanted(servers=[name for name in servers if name in catalog.config.servers])
         if servers and not wanted.servers:
             return []  # its entry cannot be used
-        return list(rows.listed(catalog, wanted, rows.Order(), recorded_usage(board.paths)).rows(None, 0))
+        usage = recorded_usage(board.paths)
+        return list(rows.listed(catalog, wanted, rows.Order(), usage, with_signature=False).rows(None, 0))
 
 
 def server(request: Request) -> Response:

@@ -9,9 +9,9 @@ from starlette.routing import BaseRoute, Route
 
 from mcpctl.dashboard.asked import ROWS, Asked
 from mcpctl.dashboard.board import board_of
-from mcpctl.dashboard.calls_pages import FIELDS, searches
+from mcpctl.dashboard.calls_pages import searches
 from mcpctl.dashboard.rendering import page
-from mcpctl.models import SESSION_STATUSES
+from mcpctl.models import SESSION_STATUSES, Found, Row
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 
@@ -46,14 +46,20 @@ def session(request: Request) -> Response:
     """One session: who was connected, and what was done in it."""
     with board_of(request).records() as records:
         found = records.session(request.path_params["id"])
+        total = found["calls"].count()
         only_this = CallFilter(sessions=(found["id"],))
         asked = Asked(request.url.path, {"sessionId": found["id"]})
         return page(
             request, "session.html", session=found, asked=asked,
-            calls=list(records.calls(only_this, FIELDS).rows(_FIRST, 0)), total=found["tool_call_count"],
+            calls=_last(found["calls"], total), total=total,
             searches=searches(records, only_this, _FIRST),
             decisions=list(found["decisions"].rows(_FIRST, 0)), decided=found["decisions"].count(),
         )  # fmt: skip
+
+
+def _last(found: Found, total: int) -> Sequence[Row]:
+    """The last rows, the last one first; sorting very many calls by time would take as long as all the rest."""
+    return list(found.rows(_FIRST, max(0, total - _FIRST)))[::-1]
 
 
 ROUTES: list[BaseRoute] = [Route("/sessions", sessions), Route("/sessions/{id}", session)]

@@ -27,9 +27,8 @@ from mcpctl.policy.decide import ALLOW
 from mcpctl.policy.words import HELD
 from mcpctl.policy_settings import ASK, DENY
 from mcpctl.store import clock, pins
-from mcpctl.store.filters import CallFilter
 from mcpctl.store.policy_file import PolicyFile
-from mcpctl.store.records import Records, recorded_usage
+from mcpctl.store.records import recorded_usage
 from mcpctl.toolsets.toolset_files import NONE
 
 MOST_PARAMETERS = 200
@@ -55,9 +54,9 @@ def tools(request: Request) -> Response:
     board = board_of(request)
     toolset = NONE if request.query_params.get("toolset") == NONE else None
     sort = choices.chosen_of(request, "sort", _SORTS, "")
-    with rows.catalog(board.paths, toolset, quiet=True) as catalog:
+    with board.catalog(toolset) as catalog:
         order, used = rows.Order(sort or None), recorded_usage(board.paths)
-        every = list(rows.listed(catalog, rows.Wanted(), order, used).rows(None, 0))
+        every = list(rows.listed(catalog, rows.Wanted(), order, used, with_signature=False).rows(None, 0))
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     asked = _filters(sorted({row["server"] for row in every}))
     found, offset = choices.fitting(request, asked, every), choices.offset(request)
@@ -95,13 +94,14 @@ def _is_used(row: Row, use: str) -> bool:
 def tool(request: Request) -> Response:
     """One tool: what it says, what was decided of it, what it was used for."""
     board, key = board_of(request), request.path_params["key"]
-    with rows.catalog(board.paths, None, quiet=True) as catalog:
+    with board.catalog() as catalog:
         found = rows.resolve(catalog, key)
         row = rows.show(catalog, found.key, recorded_usage(board.paths))
         as_sent = msgspec.json.decode(found.text)
         policy = explained.explain(catalog, found.key, explained.standing(board.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
         pinned = _pinned(board.paths, catalog, found)
+    totals, as_of = _totals(board, found) if row["usage"] else (None, None)
     return page(
         request, "tool.html", tool=row, known=badges.known(row), risk=badges.RISKS[row["risk"]],
         hints=list(_hints(row, policy)), description=_text(as_sent, "description"),
@@ -109,7 +109,7 @@ def tool(request: Request) -> Response:
         pinned=pinned, compared=changes.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
         outputs=_parameters(found.definition.get("outputSchema")), as_sent=json_text.shown(found.text),
-        totals=_totals(board, found) if row["usage"] else None,
+        totals=totals, as_of=as_of,
     )  # fmt: skip
 
 
@@ -201,15 +201,13 @@ def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
     return Pinned(clock.iso(of_tool[0].seen), clock.iso(approved) if approved else None, told)
 
 
-def _totals(board: Board, found: Tool) -> Row | None:
+def _totals(board: Board, found: Tool) -> tuple[Row | None, str | None]:
+    """What the calls of a tool come to, of the totals of all tools, which other pages show too; and when that was
+    counted, if it is not as of now."""
     with board.records() as records:
-        return _of_tool(records, found)
-
-
-def _of_tool(records: Records, found: Tool) -> Row | None:
-    """Its own row, since a name with a wildcard asks for others too."""
-    by_tool = records.totals("server", "tool", wanted=CallFilter(servers=(found.server,), tools=(found.key,)))
-    return next((row for row in by_tool if row["tool"] == found.name), None)
+        summary = board.summaries.totals(records, "server", "tool")
+    key = found.server, found.name
+    return next((row for row in summary.rows or () if (row["server"], row["tool"]) == key), None), summary.counted_at
 
 
 ROUTES: list[BaseRoute] = [Route("/tools", tools), Route("/tools/{key:path}", tool)]

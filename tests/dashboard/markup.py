@@ -16,7 +16,7 @@ class Page(HTMLParser):
         self.elements: list[tuple[str, dict[str, str]]] = []
         self.links: list[tuple[str, str]] = []
         """Addresses, each with the text that leads there."""
-        self.scripts = 0
+        self.titles = 0
         self._open: list[str] = []
         self._texts: list[str] = []
         self.feed(text)
@@ -43,6 +43,7 @@ class Page(HTMLParser):
         attributes = {name: value or "" for name, value in attrs}
         assert "style" not in attributes and not any(name.startswith("on") for name in names), names
         self.elements.append((tag, attributes))
+        self.titles += tag == "title" and "svg" not in self._open
         if tag == "a":
             self.links.append((attributes["href"], ""))
         if tag not in _VOID:
@@ -66,7 +67,7 @@ def read(text: str) -> Page:
     page = Page(text)
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(set(ids)) == len(ids), "an id is there twice"
-    assert len(page.of("h1")) == len(page.of("main")) == len(page.of("title")) == 1
+    assert len(page.of("h1")) == len(page.of("main")) == page.titles == 1
     assert [each["src"] for each in page.of("script")] == ["/static/live.js"]
     labels = {each["for"] for each in page.of("label") if "for" in each}
     fields = [each for tag in _LABELLED for each in page.of(tag) if each.get("type") != "hidden"]

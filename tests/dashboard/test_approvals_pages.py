@@ -34,7 +34,7 @@ def test_what_waits_is_shown_whole(browser: Browser, paths: Paths) -> None:
     approval = opened(paths)
     page = browser().get("/approvals").text
     text = text_of(page)
-    assert "1 call waits for your consent. files:delete This tool may make destructive changes." in text
+    assert "1 call waits for your consent. Show what waits now files:delete This tool may make destructive" in text
     assert '{"path": "/x"}' in text
     assert "Why ask files:* , written in config.toml:3" in text
     assert "Session c0ffee00 of claude-code" in text

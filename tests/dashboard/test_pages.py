@@ -205,3 +205,17 @@ def test_a_filter_of_a_stranger_stays_a_filter(browser: Browser, paths: Paths) -
     assert "<script>alert" not in answer.text
     assert page.target(f"{TIMES} without tool").startswith("/tool-calls?server=%22%3E%3Cscript%3E")
     assert bad in page.text
+
+
+def test_the_script_makes_no_markup_of_what_it_is_told(browser: Browser) -> None:
+    script = browser().get("/static/live.js").text
+    assert len(script.splitlines()) <= 200
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", ".data."):
+        assert word not in script
+
+
+def test_no_page_has_a_style_or_a_script_of_its_own(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    for address in ("/", "/sessions", "/tool-calls", f"/tool-calls/{recorded.call_id(1)}"):
+        page = markup.seen(browser(), address)
+        assert not page.of("style")

@@ -1,14 +1,20 @@
 """The pages of tools, by what they say and where they lead."""
 
 import html
+import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl import config
+from mcpctl.catalog import cache, lists
 from mcpctl.paths import Paths
+from mcpctl.store import pins
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import ListKey
 from tests import configured, recorded
 from tests.configured import READ, WRITE, stub
 
@@ -183,6 +189,48 @@ def test_what_changed_since_it_was_seen(browser: Browser, paths: Paths) -> None:
     assert "Held: it has changed since it was first seen" in text
     assert "mcpctl tools approve files:read" in text
     assert "held" in text_of(client.get("/tools?use=held").text)
+
+
+def test_what_changes_is_seen_at_once(browser: Browser, paths: Paths) -> None:
+    policy = {"mode": "enforce", "on_change": "hold"}
+    files(paths, READ, policy=policy)
+    configured.pinned(paths, "files")
+    client = browser()
+    assert "1 tool." in text_of(client.get("/tools").text)
+    changed = {**READ, "description": "Reads all."}
+    configured.listed(paths, "files", [changed, WRITE])
+    page = text_of(client.get("/tools").text)
+    assert "2 tools." in page
+    assert "Held 2" in page
+    with PolicyFile.connect(paths) as file:
+        of = ListKey("files", config.load(paths.config).servers["files"].fingerprint, "")
+        pins.approve(file, of, [cache.tool("files", "read", json.dumps(changed))])
+    assert "Held 1" in text_of(client.get("/tools").text)
+    configured.configure(paths, {"files": {**stub(), "tools": {"write": False}}, "more": stub()}, policy=policy)
+    configured.listed(paths, "more", [WRITE])
+    page = text_of(client.get("/tools").text)
+    assert ("files:write" in page, "more:write" in page, "files:read" in page) == (False, True, True)
+    configured.configure(paths, {"more": stub("other")}, policy=policy)
+    assert "No tools are known yet" in text_of(client.get("/tools").text)
+
+
+def test_tools_are_checked_once(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = 0
+    check = lists.suspicious
+
+    def counting(*these: Any) -> Collection[str]:
+        nonlocal counted
+        counted += 1
+        return check(*these)
+
+    monkeypatch.setattr(lists, "suspicious", counting)
+    files(paths, READ, WRITE, policy={"mode": "enforce"})
+    client = browser()
+    client.get("/tools")
+    first = counted
+    for address in ("/tools", "/tools/files:read", "/servers", "/servers/files", "/"):
+        client.get(address)
+    assert counted == first > 0
 
 
 def test_nothing_is_pinned_without_a_policy(browser: Browser, paths: Paths) -> None:
