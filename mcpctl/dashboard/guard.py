@@ -30,7 +30,8 @@ _HEADERS = (
     ("content-security-policy",
      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
      " form-action 'self'; frame-ancestors 'none'; base-uri 'none'"),
-    ("referrer-policy", "no-referrer"),
+    # With no-referrer, a browser would send its own forms with the origin "null".
+    ("referrer-policy", "same-origin"),
     ("x-content-type-options", "nosniff"),
     ("cache-control", "no-store"),
     ("x-frame-options", "DENY"),
