@@ -258,7 +258,7 @@ def test_every_answer_has_the_headers(person: Visitor, path: str, host: str) -> 
         "referrer-policy", "x-content-type-options", "cache-control", "x-frame-options",
         "cross-origin-opener-policy", "cross-origin-resource-policy",
     )} == {
-        "referrer-policy": ["no-referrer"], "x-content-type-options": ["nosniff"], "cache-control": ["no-store"],
+        "referrer-policy": ["same-origin"], "x-content-type-options": ["nosniff"], "cache-control": ["no-store"],
         "x-frame-options": ["DENY"], "cross-origin-opener-policy": ["same-origin"],
         "cross-origin-resource-policy": ["same-origin"],
     }  # fmt: skip
