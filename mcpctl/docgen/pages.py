@@ -55,6 +55,8 @@ FILES = {
     " delete it, tools are pinned anew as they are then.",
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
     " later sessions have other hashes than equal secrets of earlier ones.",
+    "dashboard.json": "In the data directory: the port of the last mcpctl dashboard, and while one runs, its process"
+    " and the key of its logins. Only you can read it.",
     "toolsets/*.json": "In the data directory: the toolsets that are not in a repository.",
     "installs/": "In the data directory: what the files of clients had before and after mcpctl install, which mcpctl"
     " uninstall needs, and copies of them. They may have secrets, and only you can read them.",
