@@ -16,6 +16,17 @@ _ERROR = {
     "description": "What is wrong",
     "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}},
 }
+_EVENTS = {
+    "operationId": "events",
+    "summary": "What happens, as it happens.",
+    "description": "Server-sent events: the lines of mcpctl calls tail -f --json, and what changes of approvals, tools"
+    " and servers. An event's id is a position; the header Last-Event-ID goes on from it, and an event reset says that"
+    " it cannot. The filters are those of calls. 503 where there are as many streams as there may be.",
+    "parameters": [
+        {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}
+    ],
+    "responses": {"200": {"description": "OK", "content": {"text/event-stream": {}}}, "default": _ERROR},
+}
 
 
 @cache
@@ -29,6 +40,7 @@ def document() -> dict[str, Any]:
     for each in OPERATIONS:
         place = paths.setdefault(f"{BASE}{each.path.replace(':path', '')}", {})
         place[each.method.lower()] = _operation(each)
+    paths[f"{BASE}/events"] = {"get": _EVENTS}
     return {
         "openapi": "3.1.0",
         "info": {

@@ -29,7 +29,7 @@ FLAGS = ("failed", "payloads", "pending", *OF_TOOLS)
 MEANINGS = {
     "limit": f"At most so many, 1 to {MOST}; {DEFAULT} without it.",
     "offset": "Leave out the first so many.",
-    "fields": "Only these members, with commas between them.",
+    "fields": "Only these members, with commas between them, whatever else an answer has.",
     "before": "Only what is listed after the call with this id; offset counts from there, total does not.",
     "payloads": "false leaves out arguments, response and error, which are not even read.",
     "session_id": "Of these sessions: ids, their beginnings, or last.",

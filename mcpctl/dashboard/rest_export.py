@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-from starlette.responses import StreamingResponse
+from starlette.responses import Response, StreamingResponse
 
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.names import EXPORTED
@@ -18,19 +18,20 @@ from mcpctl.store.filters import CallFilter
 
 if TYPE_CHECKING:
     from starlette.requests import Request
-    from starlette.responses import Response
 
 _TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 _BYTES_AT_ONCE = 1 << 16
 
 
-def export(request: "Request", asked: Parameters) -> "Response":
+def export(request: "Request", asked: Parameters) -> Response:
     """The calls that are meant, newest first; it takes no more memory for a million of them than for one."""
     board, format = board_of(request), asked.choice("format", tuple(_TYPES)) or "jsonl"
     fields = [name for name in CALL_FIELDS if asked.flag("payloads") is not False or name not in CALL_PAYLOADS]
     wanted = asking.wanted(asked.filters(), called)
     with board.records() as records:
         wanted = records.resolved(wanted)
+    if request.method == "HEAD":
+        return Response(media_type=_TYPES[format])
     headers = {"content-disposition": f'attachment; filename="calls.{format}"'}
     return StreamingResponse(_read(_chunks(board, wanted, fields, format)), media_type=_TYPES[format], headers=headers)
 

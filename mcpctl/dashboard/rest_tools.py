@@ -9,6 +9,7 @@ from mcpctl.dashboard import names
 from mcpctl.dashboard.board import board_of
 from mcpctl.dashboard.request_parameters import OF_TOOLS, WINDOW, Parameters
 from mcpctl.dashboard.rest_answers import Operation, answer, listing
+from mcpctl.errors import WrongUsage
 from mcpctl.models import Found, RawJson, Row, Usage
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def tools(request: "Request", asked: Parameters) -> "Response":
     wanted = rows.Wanted(asked.several("server"), **{name: asked.flag(name) for name in OF_TOOLS})
     order, query = rows.Order(asked.choice("sort", rows.SORTS)), asked.one("q")
     usage = recorded_usage(paths)
-    with rows.catalog(paths, asked.one("toolset"), asked.one("project"), servers=wanted.servers, quiet=True) as catalog:
+    with rows.catalog(paths, _toolset(asked), asked.one("project"), quiet=True) as catalog:
         if query is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
@@ -50,7 +51,7 @@ def tool(request: "Request", asked: Parameters) -> "Response":
 
     paths = board_of(request).paths
     usage = recorded_usage(paths)
-    with rows.catalog(paths, asked.one("toolset"), asked.one("project"), quiet=True) as catalog:
+    with rows.catalog(paths, _toolset(asked), asked.one("project"), quiet=True) as catalog:
         row = rows.show(catalog, request.path_params["key"], usage)
     return answer(names.told(_told(row, row["definition"]), names.TOOL_SHOWN))
 
@@ -61,6 +62,15 @@ def servers(request: "Request", asked: Parameters) -> "Response":
 
     rows = server_entries.ls(board_of(request).paths, asked.one("project"))
     return listing(asked, "servers", Found.of(rows), [names.Name(field, field) for field in server_entries.FIELDS])
+
+
+def _toolset(asked: Parameters) -> str | None:
+    from mcpctl.toolsets.toolset_files import is_path
+
+    name = asked.one("toolset")
+    if name and is_path(name):
+        raise WrongUsage("toolset is the path of a file", "give the name of a toolset, or none")
+    return name
 
 
 def _ranked(catalog: "Catalog", query: str, wanted: "Wanted", usage: Usage, paths: "Paths") -> Found:

@@ -13,7 +13,7 @@ from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError
+from mcpctl.errors import McpctlError, warn
 from mcpctl.models import Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.policy import answering
@@ -91,6 +91,11 @@ class _Files:
         try:
             read()
         except _UNREADABLE:
+            self._seen = None
+            return False
+        except Exception as error:
+            # Servers say what is in it, and what the journals say goes on whatever that is.
+            warn(f"what changes beside the records is not seen: {error!r}")
             self._seen = None
             return False
         self._seen, self._looks = seen, 0

@@ -130,8 +130,8 @@ _INDEX = (
 )
 _REST = (
     "The REST interface of mcpctl dashboard, below /api/v1, gives sessions, calls, searches, totals, tools, servers and"
-    " approvals, each with the fields of --json. What it calls otherwise is here; every other name is the same. A member"
-    " marked optional is left out where it would be null. /export has the same names, each field once and as it is.",
+    " approvals, each with the fields of --json. What it calls otherwise is here; every other name is the same. What is"
+    " optional is left out where it would be null. /export has the same names, each field once and as it is.",
     "Lists are objects of the rows and total, the number of all that are asked for. limit, offset and fields choose"
     " rows and members; the filters are those of mcpctl calls ls and sessions ls without dashes, with _ for -, and"
     " session_id for --session. /api/v1/openapi.json describes all of it.",

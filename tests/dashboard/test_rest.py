@@ -1,6 +1,8 @@
 """The records over REST: the same as `--json`, field by field, in REST's names."""
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -286,3 +288,22 @@ def renamed(line: str) -> str:
 def test_every_field_is_exported_under_a_name_of_its_own() -> None:
     assert set(names.EXPORTED) == set(CALL_FIELDS)
     assert len(set(names.EXPORTED.values())) == len(CALL_FIELDS)
+
+
+@pytest.mark.parametrize(
+    "text", ["%00", "%ff", "%ED%A0%80", "a" * 20_000, "'%20OR%201=1", "..%2f..%2fetc", "%E2%80%AE"]
+)
+def test_odd_texts_are_only_texts(client: TestClient, text: str) -> None:
+    for path in ("/sessions/{}", "/tool-calls/{}", "/tools/{}", "/approvals/{}", "/tool-calls?session_id={}"):
+        assert client.get(f"/api/v1{path.format(text)}").status_code == 404, path
+    for name in ("server", "tool", "client", "project"):
+        assert client.get(f"/api/v1/tool-calls?{name}={text}").json() == {"tool_calls": [], "total": 0}
+    for name in ("since", "status", "hint", "limit", "fields", "by", "min_duration"):
+        assert client.get(f"/api/v1/stats?{name}={text}").status_code == 400
+
+
+@pytest.mark.process
+def test_what_serves_the_records_imports_nothing_heavy() -> None:
+    heavy = ("pydantic", "numpy", "mcp", "mcp_types", "rich", "jsonschema", "tomlkit")
+    program = f"import sys, mcpctl.dashboard.app; print([name for name in {heavy!r} if name in sys.modules])"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"

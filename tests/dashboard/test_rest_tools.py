@@ -125,6 +125,8 @@ def test_servers_are_those_of_the_command_line_with_their_secrets_masked(client:
         ("/tools?read_only=yes", 400, "read_only has no value 'yes'"),
         ("/tools?sort=risk", 400, "sort has no value"),
         ("/tools?toolset=none-such", 404, "none-such"),
+        ("/tools?toolset=../../etc/passwd", 400, "give the name of a toolset"),
+        ("/tools/weather:get_forecast?toolset=x.json", 400, "give the name of a toolset"),
         ("/tools?project=none-such", 404, "none-such"),
         ("/tools/weather:get_forecast?fields=key", 400, "unknown parameter 'fields'"),
         ("/servers?server=odd", 400, "unknown parameter 'server'"),

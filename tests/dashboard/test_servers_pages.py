@@ -36,7 +36,7 @@ def test_servers_are_listed_with_what_their_tools_may_do(browser: Browser, paths
     assert links(page, "notes") == ["/servers/notes"]
     assert links(page, "2 read only") == ["/tools?server=notes&risk=read-only"]
     assert "ended with <status> 1" in text
-    assert "off true off stdio -" in text
+    assert "off stdio true off -" in text
     assert "bad unusable" in text
     assert text.index("servers.bad.command") > text.index("bad unusable")
 
