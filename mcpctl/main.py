@@ -30,7 +30,19 @@ from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 # Without this the interpreter collects garbage before it ends, a tenth of the time of a short command.
 atexit.register(gc.freeze)
 
-NOUNS = ("servers", "tools", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions", "calls", "db")
+NOUNS = (
+    "servers",
+    "tools",
+    "toolsets",
+    "annotate",
+    "policy",
+    "approvals",
+    "tokens",
+    "sessions",
+    "calls",
+    "dashboard",
+    "db",
+)
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:

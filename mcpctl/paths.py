@@ -67,6 +67,11 @@ class Paths:
         return self.data / "installs"
 
     @property
+    def dashboard(self) -> Path:
+        """Where the dashboard runs, and the key of its logins; locked by its process."""
+        return self.data / "dashboard.json"
+
+    @property
     def redaction_key(self) -> Path:
         """The key of the hashes in redaction marks: with one key, equal secrets have equal marks."""
         return self.data / "redaction.key"

@@ -93,6 +93,18 @@ def searched(number: int, minute: float, session: str = CLAUDE, **changes: Any) 
     return journal_lines.DiscoveryFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
 
 
+def decided(
+    call: str | None, decision: str = "denied", minute: float = 2, **changes: Any
+) -> journal_lines.DecisionMade:
+    """The line of a decision about a call, or about an attempt that became none."""
+    given = {
+        "id": f"{decision}-{call}", "session_id": CLAUDE, "key": "weather:get_forecast",
+        "rule": "deny = weather:*", "rule_place": "/home/anna/config.toml:12", "channel": "rule", "scope": None,
+        "arguments_hash": None, "pin": None, "token_id": None, "project": None, "waited_ms": None, "enforced": True,
+    }  # fmt: skip
+    return journal_lines.DecisionMade(timestamp=at(2), call_id=call, decision=decision, **{**given, **changes})
+
+
 def closed(session: str = CLAUDE, minute: float = 59) -> journal_lines.SessionClosed:
     """The line that ends a session."""
     return journal_lines.SessionClosed(timestamp=at(minute), id=session, end_time=at(minute))

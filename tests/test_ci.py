@@ -41,3 +41,10 @@ def test_the_versions_of_python_that_are_promised_are_those_that_ci_runs() -> No
     promised = re.findall(r"Python :: (3\.\d+)", "\n".join(PROJECT["project"]["classifiers"]))
     assert f"versions=({' '.join(promised)})" in script
     assert ".ci/other-pythons" in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+
+
+def test_what_ci_fetches_beside_the_list_is_known_by_its_hash() -> None:
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert re.search(r"(?m)^axe=[0-9.]+\naxe_hash=[0-9a-f]{128}$", script)
+    fetched, checked, unpacked = (script.index(word) for word in ("npm pack", "sha512sum --check", "tar -xzf"))
+    assert fetched < checked < unpacked

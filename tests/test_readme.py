@@ -97,8 +97,8 @@ def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes() -> N
         assert program == "mcpctl"
         command: Command = typer.main.get_command(tree())
         context = command.make_context("mcpctl", words)
-        while isinstance(command, TyperGroup):
-            name, found, words = command.resolve_command(context, [*context._protected_args, *context.args])
+        while isinstance(command, TyperGroup) and (words := [*context._protected_args, *context.args]):
+            name, found, words = command.resolve_command(context, words)
             assert found and name, line
             command, context = found, found.make_context(name, words, parent=context)
 

@@ -14,6 +14,7 @@ from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.models import Tool
 from mcpctl.policy.decide import ALLOW, FIND, Subject, decide
+from mcpctl.policy.holding import Holding
 from mcpctl.policy.view import View
 from mcpctl.store.redact import mask
 from mcpctl.store.state import ListKey, State
@@ -176,6 +177,13 @@ class Catalog:
     def due(self) -> list[str]:
         """The enabled servers whose list for a client like this one is missing or stale."""
         return [name for name in self.config.enabled if (listed := self.own(name)) is None or listed.is_stale]
+
+    def renew(self, holding: Holding) -> None:
+        """Have what has changed since its lists were put together loaded and judged anew."""
+        self._lists.keep_only(self.config.fingerprints.items())
+        if self._lists.holding != holding:
+            self._lists.hold_by(holding)
+        self.generations()
 
     def generations(self) -> dict[str, tuple[str, int, int]]:
         """What changes for a listed server whenever its tools do, or what is held of them; what has changed since is

@@ -56,6 +56,8 @@ class Lists:
         self._in_use: dict[tuple[str, str], str] = {}
         self._suspicious: dict[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked."""
+        self._together_at = -1
+        """The `changes` after which all of them were checked together."""
         self._changing = threading.Lock()
 
     def get(self, of: ListKey) -> Listed | None:
@@ -97,9 +99,17 @@ class Lists:
 
     def check_together(self) -> None:
         """Check all of them anew, each beside the others: what one says may be about another that came after it."""
-        if self.holding.checks != UNCHECKED:
+        if self.holding.checks != UNCHECKED and self._together_at != self.changes:
             self._check_all()
             self._judge_all()
+            self._together_at = self.changes
+
+    def keep_only(self, pairs: Collection[tuple[str, str]]) -> None:
+        """Forget what is of other servers, or of servers that were started in another way."""
+        with self._changing:
+            for pair in self._of.keys() - set(pairs):
+                del self._of[pair]
+                self.changes += 1
 
     def _check_all(self) -> None:
         peers = self._peers()

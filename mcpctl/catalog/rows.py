@@ -83,17 +83,22 @@ def catalog(
     *,
     servers: Sequence[str] = (),
     quiet: bool = False,
+    lists: Lists | None = None,
 ) -> Iterator[Catalog]:
     """The cached catalog of the servers of `project`, or of all, with the toolset that `toolset` puts in force.
 
-    Unless it is to be `quiet`, it says which servers it knows nothing of; with `servers`, which of those.
+    Unless it is to be `quiet`, it says which servers it knows nothing of; with `servers`, which of those. `lists` are
+    those of an earlier one: of what has not changed since, nothing is read and checked again.
     """
     loaded = config.load(paths.config, project)
     for problem in loaded.problems.values():
         warn(f"{problem}; this server is skipped")
     with State.opened(paths) as state:
         view = View(loaded, in_force.current(paths, loaded, toolset, state))
-        found = Catalog(view, state, Lists(holding(paths, loaded)))
+        judged_by = holding(paths, loaded)
+        found = Catalog(view, state, lists or Lists(judged_by))
+        if lists is not None:
+            found.renew(judged_by)
         unlisted = [name for name in found.unlisted() if not servers or name in servers] if not quiet else []
         if unlisted:
             warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
@@ -111,16 +116,18 @@ def holding(paths: Paths, loaded: Config) -> Holding:
         return Holding(table.on_change, pins.read(file), checks=table.checks)
 
 
-def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None) -> Found:
-    """The tools that may be found; without `used` their rows lack the fields of usage."""
+def listed(found: Catalog, wanted: Wanted, order: Order, used: Usage | None, *, with_signature: bool = True) -> Found:
+    """The tools that may be found; without `used` their rows lack the fields of usage. A signature takes longer than
+    all the rest of a row, so it may be left out."""
     for server in wanted.servers:
         found.config.server(server)
     found.check_together()
-    rows = [row(tool, found, used) for tool in found.visible(with_held=True) if wanted.met_by(tool)]
+    tools = (tool for tool in found.visible(with_held=True) if wanted.met_by(tool))
+    rows = [row(tool, found, used, with_signature=with_signature) for tool in tools]
     return Found.of(order.of(rows), filtered=wanted != Wanted() or found.toolset is not None)
 
 
-def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
+def row(tool: Tool, found: Catalog, used: Usage | None, *, with_signature: bool = True) -> dict[str, Any]:
     """One tool. A hint is `{declared, override, effective, source, file}`; `declared` is null where nobody said.
 
     `file` is the toolset's that overrides it.
@@ -136,7 +143,7 @@ def row(tool: Tool, found: Catalog, used: Usage | None) -> dict[str, Any]:
         **{field: _hint(tool, name, effective[name]) for field, name in HINT_FIELDS.items()},
         "risk": hints.risk(effective),
         "label": tool.title or tool.description.strip().partition("\n")[0] or None,
-        "signature": signature(tool),
+        **({"signature": signature(tool)} if with_signature else {}),
         **_used(tool, used),
         "listed_at": clock.iso(from_server.fetched_at) if from_server else None,
         "held": (tool.held or None) if found.config.policy.enforces else None,

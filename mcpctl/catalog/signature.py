@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mcpctl.models import Tool
 
@@ -20,6 +20,18 @@ _LIKE_JSON = re.compile(r"-?\d.*|true|false|null")
 Schema = Mapping[str, Any]
 
 
+class Parameter(NamedTuple):
+    """One parameter of a tool, as text on one line each."""
+
+    name: str
+    type: str
+    is_required: bool
+    default: str
+    """Empty where there is none."""
+    description: str
+    """As the server wrote it."""
+
+
 def signature(tool: Tool, limit: int = 400) -> str:
     """The parameters as `(owner*: str, state: open|closed = open, …)`, required ones first, in at most `limit`
     characters; `…` stands for what was left out."""
@@ -34,7 +46,17 @@ def signature(tool: Tool, limit: int = 400) -> str:
 
 
 def _parameters(root: Schema) -> Iterator[str]:
-    """Each parameter written out: required ones in the order of the properties, those that are only named, the rest."""
+    """Each parameter written out."""
+    for parameter in parameters(root):
+        required, default = "*" if parameter.is_required else "", f" = {parameter.default}" if parameter.default else ""
+        yield f"{parameter.name}{required}: {parameter.type}{default}"
+    if any(part.get(word) for part in _parts(root) for word in ("anyOf", "oneOf")):
+        yield "…"
+
+
+def parameters(root: Schema) -> Iterator[Parameter]:
+    """The members of an object by its schema: required ones in the order of the properties, those that are only named,
+    the rest."""
     parts = _parts(root)
     properties: dict[Any, Any] = {}
     for part in parts:
@@ -47,8 +69,6 @@ def _parameters(root: Schema) -> Iterator[str]:
         yield _parameter(name, None, root, required=True)
     for name in [name for name in properties if name not in required]:
         yield _parameter(name, properties[name], root, required=False)
-    if any(part.get(word) for part in parts for word in ("anyOf", "oneOf")):
-        yield "…"
 
 
 def _parts(root: Schema) -> list[Schema]:
@@ -61,14 +81,16 @@ def _parts(root: Schema) -> list[Schema]:
     return parts
 
 
-def _parameter(name: Any, schema: Any, root: Schema, *, required: bool) -> str:
+def _parameter(name: Any, schema: Any, root: Schema, *, required: bool) -> Parameter:
     types = _alternatives(schema, root, MAX_DEPTH)
     if not required:
         # Who may leave it out need not know that null is the same.
         types = [written for written in types if written != "null"] or types
-    text = f"{_plain(_clipped(str(name), MAX_NAME))}{'*' if required else ''}: {_union(types)}"
-    default = schema.get("default") if isinstance(schema, dict) else None
-    return text if default is None else f"{text} = {_value(default)}"
+    default, described = _dict(schema).get("default"), _dict(schema).get("description")
+    return Parameter(
+        _plain(_clipped(str(name), MAX_NAME)), _union(types), required, "" if default is None else _value(default),
+        described if isinstance(described, str) else "",
+    )  # fmt: skip
 
 
 def _union(types: list[str]) -> str:

@@ -3,7 +3,7 @@
 import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -92,7 +92,7 @@ class Asked:
 
     def resolved(self, records: "Records") -> CallFilter:
         """Which calls are meant, each session by its full id; raises `NotFound` for one that is not on record."""
-        return replace(self.wanted, sessions=tuple(records.session_id(ref) for ref in self.wanted.sessions))
+        return records.resolved(self.wanted)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """The dashboard as an ASGI application."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -8,7 +10,7 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
-from mcpctl.dashboard import error_answers, pages, rest
+from mcpctl.dashboard import error_answers, event_stream, pages, rest
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.bodies import Bodies
 from mcpctl.dashboard.guard import Guard
@@ -25,13 +27,20 @@ def guarded(board: Board) -> Guard:
 def app(board: Board) -> Starlette:
     """The pages, the REST interface and the events of a dashboard, for whoever gets at them."""
     served = Starlette(
-        routes=[*pages.ROUTES, *rest.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
+        routes=[*pages.ROUTES, *rest.ROUTES, *event_stream.ROUTES, Mount("/static", StaticFiles(directory=_STATIC))],
         middleware=[Middleware(Bodies)],
         exception_handlers={
             McpctlError: error_answers.of_mcpctl,
             HTTPException: error_answers.of_http,
             Exception: error_answers.of_bug,
         },
+        lifespan=_lifespan,
     )
     served.state.board = board
     return served
+
+
+@asynccontextmanager
+async def _lifespan(served: Starlette) -> AsyncIterator[None]:
+    yield
+    served.state.board.feed.close()

@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from mcpctl.models import HINTS
+from mcpctl.catalog.rows import HINT_FIELDS
+from mcpctl.models import HINTS, Row
 
 
 class Badge(NamedTuple):
@@ -18,35 +19,70 @@ class Badge(NamedTuple):
 
 
 _WORDS = {
-    ("readOnlyHint", True): ("read-only", "R", "Read-only", "This tool only reads data"),
-    ("destructiveHint", True): ("destructive", "!", "Destructive", "This tool may make destructive changes"),
-    ("idempotentHint", True): ("idempotent", "=", "Idempotent", "To call it again in the same way adds nothing"),
-    ("openWorldHint", True): ("open-world", "↗", "Open world", "This tool reaches things outside"),
-    ("readOnlyHint", False): ("no", "✎", "Not read-only", "This tool changes things"),
-    ("destructiveHint", False): ("no", "+", "Not destructive", "What this tool changes can be undone or only adds"),
-    ("idempotentHint", False): ("no", "≠", "Not idempotent", "Calling it again does it again"),
-    ("openWorldHint", False): ("no", "⌂", "Closed world", "This tool stays within its own domain"),
+    ("readOnlyHint", True): Badge("read-only", "R", "Read-only", "This tool only reads data"),
+    ("destructiveHint", True): Badge("destructive", "!", "Destructive", "This tool may make destructive changes"),
+    ("idempotentHint", True): Badge("idempotent", "=", "Idempotent", "To call it again in the same way adds nothing"),
+    ("openWorldHint", True): Badge("open-world", "↗", "Open world", "This tool reaches things outside"),
+    ("readOnlyHint", False): Badge("no", "✎", "Not read-only", "This tool changes things"),
+    ("destructiveHint", False): Badge(
+        "no", "+", "Not destructive", "This tool only adds, or changes what can be undone"
+    ),
+    ("idempotentHint", False): Badge("no", "≠", "Not idempotent", "Calling it again does it again"),
+    ("openWorldHint", False): Badge("no", "⌂", "Closed world", "This tool stays within its own domain"),
 }
+RISKS = {
+    "read-only": "This tool only reads data.",
+    "changing": "This tool changes data; it is declared to destroy nothing.",
+    "destructive": "This tool may make destructive changes.",
+    "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
+}
+"""What the risk of a tool, one of `hints.RISKS`, means to whoever is asked about it."""
 _NOT_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
 
 
-def badges(known: Mapping[str, Mapping[str, Any]] | None) -> list[Badge]:
-    """The badges of a tool, of its hints that are known as `{hint: {value, source}}`.
+MARKS = {
+    "read-only": _WORDS["readOnlyHint", True], "destructive": _WORDS["destructiveHint", True],
+    "idempotent": _WORDS["idempotentHint", True], "open-world": _WORDS["openWorldHint", True],
+    "undeclared": _UNDECLARED,
+}  # fmt: skip
+"""The badge that a filter by hints is about, by its name."""
 
-    Whether a tool destroys or may be repeated is said only where it does more than read. Without a word on reading and
-    on destroying, it is `not declared`, which is not a no.
+
+def badges(known: Mapping[str, Any] | None) -> list[Badge]:
+    """The badges of a tool, of its hints that are known as `{hint: {value, source}}`, as records of calls have them.
+
+    Whether a tool destroys or may be repeated is said only where it does more than read; that a toolset calls
+    destructive what its server calls read-only is said, since it counts. Without a word on reading and on destroying,
+    it is `not declared`, which is not a no.
     """
-    known = known or {}
-    values = {name: known[name]["value"] for name in HINTS if name in known}
+    hints = {name: hint for name in HINTS if (hint := _hint(known, name))}
+    only_reads = "readOnlyHint" in hints and hints["readOnlyHint"]["value"]
     shown = []
-    for name, value in values.items():
-        if name in _NOT_IF_READ_ONLY and values.get("readOnlyHint"):
+    for name, hint in hints.items():
+        if only_reads and name in _NOT_IF_READ_ONLY and not _is_warning(name, hint, hints["readOnlyHint"]):
             continue
-        kind, symbol, text, meaning = _WORDS[name, value]
-        source = _SOURCES.get(known[name].get("source", ""), "")
-        shown.append(Badge(kind, symbol, text, f"{meaning}, {source}" if source else meaning))
-    if "readOnlyHint" not in values and "destructiveHint" not in values:
+        badge, source = _WORDS[name, hint["value"]], _SOURCES.get(str(hint.get("source")))
+        shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
+    if "readOnlyHint" not in hints and "destructiveHint" not in hints:
         shown.insert(0, _UNDECLARED)
     return shown
+
+
+def known(row: Row) -> dict[str, Row]:
+    """The hints of a row of `tools ls` that its server or a toolset has set, for `badges`."""
+    fields = ((name, row[field]) for field, name in HINT_FIELDS.items())
+    set_ = ((name, hint) for name, hint in fields if hint["source"] in _SOURCES)
+    return {name: {"value": hint["effective"], "source": hint["source"]} for name, hint in set_}
+
+
+def _hint(known: Any, name: str) -> Any:
+    hint = known.get(name) if isinstance(known, Mapping) else None
+    return hint if isinstance(hint, Mapping) and isinstance(hint.get("value"), bool) else None
+
+
+def _is_warning(name: str, hint: Row, read_only: Row) -> bool:
+    """As `hints.risk` has it."""
+    warned = name == "destructiveHint" and hint["value"] and hint.get("source") == "override"
+    return bool(warned and read_only.get("source") != "override")

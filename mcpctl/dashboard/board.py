@@ -3,8 +3,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
+from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries
 from mcpctl.paths import Paths
@@ -23,17 +28,30 @@ class Board:
     read_only: bool = False
     """Whether nobody may answer approvals in it."""
     logins: Logins = field(default_factory=Logins)
+    lists: Lists = field(default_factory=Lists)
+    """What servers list, read and checked once for all pages."""
     summaries: Summaries = field(init=False)
     """Totals for pages; where there are many calls they may be some seconds old, and say so."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "summaries", Summaries(self.records))
 
+    @cached_property
+    def feed(self) -> Feed:
+        """The streams of events."""
+        return Feed(self.paths)
+
     @contextmanager
     def records(self) -> Iterator[Records]:
         """The records, caught up with the journals; for the thread that answers one request."""
         with Records(self.paths) as records:
             yield records
+
+    @contextmanager
+    def catalog(self, toolset: str | None = None) -> Iterator[Catalog]:
+        """The tools of all servers, with the toolset in force, or with that one."""
+        with rows.catalog(self.paths, toolset, quiet=True, lists=self.lists) as catalog:
+            yield catalog
 
 
 def board_of(request: "Request") -> Board:

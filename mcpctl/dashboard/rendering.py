@@ -1,8 +1,10 @@
 """Pages of the templates: every text in them is escaped, and shows what a person would not see."""
 
+import json
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import jinja2
 from markupsafe import Markup
@@ -47,7 +49,10 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("mcpctl.dashboard"), autoescape=True, undefined=jinja2.StrictUndefined,
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    environment.filters.update(moment=moment, short=_short, cut=_cut, duration=duration, number=number)
+    environment.filters.update(
+        moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number, words=_words,
+        from_json=from_json, segment=_segment,
+    )  # fmt: skip
     environment.globals.update(badges=badges.badges)
     return environment
 
@@ -61,17 +66,31 @@ def _lines(text: str) -> str:
     return "\n".join(map(escaped, text.split("\n"))) if "\n" in text else escaped(text)
 
 
-def moment(timestamp: str | None) -> Markup:
-    """A time of records as the time here."""
-    if timestamp is None:
-        return Markup('<span class="none">-</span>')
-    try:
-        then = datetime.fromisoformat(timestamp).astimezone()
-    except ValueError:
-        return Markup("<span>{}</span>").format(_visible(timestamp))
+def moment(timestamp: str | None, *, is_whole: bool = False) -> Markup:
+    """A time of records as the time here; that of a day which is not today, or that `is_whole`, with the day."""
+    then = _here(timestamp)
+    if timestamp is None or then is None:
+        return Markup('<span class="none">{}</span>').format(_visible(timestamp or "-"))
+    whole = f"{then:%Y-%m-%d %H:%M:%S %Z}"
+    return Markup('<time datetime="{}" title="{}">{}</time>').format(
+        timestamp, whole, whole if is_whole else local(timestamp)
+    )
+
+
+def local(timestamp: str | None) -> str:
+    """A time of records as the time here, in words alone."""
+    then = _here(timestamp)
+    if then is None:
+        return timestamp or "-"
     is_today = then.date() == datetime.now().astimezone().date()
-    here = then.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")
-    return Markup('<time datetime="{}" title="{}">{}</time>').format(timestamp, f"{then:%Y-%m-%d %H:%M:%S %Z}", here)
+    return then.strftime("%H:%M:%S" if is_today else "%Y-%m-%d %H:%M:%S")
+
+
+def _here(timestamp: str | None) -> datetime | None:
+    try:
+        return datetime.fromisoformat(timestamp).astimezone() if timestamp else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def duration(milliseconds: int | None) -> str:
@@ -84,6 +103,23 @@ def duration(milliseconds: int | None) -> str:
 def number(value: int | None) -> str:
     """A number with its thousands set apart."""
     return "-" if value is None else f"{value:,}"
+
+
+def _words(value: Any) -> str:
+    return str(value).replace("_", " ")
+
+
+def from_json(recorded: str | bytes | None) -> Any:
+    """What recorded JSON says; None where it cannot be read."""
+    try:
+        return json.loads(recorded or "null")
+    except (ValueError, RecursionError):
+        return None
+
+
+def _segment(text: str) -> str:
+    """A text as one segment of an address, whatever slashes and dots it has."""
+    return quote(text, safe="")
 
 
 def _short(id_: str | None) -> str:

@@ -55,6 +55,8 @@ FILES = {
     " delete it, tools are pinned anew as they are then.",
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
     " later sessions have other hashes than equal secrets of earlier ones.",
+    "dashboard.json": "In the data directory: the port of the last mcpctl dashboard, and while one runs, its process"
+    " and the key of its logins. Only you can read it.",
     "toolsets/*.json": "In the data directory: the toolsets that are not in a repository.",
     "installs/": "In the data directory: what the files of clients had before and after mcpctl install, which mcpctl"
     " uninstall needs, and copies of them. They may have secrets, and only you can read them.",
@@ -80,7 +82,8 @@ def page(node: Node) -> str:
 def _synopsis(node: Node) -> Iterator[str]:
     yield f".B {roff.escaped(' '.join(node.path))}"
     arguments = " ".join(roff.italic(argument.takes) for argument in node.arguments)
-    yield f"[{roff.italic('OPTIONS')}] {roff.italic('COMMAND') + ' ...' if node.children else arguments}".rstrip()
+    below = f"{roff.italic('COMMAND')} ..." if node.needs_child else f"[{roff.italic('COMMAND')} ...]"
+    yield f"[{roff.italic('OPTIONS')}] {below if node.children else arguments}".rstrip()
 
 
 def _commands(node: Node) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from mcpctl.dashboard import names
 from mcpctl.docgen import roff
 from mcpctl.models import CALL_STATUSES, DECISIONS
 from mcpctl.paths import INDEX_VERSION
@@ -127,6 +128,18 @@ _INDEX = (
     " are running, until serve or db rebuild closes it on record. Commands show such a session as closed and such calls"
     " as interrupted; they also show today's session of commands as closed while no command runs.",
 )
+_REST = (
+    "The REST interface of mcpctl dashboard, below /api/v1, gives sessions, calls, searches, totals, tools, servers and"
+    " approvals, each with the fields of --json. What it calls otherwise is here; every other name is the same. What is"
+    " optional is left out where it would be null. /export has the same names, each field once and as it is.",
+    "Lists are objects of the rows and total, the number of all that are asked for. limit, offset and fields choose"
+    " rows and members; the filters are those of mcpctl calls ls and sessions ls without dashes, with _ for -, and"
+    " session_id for --session. /api/v1/openapi.json describes all of it.",
+)
+_RENAMED = {
+    "REST of a call": names.CALL, "REST of a session": names.SESSION,
+    "REST of a tool in a session, and of totals": names.CALLED_TOOL, "REST of a tool": names.TOOL,
+}  # fmt: skip
 
 
 def page() -> str:
@@ -137,6 +150,7 @@ def page() -> str:
         *roff.section("JOURNAL LINES", _lines()),
         *roff.section("VIEWS", [*roff.paragraphs(_VIEWS), *_tables("view")]),
         *roff.section("INDEX", [*roff.paragraphs(_INDEX), *_tables("table")]),
+        *roff.section("REST", [*roff.paragraphs(_REST), *_rest()]),
         *roff.section("EXAMPLES", roff.verbatim([
             "sqlite3 \"$(mcpctl db path)\" 'select key, count(*), sum(failed) from v_calls group by key'",
             "jq -c 'select(.type == \"calls.started\") | [.server, .tool]' sessions/*.jsonl",
@@ -167,6 +181,22 @@ def _members(line: type[msgspec.Struct]) -> Iterator[str]:
     yield from roff.prose((line.__doc__ or "").replace("`", ""))
     for name in members(line):
         yield from roff.entry(roff.bold(name), FIELDS[name])
+
+
+def _rest() -> Iterator[str]:
+    for title, table in _RENAMED.items():
+        entries = (
+            line
+            for name in table
+            if name.note or name.is_optional or name.rest != name.field
+            for line in roff.entry(roff.bold(name.rest), _meaning(name))
+        )
+        yield from roff.subsection(title, entries)
+
+
+def _meaning(name: names.Name) -> str:
+    field = f"{name.field}." if name.field not in ("", name.rest) else ""
+    return " ".join(part for part in (field, "Optional." * name.is_optional, name.note) if part)
 
 
 def _tables(kind: str) -> Iterator[str]:

@@ -29,7 +29,8 @@ def of_files(case: Case) -> Iterator[Finding]:
 def of_owners(case: Case) -> Iterator[Finding]:
     """What belongs to somebody else, and what its owner cannot use."""
     paths = case.paths
-    for path in (paths.config, paths.data, paths.sessions, paths.index, paths.state, paths.policy, paths.redaction_key):
+    files = (paths.index, paths.state, paths.policy, paths.redaction_key, paths.dashboard)
+    for path in (paths.config, paths.data, paths.sessions, *files):
         with contextlib.suppress(OSError):
             status = path.stat()
             needed = stat.S_IRWXU if stat.S_ISDIR(status.st_mode) else stat.S_IRUSR | stat.S_IWUSR

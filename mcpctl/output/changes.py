@@ -17,15 +17,14 @@ def lines(findings: Sequence[Row]) -> Iterator[str]:
     for row in findings:
         place = f"{row['path']}:{row['line']}: " if row["path"] else ""
         yield _safe(f"{place}{row['rule']} {row['key']}: {row['message']}")
-        yield from _between(row["old"], row["new"])
+        yield from (_safe(f"    {line}") for line in compared(row["old"], row["new"]))
 
 
-def _between(old: str | None, new: str | None) -> Iterator[str]:
+def compared(old: str | None, new: str | None) -> Iterator[str]:
+    """The lines of one change as they are, after `- ` where they are gone, `+ ` where they have come, else spaces."""
     before, after = _cut(old), _cut(new)
-    compared = difflib.ndiff(before, after) if before and after else (*_each("- ", before), *_each("+ ", after))
-    changed = (line for line in compared if not line.startswith("?"))
-    for line in islice(changed, 2 * _MOST_LINES):
-        yield _safe(f"    {line}")
+    lines = difflib.ndiff(before, after) if before and after else (*_each("- ", before), *_each("+ ", after))
+    return islice((line for line in lines if not line.startswith("?")), 2 * _MOST_LINES)
 
 
 def _each(mark: str, texts: Sequence[str]) -> Iterator[str]:

@@ -26,6 +26,8 @@ class CallFilter:
 
     sessions: tuple[str, ...] = ()
     """Full ids."""
+    parents: tuple[str, ...] = ()
+    """Full ids of calls of which they are later rounds or replays."""
     servers: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     """Bare names, keys, or globs of either, with `*` and `?`."""
@@ -50,7 +52,7 @@ EVERYTHING = CallFilter()
 
 def calls(wanted: CallFilter) -> "Conditions":
     """What it asks of a row of `calls`; more conditions can follow."""
-    asked = _nothing().any_of("session_id", wanted.sessions)
+    asked = _nothing().any_of("session_id", wanted.sessions).any_of("parent_id", wanted.parents)
     # The index by server has none of these: each row would have to be read, from all over the file.
     beyond = wanted.statuses or wanted.hints or wanted.clients or wanted.projects or wanted.min_duration_ms
     asked.any_of("+server" if beyond else "server", wanted.servers)

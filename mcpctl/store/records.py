@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from contextlib import ExitStack, closing
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -107,9 +108,13 @@ class Records:
     def session_id(self, ref: str) -> str:
         """The id of the session that `ref` names: a full id, a unique beginning, or `last`.
 
-        Raises `NotFound` or `WrongUsage`, as the next three do.
+        Raises `NotFound` or `WrongUsage`, as the next ones do.
         """
         return sessions.resolve(self._db, ref)
+
+    def resolved(self, wanted: CallFilter) -> CallFilter:
+        """The same calls, each session by its full id."""
+        return replace(wanted, sessions=tuple(map(self.session_id, wanted.sessions)))
 
     def call_id(self, ref: str) -> str:
         """The id of the call that `ref` names, in the same way."""
@@ -177,6 +182,13 @@ class Records:
         index.catch_up(self._db, self._paths.sessions, self._on_progress)
         index.mark_the_dead(self._db, self._paths.sessions)
 
+    def died(self) -> Sequence[str]:
+        """The sessions whose process is gone, looked for now, and whose end is not on record."""
+        from mcpctl.store import index
+
+        index.mark_the_dead(self._db, self._paths.sessions)
+        return [id_ for id_, *_ in self._db.execute(index.DEAD)]
+
     def events(
         self, wanted: CallFilter = EVERYTHING, *, since: str | None = None, newest: int = 0,
         without: Collection[str] = (),
@@ -203,14 +215,14 @@ class Records:
             look = events.look()
             if look != seen or pauses >= _PAUSES:
                 seen, pauses = look, 0
-                if not self._refreshed():
+                if not self.refreshed():
                     seen = None
                 yield from events.read()
             pauses += 1
             pause()
 
-    def _refreshed(self) -> bool:
-        """Catch up, unless others have the index at this moment."""
+    def refreshed(self) -> bool:
+        """Catch up, unless others have the index at this moment; whether that was done."""
         try:
             self.refresh()
         except sqlite3.OperationalError as error:

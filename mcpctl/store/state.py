@@ -83,6 +83,12 @@ class State:
             db.execute("PRAGMA busy_timeout = 0")
             return cls(db)
 
+    @classmethod
+    def as_it_lies(cls, paths: Paths) -> Self:
+        """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
+        with told():
+            return cls(sqlite.connect_unchanged(paths.state, patience_s=0.1))
+
     @staticmethod
     def check(paths: Paths) -> None:
         """Raises `Unusable` for one of a newer mcpctl: what it holds must not be taken for nothing. Never waits."""

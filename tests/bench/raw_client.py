@@ -145,11 +145,7 @@ class Connection:
 
     def peak_mb(self) -> float | None:
         """The most memory the process has had so far; None where the system does not say."""
-        with contextlib.suppress(OSError):
-            for line in Path(f"/proc/{self.process.pid}/status").read_text(encoding="utf-8").splitlines():
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) / 1024
-        return None
+        return peak_mb(self.process.pid)
 
     def close(self) -> None:
         """Close stdin as a client does, wait, and leave nothing of the group behind."""
@@ -162,6 +158,15 @@ class Connection:
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         self._words.close()
+
+
+def peak_mb(pid: int) -> float | None:
+    """The most memory a process has had so far; None where the system does not say."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    return None
 
 
 @contextlib.contextmanager

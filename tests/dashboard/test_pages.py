@@ -1,19 +1,243 @@
-"""The pages, by what they say."""
+"""The pages of sessions and the overview, by what they say and where they lead; and what every page keeps to."""
 
 from collections.abc import Callable
 
+import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
-from tests import recorded
+from mcpctl.store import approvals, journal_lines
+from mcpctl.store.grants import Grant
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.records import Records
+from tests import configured, recorded
+from tests.dashboard import markup
+
+Browser = Callable[..., TestClient]
+HOSTILE = "\u202eevil\u2066{{7777*7777}}<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
+LONG = "n" * 1000
+TIMES = "\N{MULTIPLICATION SIGN}"
+ZALGO = "a" + "\u0301\u0316" * 300
 
 
-def test_sessions_have_links_to_their_calls(browser: Callable[..., TestClient], paths: Paths) -> None:
-    recorded.session(paths, rest=recorded.call(1, 1))
-    text = browser().get("/sessions").text
-    assert f'href="/tool-calls?sessionId={recorded.CLAUDE}"' in text
-    assert "claude-code" in text
+def hostile(paths: Paths) -> None:
+    """A session in which every text that a server, client or model chooses is bad."""
+    for_call = {"server": HOSTILE, "client_name": HOSTILE, "project": LONG, "toolset": HOSTILE}
+    texts = recorded.raw({"content": [{"type": "text", "text": f"</pre>{HOSTILE}" + "w" * 40_000}]})
+    lines = [
+        *recorded.call(1, 1, tool=LONG, **for_call, arguments=recorded.raw({HOSTILE: "javascript:alert(1)"})),
+        *recorded.call(2, 2, tool=ZALGO, **for_call, response=texts),
+        *recorded.call(3, 3, tool=HOSTILE, **for_call, error=recorded.raw({"message": HOSTILE, "big": "w" * 200_000})),
+        recorded.searched(
+            4, 4, query=recorded.raw([HOSTILE, LONG]), context=HOSTILE, provider=HOSTILE, fallback=HOSTILE,
+            results=recorded.raw([{"key": HOSTILE, "relevance": "high"}, {"key": 7}, "x"]),
+        ),
+        recorded.decided(recorded.call_id(3), key=HOSTILE, rule=HOSTILE, rule_place=HOSTILE),
+    ]  # fmt: skip
+    first = recorded.created(client_name=HOSTILE, client_version=HOSTILE, project=LONG, toolset=HOSTILE)
+    journal = recorded.opened(paths, first, lines)
+    journal.close(journal_lines.encode(recorded.closed()))
 
 
-def test_nothing_on_record_is_said(browser: Callable[..., TestClient]) -> None:
-    assert "No session is on record yet" in browser().get("/sessions").text
+def waiting(paths: Paths, count: int, key: str = "notes:delete_note") -> None:
+    """Calls that wait for consent."""
+    with PolicyFile.connect(paths) as file:
+        for number in range(count):
+            approvals.open_for(
+                file,
+                approvals.Wanted(
+                    f"b{number}", Grant(key, "pin", "", "", "s"), "destructive", "", f'{{"id": {number}}}', "h",
+                    "ask = destructive", "config.toml:3",
+                ),
+            )  # fmt: skip
+
+
+# ---- the overview
+
+
+def test_the_overview_has_links_from_sessions_to_their_calls(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), "/")
+    assert page.target("cursor, its calls in session 2c025020") == f"/tool-calls?sessionId={recorded.CURSOR}"
+    assert page.target("2c025020") == f"/sessions/{recorded.CURSOR}"
+    assert "None is active" in page.text
+
+
+def test_active_sessions_come_first(browser: Browser, paths: Paths) -> None:
+    journal = recorded.opened(paths, recorded.created(), recorded.call(1, 1))
+    recorded.session(paths, recorded.CURSOR, 10)
+    page = markup.seen(browser(), "/")
+    journal.close()
+    assert markup.keys(page) == [recorded.CLAUDE, recorded.CURSOR]
+    assert "1 active, then the newest" in page.text
+
+
+def test_what_waits_for_consent_is_counted_and_named(browser: Browser, paths: Paths) -> None:
+    waiting(paths, 7)
+    page = markup.seen(browser(), "/")
+    assert page.target("7 calls wait for your consent") == "/approvals"
+    assert page.text.count("notes:delete_note") == 5
+    assert '{"id": 6}' in page.text and '{"id": 1}' not in page.text
+
+
+def test_held_tools_are_named(browser: Browser, paths: Paths) -> None:
+    configured.configure(paths, {"notes": configured.stub()}, policy={"mode": "enforce"})
+    configured.listed(paths, "notes", [configured.READ])
+    configured.pinned(paths, "notes")
+    configured.listed(paths, "notes", [configured.READ | {"description": "Reads and mails."}, configured.WRITE])
+    page = markup.seen(browser(), "/")
+    assert "held until you approve" in page.text
+    assert page.target("notes:read") == "/tools/notes%3Aread"
+
+
+def test_a_configuration_that_cannot_be_read_spoils_no_page(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text("[servers", encoding="utf-8")
+    assert "Which tools are held cannot be told" in markup.seen(browser(), "/").text
+    assert "Not known:" in markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}").text
+
+
+def test_days_have_links_to_their_calls(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), "/")
+    day = "since=2100-01-01&until=2100-01-02"
+    assert page.target("2100-01-01") == f"/tool-calls?{day}"
+    failures = page.target("3 failed on 2100-01-01")
+    assert failures == f"/tool-calls?failed=true&{day}"
+    assert "3 calls, newest first" in markup.seen(browser(), failures).text
+
+
+def test_days_that_are_still_counted_come_by_themselves(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    monkeypatch.setattr(Summaries, "totals", lambda *_, **__: Summary(None))
+    answer = browser().get("/")
+    assert answer.headers["refresh"] == "3"
+    assert "take some seconds to count" in markup.read(answer.text).text
+
+
+def test_days_that_were_counted_before_say_when(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    with Records(paths) as records:
+        counted = Summary(records.totals("day"), recorded.at(30))
+    monkeypatch.setattr(Summaries, "totals", lambda *_, **__: counted)
+    assert "As counted 2100-01-01 12:30:00 ; more has come since" in markup.seen(browser(), "/").text
+
+
+# ---- sessions
+
+
+def test_sessions_are_filtered_by_links(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    client = browser()
+    page = markup.seen(client, "/sessions?status=closed")
+    address = page.target("cursor")
+    assert address == "/sessions?status=closed&client=cursor"
+    page = markup.seen(client, address)
+    assert markup.keys(page) == [recorded.CURSOR]
+    assert page.target(f"{TIMES} without client") == "/sessions?status=closed"
+    assert "No session is like that" in markup.seen(client, "/sessions?status=active").text
+
+
+def test_sessions_have_pages(browser: Browser, paths: Paths) -> None:
+    for number in range(53):
+        recorded.session(paths, f"{number:08}-0000-4000-8000-000000000000", number)
+    client = browser()
+    first = markup.seen(client, "/sessions")
+    assert "1\N{EN DASH}50 of 53" in first.text
+    second = markup.seen(client, first.target("Older →"))
+    assert len(markup.keys(second)) == 3
+    assert second.target("← Newer") == "/sessions"
+    assert not [each for each in second.of("section") if "data-live" in each]
+    assert "There are only 53 sessions" in markup.seen(client, "/sessions?offset=1000").text
+
+
+def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
+    lines = [
+        recorded.searched(9, 0.5),
+        *recorded.call(1, 1, output_tokens=100),
+        *recorded.call(2, 2, status="tool_error"),
+        recorded.decided(recorded.call_id(1)),
+        recorded.decided(None, decision="held", enforced=False),
+    ]
+    recorded.session(paths, rest=lines)
+    page = markup.seen(browser(), f"/sessions/{recorded.CLAUDE}")
+    for said in ("claude-code", "2.0", "2025-11-25", "closed", "122 of calls, 40 of searches", "only recorded"):
+        assert said in page.text
+    key = "weather:get_forecast"
+    of_tool = f"/tool-calls?sessionId={recorded.CLAUDE}&server=weather&tool=get_forecast"
+    assert page.target("2 calls") == of_tool
+    assert "2 calls, newest first" in markup.seen(browser(), of_tool).text
+    assert {address for address, text in page.links if text == key} == {
+        "/tools/weather%3Aget_forecast", *(f"/tool-calls/{recorded.call_id(number)}" for number in (1, 2)),
+    }  # fmt: skip
+    assert page.target("weather in a city").startswith("/tool-calls/90d15c00")
+    assert "deny = weather:*" in page.text and "/home/anna/config.toml:12" in page.text
+
+
+# ---- everything
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("/", "No session is on record yet"),
+        ("/", "Nothing. No call waits for your consent, and no tool is held"),
+        ("/", "No call was made in these days"),
+        ("/sessions", "No session is on record yet"),
+        ("/tool-calls", "No call is on record yet"),
+        ("/tool-calls?status=ok", "No call is like that"),
+    ],
+)
+def test_nothing_on_record_is_said(browser: Browser, address: str, said: str) -> None:
+    assert said in markup.seen(browser(), address).text
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "/", "/sessions", f"/sessions/{recorded.CLAUDE}", "/tool-calls", f"/tool-calls?sessionId={recorded.CLAUDE}",
+        *(f"/tool-calls/{recorded.call_id(number)}" for number in (1, 2, 3)),
+        "/tool-calls/40d15c00-0000-4000-8000-000000000004",
+    ],
+)  # fmt: skip
+def test_texts_of_strangers_stay_texts(browser: Browser, paths: Paths, address: str) -> None:
+    hostile(paths)
+    waiting(paths, 1, HOSTILE)
+    text = browser().get(address).text
+    page = markup.read(text)
+    assert not page.of("img")
+    assert "<script>alert" not in text and "javascript:" not in str(page.links)
+    assert not set("\u202e\u2066").intersection(text)
+    assert "\\u202eevil\\u2066{{7777*7777}}<script>alert(1)</script>" in page.text
+    assert str(7777 * 7777) not in text
+    assert max(map(len, text.split("\n"))) < 70_000
+
+
+def test_a_filter_of_a_stranger_stays_a_filter(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    bad = "\"><script>alert(1)</script>&status=ok#x'"
+    answer = browser().get("/tool-calls", params={"server": bad, "tool": bad})
+    page = markup.read(answer.text)
+    assert "<script>alert" not in answer.text
+    assert page.target(f"{TIMES} without tool").startswith("/tool-calls?server=%22%3E%3Cscript%3E")
+    assert bad in page.text
+
+
+def test_the_script_makes_no_markup_of_what_it_is_told(browser: Browser) -> None:
+    script = browser().get("/static/live.js").text
+    assert len(script.splitlines()) <= 200
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", ".data."):
+        assert word not in script
+
+
+def test_no_page_has_a_style_or_a_script_of_its_own(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    for address in ("/", "/sessions", "/tool-calls", f"/tool-calls/{recorded.call_id(1)}"):
+        page = markup.seen(browser(), address)
+        assert not page.of("style")

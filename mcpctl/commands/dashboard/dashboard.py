@@ -1,0 +1,138 @@
+"""`mcpctl dashboard` itself"""
+
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+if TYPE_CHECKING:
+    from mcpctl.dashboard.running import Running
+    from mcpctl.paths import Paths
+
+Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1024, max=65535, show_default=False,
+        help="Listen on this port; else on that of last time, or any that is free.",
+    ),
+]  # fmt: skip
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Open no browser.")]
+ReadOnly = Annotated[bool, typer.Option("--read-only", help="Show approvals without a way to answer them.")]
+PrintUrl = Annotated[
+    bool, typer.Option("--print-url", help="Print a login link to the dashboard that runs; start none.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the link as an object: url, port and pid; open no browser.")]
+
+
+def dashboard(
+    ctx: typer.Context,
+    port: Port = None,
+    no_open: NoOpen = False,
+    read_only: ReadOnly = False,
+    print_url: PrintUrl = False,
+    json: Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Show sessions, calls, tools and approvals in the browser.
+
+    It serves pages and a REST interface on this machine alone, opens the browser where there is one, and prints a link
+    that logs in once, within a minute. Ctrl-C ends it, and every login. While one runs, the command prints a new link
+    to it instead of starting another, as --print-url does always; without one, that exits 3.
+
+    Approvals are answered in it only by whom a person in front of a terminal has started it and printed the link for:
+    in the background, or where an agent runs the command, it only reads.
+
+    \b
+    Examples:
+      mcpctl dashboard
+      mcpctl dashboard --no-open --port 4747
+      mcpctl dashboard --print-url
+    """
+    if ctx.invoked_subcommand:
+        return
+    from mcpctl import output
+    from mcpctl.dashboard.running import claimed, running
+
+    paths = opt.paths(config, data_dir)
+    is_person = _is_person(read_only)
+    opens = is_person and not (no_open or print_url or json) and _has_browser()
+
+    def show(here: "Running") -> None:
+        link = here.link(may_answer=is_person and not read_only)
+        if json:
+            output.write_row({"url": link, "port": here.port, "pid": here.pid}, json, lambda: iter(()))
+        else:
+            output.write_text(link)
+        if opens:
+            _open(link)
+
+    if print_url:
+        show(the_running(paths))
+        return
+    while True:
+        with claimed(paths) as claim:
+            if claim:
+                from mcpctl.dashboard.server import serve
+
+                output.say("the link logs in once, within a minute; mcpctl dashboard --print-url prints another")
+                output.say("Ctrl-C ends the dashboard")
+                serve(paths, claim, port, read_only=read_only or not is_person, on_listening=show)
+                return
+        if here := running(paths):
+            _say_of(here, port, wants_answers=is_person and not read_only)
+            show(here)
+            return
+
+
+def the_running(paths: "Paths") -> "Running":
+    """The dashboard that runs over a data directory; raises `NotFound` where none does."""
+    from mcpctl.dashboard.running import running
+    from mcpctl.errors import NotFound
+
+    if here := running(paths):
+        return here
+    raise NotFound(f"no dashboard runs over {paths.data}", "start it: mcpctl dashboard", "no_dashboard")
+
+
+def _is_person(read_only: bool) -> bool:
+    """Whether the link may answer approvals; says why not."""
+    from mcpctl import output
+    from mcpctl.commands.people import only_for_people
+    from mcpctl.errors import Refused
+
+    try:
+        only_for_people("answer approvals")
+    except Refused as error:
+        if not read_only:
+            output.say(f"read-only, since {error.message}", always=True)
+        return False
+    return True
+
+
+def _say_of(here: "Running", port: int | None, *, wants_answers: bool) -> None:
+    from mcpctl import output
+
+    where = f"the dashboard runs already, on port {here.port}"
+    if port not in (None, here.port):
+        output.say(f"{where}, as process {here.pid}; end that to have it on port {port}", always=True)
+    else:
+        output.say(f"{where}; this is a new link to it")
+    if here.read_only and wants_answers:
+        output.say(f"it is read-only; end process {here.pid} and start it here to answer approvals", always=True)
+
+
+def _has_browser() -> bool:
+    """Whether a window can be opened: a browser in the terminal would take that from us."""
+    return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
+
+
+def _open(link: str) -> None:
+    """Open the link in the browser; the dashboard does not wait for that, and a command that is done does."""
+    import threading
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(link,)).start()

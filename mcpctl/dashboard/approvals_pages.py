@@ -1,0 +1,126 @@
+"""The page of the calls that wait for consent, and what answers them."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from mcpctl.dashboard import badges, choices
+from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.choices import ROWS
+from mcpctl.dashboard.guard import form_of, require_answering
+from mcpctl.dashboard.rendering import page
+from mcpctl.errors import NotFound, Refused, WrongUsage
+from mcpctl.models import Row
+from mcpctl.policy import answering
+from mcpctl.store.approvals import ALWAYS, DENIED, ONCE, PENDING, SESSION
+from mcpctl.store.filters import CallFilter
+
+CHANNEL = "dashboard"
+_DENY = "deny"
+_SEE_OTHER = 303
+
+
+class _Said(NamedTuple):
+    """What is said on top of the page, after an answer."""
+
+    text: str
+    is_error: bool = False
+
+
+_DONE = {
+    ONCE: "is allowed once: have it called again within ten minutes",
+    SESSION: "is allowed for its session: have it called again",
+    ALWAYS: "is allowed always, as long as its definition stays as it is: have it called again",
+    _DENY: "is denied: for ten minutes the same call is refused without asking again",
+}
+_ANEW = "if the tool is called again, you are asked anew"
+_WHERE = {"terminal": "in a terminal", "client": "in its client", CHANNEL: "here"}
+_BECAME = {
+    "allowed": "allowed, and waits to be called again",
+    "used": "allowed, and called",
+    "denied": "denied",
+    "expired": "expired: nobody answered, or called again, in time",
+}
+
+
+def approvals(request: Request) -> Response:
+    """The calls that wait for consent, and what became of others."""
+    return _page(request, _of_answer(request))
+
+
+def _page(request: Request, said: _Said | None, status: int = 200) -> Response:
+    board, offset = board_of(request), choices.offset(request)
+    every = list(answering.rows(board.paths, pending=False).rows(None, 0))
+    pending = [row for row in every if row["state"] == PENDING]
+    later = [row for row in every if row["state"] != PENDING]
+    return page(
+        request, "approvals.html", status, pending=pending, later=later[offset : offset + ROWS], total=len(later),
+        offset=offset, limit=ROWS, link=lambda offset: f"/approvals?offset={offset}" if offset else "/approvals",
+        clients=_clients(board, pending), risks=badges.RISKS, became=_BECAME, said=said,
+    )  # fmt: skip
+
+
+def _clients(board: Board, pending: Sequence[Row]) -> Mapping[str, str]:
+    """The client of each session that is known."""
+    ids = tuple({row["session_id"] for row in pending if row["session_id"]})[:ROWS]
+    if not ids or not board.paths.sessions.exists():
+        return {}
+    with board.records() as records:
+        rows = records.sessions(CallFilter(sessions=ids)).rows(None, 0)
+        return {row["id"]: row["client_name"] for row in rows if row["client_name"]}
+
+
+def _of_answer(request: Request) -> _Said | None:
+    """What the answer was that led here: as it is on record, whatever the address says."""
+    if not (id_ := request.query_params.get("answered")):
+        return None
+    row = _found(board_of(request), id_)
+    if row is None or row["state"] == PENDING:
+        return None
+    did = _DENY if row["state"] == DENIED else row["scope"]
+    return _Said(f"{row['key']} {_DONE[did]}.") if did in _DONE else None
+
+
+def _found(board: Board, id_: str) -> Row | None:
+    """The approval with exactly this id."""
+    return next((row for row in answering.rows(board.paths, pending=False).rows(None, 0) if row["id"] == id_), None)
+
+
+def answer(request: Request) -> Response:
+    """Say yes or no to a call; then the page says what was done, also where somebody else was quicker."""
+    require_answering(request)
+    board, id_ = board_of(request), request.path_params["id"]
+    chosen = form_of(request).get("answer", "")
+    if chosen not in _DONE:
+        raise WrongUsage("this form has no answer", f"answers: {', '.join(_DONE)}")
+    if (row := _found(board, id_)) is None:
+        return _page(request, _Said(f"It is not kept any more: {_ANEW}.", is_error=True), 404)
+    try:
+        # To answer is to answer a question that is open: to take back what was said before is done in a terminal.
+        if row["state"] == PENDING:
+            answering.answer(board.paths, id_, None if chosen == _DENY else chosen, channel=CHANNEL)
+            return RedirectResponse(f"/approvals?{urlencode({'answered': id_})}", _SEE_OTHER)
+    except NotFound:
+        row = _found(board, id_)
+    except Refused as error:
+        return _page(
+            request, _Said(f"{error.message[:1].upper()}{error.message[1:]}: {error.hint}.", is_error=True), 403
+        )
+    return _page(request, _Said(_too_late(row), is_error=True), 409)
+
+
+def _too_late(row: Row | None) -> str:
+    if row is None or row["state"] == "expired":
+        return f"Nobody answered in time, so it has expired: {_ANEW}."
+    where = _WHERE.get(row["channel"] or "", "elsewhere")
+    return f"This was answered already, {where}: {row['key']} is {_BECAME[row['state']]}. Nothing was changed."
+
+
+ROUTES: list[BaseRoute] = [
+    Route("/approvals", approvals),
+    Route("/approvals/{id}", answer, methods=["POST"]),
+]

@@ -1,0 +1,127 @@
+"""What REST calls the fields of `--json`, and rows under those names. The manual's table is made from this one."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from mcpctl.models import APPROVAL_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, HINTS, SESSION_FIELDS, TOTAL_FIELDS, Row
+
+
+class Name(NamedTuple):
+    """One member of an answer."""
+
+    rest: str
+    """As REST has it; with a dot it is a member of a member."""
+    field: str
+    """As `--json`, SQL and journals have it; empty for what is not on record."""
+    is_optional: bool = False
+    """Whether it is left out where it would be null."""
+    made: Callable[[Any], Any] | None = None
+    """What makes its value of the field's, where that is not the same."""
+    note: str = ""
+
+    @property
+    def member(self) -> str:
+        """What it is, or is in, of the answer."""
+        return self.rest.partition(".")[0]
+
+
+def _nanoseconds(milliseconds: int | None) -> int | None:
+    return None if milliseconds is None else milliseconds * 1_000_000
+
+
+def _flat(recorded: str | None) -> Mapping[str, bool] | None:
+    """The hints that were known, without where they come from."""
+    known = msgspec.json.decode(recorded.encode()) if recorded else None
+    if not isinstance(known, dict):
+        return None
+    values = {name: known[name].get("value") for name in HINTS if isinstance(known.get(name), dict)}
+    return {name: value for name, value in values.items() if isinstance(value, bool)} or None
+
+
+def _text(value: str | None) -> str:
+    return value or ""
+
+
+def _same(fields: Sequence[str]) -> tuple[Name, ...]:
+    return tuple(Name(field, field) for field in fields)
+
+
+_OPTIONAL_OF_SESSION = ("client_name", "client_version", "end_time")
+SESSION = tuple(Name(field, field, field in _OPTIONAL_OF_SESSION) for field in SESSION_FIELDS)
+CALL = (
+    Name("id", "id"),
+    Name("server_name", "server"),
+    Name("server_id", "server", note="The server's name, too: it has no other id."),
+    Name("tool_name", "tool"),
+    Name("arguments", "arguments"),
+    Name("response", "response"),
+    Name("error", "error"),
+    Name("duration", "duration_ms", made=_nanoseconds, note="In nanoseconds; duration_ms is beside it."),
+    Name("duration_ms", "duration_ms"),
+    Name("timestamp", "started_at"),
+    Name("config_path", "", note="Always null: which file was in force is not on record."),
+    Name("request_id", "request_id"),
+    *(Name(f"metrics.{field}", field) for field in ("input_tokens", "output_tokens", "total_tokens", "encoding")),
+    Name("parent_call_id", "parent_id", True),
+    Name("execution_type", "via", True),
+    Name("mcp_session_id", "session_id", True),
+    Name("mcp_client_name", "client_name", True),
+    Name("mcp_client_version", "client_version", True),
+    Name("annotations", "annotations", True, _flat, "The hints that were declared or overridden then: {hint: value}."),
+    Name("hints", "annotations", note="The same as {hint: {value, source}}, or null."),
+    *_same(("status", "project", "toolset", "response_bytes", "response_truncated", "decision_id")),
+)
+EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if name.field and not name.made}
+"""What the lines and columns of an export are called: each field once, as it is."""
+CALLED_TOOL = (
+    Name("server_name", "server"), Name("tool_name", "tool"),
+    *_same(("calls", "failed", "total_tokens", "duration_ms")),
+)  # fmt: skip
+TOOL = (
+    Name("name", "tool"),
+    Name("server_name", "server"),
+    Name("description", "description", made=_text, note="Empty where there is none."),
+    Name("schema", "schema", True, note="The inputSchema of its definition."),
+    Name("usage", "usage"),
+    Name("last_used", "last_used", True),
+    Name("annotations", "annotations", True, note="The title, and the hints that are declared or overridden."),
+    Name(
+        "hints", "hints", note="The four hints in effect, as {hint: {value, source, file}}; the source may be default."
+    ),
+    *_same(("key", "title", "risk", "label", "signature", "listed_at", "held")),
+    Name("relevance", "relevance", True),
+)
+TOOL_SHOWN = (*TOOL, *_same(("permitted", "toolset", "in_toolset", "definition")))
+DISCOVERY = _same(DISCOVERY_FIELDS)
+APPROVAL = _same(APPROVAL_FIELDS)
+
+
+def total(groups: Sequence[str]) -> tuple[Name, ...]:
+    """The names of totals that are grouped by these fields."""
+    renamed = {name.field: name.rest for name in CALLED_TOOL}
+    return tuple(Name(renamed.get(field, field), field) for field in (*groups, *TOTAL_FIELDS))
+
+
+def told(row: Row, names: Sequence[Name]) -> dict[str, Any]:
+    """A row under REST's names."""
+    answer: dict[str, Any] = {}
+    for name in names:
+        value = row.get(name.field)
+        if name.made:
+            value = name.made(value)
+        if value is None and name.is_optional:
+            continue
+        outer, _, inner = name.rest.partition(".")
+        if inner:
+            answer.setdefault(outer, {})[inner] = value
+        else:
+            answer[outer] = value
+    return answer
+
+
+def fields(names: Sequence[Name]) -> list[str]:
+    """The fields of a call that are to be read for these names."""
+    read = {name.field for name in names}
+    return [field for field in CALL_FIELDS if field in read]

@@ -1,0 +1,88 @@
+"""The first page: who is connected, what waits for a person, and how the last days were."""
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from mcpctl.dashboard import charts
+from mcpctl.dashboard.asked import Asked
+from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.rendering import page
+from mcpctl.errors import McpctlError
+from mcpctl.models import Row, Tool
+from mcpctl.policy import answering
+from mcpctl.store import asking
+from mcpctl.store.filters import CallFilter
+from mcpctl.store.records import Records
+
+_NEWEST = 10
+_MOST_ACTIVE = 20
+_FIRST = 5
+"""Approvals and held tools that are named."""
+_DAYS = 14
+_SOON_S = "3"
+"""When a page that could not be whole yet is loaded again."""
+
+
+def overview(request: Request) -> Response:
+    """What a person looks at first."""
+    board = board_of(request)
+    with board.records() as records:
+        sessions, active = _sessions(records)
+        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=_first_day()))
+    days = None if summary.rows is None else _linked(summary.rows)
+    waiting = answering.rows(board.paths, pending=True)
+    held, problem = _held(board)
+    answer = page(
+        request, "overview.html", asked=Asked(request.url.path, {}), sessions=sessions, active=active,
+        waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
+        held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
+        as_of=summary.counted_at, calls=charts.calls(summary.rows or ()), times=charts.times(summary.rows or ()),
+    )  # fmt: skip
+    if days is None:
+        answer.headers["refresh"] = _SOON_S
+    return answer
+
+
+def _sessions(records: Records) -> tuple[Sequence[Row], int]:
+    """The active sessions and the newest ones, and how many are active."""
+    active = records.sessions(CallFilter(), "active")
+    every = [*active.rows(_MOST_ACTIVE, 0), *records.sessions().rows(_NEWEST, 0)]
+    return list({row["id"]: row for row in every}.values()), active.count()
+
+
+def _held(board: Board) -> tuple[Sequence[Tool], str]:
+    """The tools that nobody can call until a person approves them, or why that cannot be told."""
+    try:
+        with board.catalog() as catalog:
+            if not catalog.config.policy.enforces:
+                return [], ""
+            catalog.check_together()
+            return [tool for tool in catalog.visible(with_held=True) if tool.held], ""
+    except McpctlError as error:
+        return [], error.message
+
+
+def _first_day() -> str | None:
+    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS - 1)))
+
+
+def _linked(days: Sequence[Row]) -> Sequence[Row]:
+    """The days on which there were calls, the newest first, each with the one that follows it."""
+    return [{**row, "until": _day_after(row["day"])} for row in reversed(days)]
+
+
+def _day_after(day: str) -> str:
+    return str(datetime.date.fromisoformat(day) + datetime.timedelta(days=1))
+
+
+def _summed(days: Sequence[Row]) -> Mapping[str, Any]:
+    names = ("calls", "failed", "input_tokens", "output_tokens", "total_tokens")
+    return {name: sum(row[name] or 0 for row in days) for name in names}
+
+
+ROUTES: list[BaseRoute] = [Route("/", overview)]

@@ -1,0 +1,43 @@
+"""How REST answers: one thing or a list as JSON, with the numbers of what is on record as they are there."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from starlette.responses import Response
+
+from mcpctl.dashboard.names import Name, told
+from mcpctl.dashboard.request_parameters import Parameters
+from mcpctl.models import Found
+from mcpctl.output import to_json
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+
+class Operation(NamedTuple):
+    """One thing that can be asked."""
+
+    path: str
+    """Below /api/v1."""
+    answer: "Callable[[Request, Parameters], Response]"
+    model: str
+    """The class of `answers` that describes the answer; empty where none does."""
+    parameters: Sequence[str] = ()
+    method: str = "GET"
+    kinds: Sequence[str] = ("application/json",)
+
+    def run(self, request: "Request") -> Response:
+        """The answer to a request; raises `WrongUsage` for a parameter that there is not."""
+        return self.answer(request, Parameters(request, self.parameters))
+
+
+def answer(body: Any) -> Response:
+    """One thing."""
+    return Response(to_json(body), media_type="application/json")
+
+
+def listing(asked: Parameters, member: str, found: Found, names: Sequence[Name]) -> Response:
+    """A window of a list, and how many there are."""
+    names = asked.chosen(names)
+    rows = [told(row, names) for row in found.rows(asked.limit, asked.offset)]
+    return answer({member: rows, "total": found.count()})

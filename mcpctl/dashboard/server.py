@@ -1,0 +1,113 @@
+"""The dashboard as a process: its sockets, its connections, its end."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from mcpctl.dashboard.app import guarded
+from mcpctl.dashboard.board import Board
+from mcpctl.dashboard.logins import Logins
+from mcpctl.dashboard.running import Claim, Running
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths
+
+_MOST_CONNECTIONS = 100
+_HEAD_S = 10
+"""Seconds in which a connection has to send its next request up to the body, however slowly it sends."""
+_HEAD = 1 << 15
+"""Bytes of a request up to its body."""
+
+
+def serve(
+    paths: Paths, claim: Claim, port: int | None, *, read_only: bool, on_listening: Callable[[Running], None]
+) -> None:
+    """Serve the dashboard until a signal ends it, and with it the process, with status 0.
+
+    Without a port it is the last one, or any. Raises `Unusable` if the port is taken.
+    """
+    listening = _listening(port, claim.last_port)
+    here = claim.publish(listening[0].getsockname()[1], read_only=read_only)
+    board = Board(paths, here.port, read_only, Logins(here.secret))
+    settings = uvicorn.Config(
+        guarded(board), http=_Connection, loop="asyncio", ws="none", log_config=None, log_level="critical",
+        access_log=False, proxy_headers=False, server_header=False, date_header=False,
+        h11_max_incomplete_event_size=_HEAD,
+    )  # fmt: skip
+
+    def end() -> None:
+        claim.end(here.port)
+        os._exit(0)  # a stream that is open, or a query in a thread, would be waited for
+
+    async def served() -> None:
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(number, end)
+        on_listening(here)
+        await _Server(settings).serve(listening)
+
+    asyncio.run(served())
+
+
+def _listening(port: int | None, last: int) -> list[socket.socket]:
+    """Sockets on this machine's own addresses, where nobody else gets to; of IPv6 where there is that."""
+    for candidate in (last, 0) if port is None else (port,):
+        try:
+            four = _socket(socket.AF_INET, "127.0.0.1", candidate)
+        except OSError as error:
+            problem = error
+            continue
+        with contextlib.suppress(OSError):
+            return [four, _socket(socket.AF_INET6, "::1", four.getsockname()[1])]
+        return [four]
+    hint = "choose another with --port, or leave it out: any free one is taken then"
+    raise Unusable(f"cannot listen on {f'port {port}' if port else 'any port'}: {problem.strerror}", hint, "port_taken")
+
+
+def _socket(family: socket.AddressFamily, address: str, port: int) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        made.listen()
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield  # we have handlers for them, which wait for nothing
+
+
+class _Connection(H11Protocol):
+    """A connection that has to send each request in time."""
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._await_request()
+        if len(self.connections) > _MOST_CONNECTIONS:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.cycle and not self.cycle.response_complete:
+            self._late.cancel()
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        self._await_request()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._late.cancel()
+
+    def _await_request(self) -> None:
+        self._late = self.loop.call_later(_HEAD_S, self.transport.abort)

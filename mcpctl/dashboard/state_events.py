@@ -1,0 +1,226 @@
+"""What changes beside the journals: approvals, tools, servers, and sessions whose process has died.
+
+`approvals.requested|decided`, `tools.changed|held|approved`, `servers.changed` and `sessions.closed`. Nothing of it has
+a position. It is found by comparing what is there with what was, when files have changed.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from mcpctl import config, server_entries
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
+from mcpctl.config import Config
+from mcpctl.errors import McpctlError, warn
+from mcpctl.models import Row, Tool
+from mcpctl.paths import Paths
+from mcpctl.policy import answering
+from mcpctl.policy.holding import NOTHING, Holding
+from mcpctl.policy.view import View
+from mcpctl.store import approvals, clock, pins
+from mcpctl.store.approvals import ALLOWED, PENDING, Approval
+from mcpctl.store.events import Event
+from mcpctl.store.filters import CallFilter
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.records import Records
+from mcpctl.store.state import State, StateError
+
+_EVERY_S = 1.0
+_LOOKS = 30
+"""After so many looks files are read that seem to be as they were: their times are no finer than a clock's tick."""
+_BY_ITSELF = ("expired", "used")
+"""What becomes of a yes by itself."""
+_UNREADABLE = (StateError, McpctlError, OSError)
+
+
+class _Seen(NamedTuple):
+    """A tool, as far as it is compared."""
+
+    definition: int
+    held: str
+    is_approved: bool
+
+
+class StateEvents:
+    """What has changed since the last look; of the thread that made the records. What cannot be read is as it was."""
+
+    def __init__(self, paths: Paths, records: Records) -> None:
+        self._records = records
+        self._dead: set[str] | None = None
+        self._parts = (_Approvals(paths), _Catalog(paths))
+        self._next = 0.0
+
+    def changes(self) -> Sequence[Event]:
+        """What has changed; nothing at first, and where it was looked at less than a second ago."""
+        now = time.monotonic()
+        if now < self._next:
+            return ()
+        self._next = now + _EVERY_S
+        return [*self._deaths(), *(event for part in self._parts for event in part.changes())]
+
+    def _deaths(self) -> Iterator[Event]:
+        dead = set(self._records.died())
+        if self._dead is not None and not dead <= self._dead and self._records.refreshed():
+            dead = set(self._records.died())  # what has said its end just before it ended is on record by now
+        known, self._dead = self._dead, dead
+        if known is not None and (new := tuple(sorted(dead - known))):
+            for row in self._records.sessions(CallFilter(sessions=new)).rows(None, 0):
+                yield _event("sessions.closed", {"session_id": row["id"], **_without(row, "id")})
+
+
+class _Files:
+    """Files whose changes count."""
+
+    def __init__(self, *paths: Path) -> None:
+        self._paths = [each for path in paths for each in (path, path.with_name(f"{path.name}-wal"))]
+        self._seen: object = None
+        self._looks = 0
+
+    def changed(self, read: Callable[[], object]) -> bool:
+        """Whether they changed and could be read; they are read again as long as they could not."""
+        seen = [_status(path) for path in self._paths]
+        self._looks += 1
+        if seen == self._seen and self._looks < _LOOKS:
+            return False
+        try:
+            read()
+        except _UNREADABLE:
+            self._seen = None
+            return False
+        except Exception as error:
+            # Servers say what is in it, and what the journals say goes on whatever that is.
+            warn(f"what changes beside the records is not seen: {error!r}")
+            self._seen = None
+            return False
+        self._seen, self._looks = seen, 0
+        return True
+
+
+class _Approvals:
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._files = _Files(paths.policy)
+        self._all: Sequence[Approval] = ()
+        self._states: Mapping[str, str] | None = None
+        self._next_end = float("inf")
+        """When the next of those that are open expires."""
+
+    def changes(self) -> Iterator[Event]:
+        """Those that were asked for, and those that were answered, or that nobody has answered in time."""
+        is_read = self._files.changed(self._read)
+        now = time.time()
+        if not is_read and now <= self._next_end:
+            return
+        states = {each.id: each.state_at(now) for each in self._all}
+        ends = (each.expires for each in self._all if states[each.id] == PENDING)
+        self._next_end = min(ends, default=float("inf"))
+        known, self._states = self._states, states
+        if known is None:
+            return
+        for approval in reversed(self._all):
+            before, state = known.get(approval.id), states[approval.id]
+            if before != state and not (before == ALLOWED and state in _BY_ITSELF):
+                type_ = "approvals.requested" if state == PENDING else "approvals.decided"
+                yield _event(type_, answering.row(approval))
+
+    def _read(self) -> None:
+        if not self._paths.policy.exists():
+            self._all = ()
+            return
+        with PolicyFile.as_it_lies(self._paths) as file:
+            self._all = approvals.listed(file)
+
+
+class _Catalog:
+    """The servers, and the tools that they have listed."""
+
+    def __init__(self, paths: Paths) -> None:
+        self._paths = paths
+        self._files = _Files(paths.config, paths.state, paths.policy)
+        self._servers: Mapping[str, Row] | None = None
+        self._tools: Mapping[str, _Seen] = {}
+        self._found: list[Event] = []
+
+    def changes(self) -> Sequence[Event]:
+        """Servers that were added, changed, removed, listed anew or have failed; then tools."""
+        self._found = []
+        self._files.changed(self._read)
+        return self._found
+
+    def _read(self) -> None:
+        loaded = config.load(self._paths.config)
+        with self._state() as state:
+            catalog = Catalog(View(loaded), state, Lists(self._holding(loaded)))
+            catalog.check_together()
+            names = sorted({*loaded.servers, *loaded.problems})
+            servers = {name: server_entries.row(loaded, name, catalog) for name in names}
+            tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
+            seen = {key: _Seen(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
+            if self._servers is not None:
+                self._found = [*self._of_servers(self._servers, servers), *self._of_tools(catalog, tools, seen)]
+        self._servers, self._tools = servers, seen
+
+    def _state(self) -> State:
+        return (State.as_it_lies if self._paths.state.exists() else State.opened)(self._paths)
+
+    def _holding(self, loaded: Config) -> Holding:
+        table = loaded.policy.table
+        if not loaded.policy.is_on:
+            return NOTHING
+        if not self._paths.policy.exists():
+            return Holding(checks=table.checks)
+        with PolicyFile.as_it_lies(self._paths) as file:
+            return Holding(table.on_change, pins.read(file), checks=table.checks)
+
+    def _of_servers(self, before: Mapping[str, Row], servers: Mapping[str, Row]) -> Iterator[Event]:
+        for name, row in servers.items():
+            if row != before.get(name):
+                yield _event("servers.changed", row)
+        for name in before.keys() - servers.keys():
+            yield _event("servers.changed", {"name": name, "gone": True})
+
+    def _of_tools(self, catalog: Catalog, tools: Mapping[str, Tool], seen: Mapping[str, _Seen]) -> Iterator[Event]:
+        """What changed in tools. Of a server that has none any more, or had none before, only that it is held is told:
+        all of them are new or gone, and that their server changed is an event itself."""
+        had, have = ({key.partition(":")[0] for key in keys} for keys in (self._tools, seen))
+        for key, tool in tools.items():
+            before = self._tools.get(key)
+            if before != seen[key]:
+                for type_ in _types(before, seen[key], is_first=tool.server not in had):
+                    yield _event(type_, rows.row(tool, catalog, None))
+        for key in self._tools.keys() - seen.keys():
+            server, _, name = key.partition(":")
+            if server in have:
+                yield _event("tools.changed", {"key": key, "server": server, "tool": name, "gone": True})
+
+
+def _types(before: _Seen | None, now: _Seen, *, is_first: bool) -> Iterator[str]:
+    """The events of a tool that is not as it was."""
+    is_held = now.held and not (before and before.held == now.held)
+    is_approved = now.is_approved and not (before and before.is_approved)
+    is_new = before is None or before.definition != now.definition
+    if (is_new and not is_first) or not (is_new or is_held or is_approved):
+        yield "tools.changed"
+    if is_held:
+        yield "tools.held"
+    if is_approved and before:
+        yield "tools.approved"
+
+
+def _event(type_: str, row: Row) -> Event:
+    return Event(type_, row, clock.now())
+
+
+def _without(row: Row, name: str) -> Row:
+    return {each: value for each, value in row.items() if each != name}
+
+
+def _status(path: Path) -> object:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size

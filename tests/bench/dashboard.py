@@ -1,0 +1,197 @@
+"""What the dashboard costs: `python -m tests.bench.dashboard [--calls N] [--runs N] [--home FOLDER] [--json]`
+
+How long it takes to start, beside `mcpctl calls ls`; then each page and route with so many calls on record, beside
+the same with a few, and the most memory it has had. Compare the ratios; times are this machine's.
+"""
+
+import argparse
+import http.client
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from mcpctl.paths import find
+from tests.bench import raw_client
+from tests.bench.raw_client import MCPCTL, Unavailable
+from tests.bench.records import A_SESSION, CONFIG, make_journals, run
+
+FEW = 100
+"""Calls of the record that the other is compared with."""
+PAGES = (
+    "/",
+    "/sessions",
+    "/sessions/{session}",
+    "/tool-calls",
+    "/tool-calls?sessionId={session}",
+    "/tool-calls?sessionId={session}&offset={last}",
+    "/tool-calls?offset={last}",
+    "/tool-calls?failed=true",
+    "/tool-calls?status=denied",
+    "/tool-calls?server=server3",
+    "/tool-calls?server=server3&hint=idempotent",
+    "/tool-calls?server=server7&tool=tool_7",
+    "/tool-calls?hint=destructive",
+    "/tool-calls?since=2026-03-01&until=2026-03-02",
+    "/tool-calls/{call}",
+    "/tools",
+    "/servers",
+    "/approvals",
+    "/stats",
+    "/stats?since=all",
+    "/api/v1/sessions",
+    "/api/v1/sessions/{session}",
+    "/api/v1/sessions/{session}/tool-calls",
+    "/api/v1/tool-calls",
+    "/api/v1/tool-calls?limit=1000",
+    "/api/v1/tool-calls?limit=1000&payloads=false&offset={last}",
+    "/api/v1/tool-calls?status=denied&server=server3",
+    "/api/v1/tool-calls/{call}",
+    "/api/v1/tools",
+    "/api/v1/servers",
+    "/api/v1/discoveries",
+    "/api/v1/stats?by=day",
+    "/api/v1/approvals",
+)
+
+
+class Dashboard:
+    """One that runs over a home, and somebody who has logged in."""
+
+    def __init__(self, process: "subprocess.Popen[str]", link: str) -> None:
+        self._pid = process.pid
+        self._connection = http.client.HTTPConnection(urlsplit(link).netloc, timeout=120)
+        self._cookie = ""
+        with self._answer(urlsplit(link).path) as answer:
+            answer.read()
+            self._cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+
+    def get(self, path: str) -> tuple[float, int, bytes]:
+        """The seconds until an answer is there, its status and its body."""
+        start = time.perf_counter()
+        with self._answer(path) as answer:
+            body = answer.read()
+        return time.perf_counter() - start, answer.status, body
+
+    def first(self, path: str) -> Any:
+        """The first row of a list, and the total."""
+        found = json.loads(self.get(path)[2])
+        rows = next(value for value in found.values() if isinstance(value, list))
+        return rows[0], found["total"]
+
+    def peak_mb(self) -> float | None:
+        """The most memory it has had."""
+        return raw_client.peak_mb(self._pid)
+
+    def _answer(self, path: str) -> http.client.HTTPResponse:
+        self._connection.request("GET", path, headers={"Cookie": self._cookie})
+        return self._connection.getresponse()
+
+
+@contextmanager
+def started(env: Mapping[str, str]) -> Iterator[tuple[Dashboard, float]]:
+    """A dashboard, and the seconds from spawn until its first page is there."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [*MCPCTL, "dashboard", "--json", "--no-open"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True, env={**raw_client.environment(), **env}, start_new_session=True,
+    )  # fmt: skip
+    try:
+        assert process.stdout
+        line = process.stdout.readline()
+        if not line:
+            raise Unavailable("mcpctl dashboard does not start")
+        dashboard = Dashboard(process, json.loads(line)["url"])
+        dashboard.get("/sessions")
+        yield dashboard, time.perf_counter() - start
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def home(folder: Path, calls: int, a_session: int) -> dict[str, str]:
+    """A home with so many calls on record, indexed."""
+    env = {"MCPCTL_HOME": str(folder)}
+    paths = find(env=env)
+    if not paths.sessions.exists():
+        folder.mkdir(exist_ok=True)
+        paths.config.write_text(CONFIG, encoding="utf-8")
+        make_journals(paths, calls, a_session)
+    run([*MCPCTL, "calls", "ls", "--count"], env)
+    return env
+
+
+def starts(env: Mapping[str, str], runs: int) -> list[dict[str, object]]:
+    """How long a start takes, beside a command that lists calls."""
+    listing = raw_client.median([run([*MCPCTL, "calls", "ls", "--limit", "50"], env).wall_s for _ in range(runs)])
+    times = []
+    for _ in range(runs):
+        with started(env) as (_, seconds):
+            times.append(seconds)
+    ready = raw_client.median(times)
+    return [{"what": "start to a page", "ms": ready * 1000, "vs_calls_ls": ready / listing}]
+
+
+def measure(env: Mapping[str, str], runs: int) -> tuple[dict[str, list[float]], dict[str, float], float | None]:
+    """The seconds of each page, those of the first time, and the memory afterwards."""
+    with started(env) as (dashboard, _):
+        session, _ = dashboard.first("/api/v1/sessions?limit=1")
+        call, total = dashboard.first("/api/v1/tool-calls?limit=1")
+        known = {"session": session["id"], "call": call["id"], "last": max(0, total - 50)}
+        of_session = max(0, session["tool_call_count"] - 50)
+        times: dict[str, list[float]] = {}
+        firsts: dict[str, float] = {}
+        for page in PAGES:
+            last = {"last": of_session} if "{session}" in page else {}
+            for _ in range(runs):
+                seconds, status, _ = dashboard.get(page.format(**{**known, **last}))
+                if status != 200:
+                    raise Unavailable(f"{page} is answered with status {status}")
+                firsts.setdefault(page, seconds)
+                times.setdefault(page, []).append(seconds)
+        return times, firsts, dashboard.peak_mb()
+
+
+def rows(many: Mapping[str, str], few: Mapping[str, str], runs: int) -> Sequence[dict[str, object]]:
+    """A row for the start, for each page and route, and for memory."""
+    found = starts(many, min(runs, 5))
+    (times, firsts, peak), (small, _, small_peak) = measure(many, runs), measure(few, runs)
+    for page in PAGES:
+        median, compared = raw_client.median(times[page]), raw_client.median(small[page])
+        found.append(
+            {"what": page, "ms": median * 1000, "first_ms": firsts[page] * 1000, "few_ms": compared * 1000,
+             "vs_few": median / compared}
+        )  # fmt: skip
+    return [*found, {"what": "most memory, MB", "mb": peak, "few_mb": small_peak}]
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--calls", type=int, default=1_000_000, help="how many calls are on record")
+    parser.add_argument("--session", type=int, default=A_SESSION, help="how many calls a session has")
+    parser.add_argument("--runs", type=int, default=7, help="how often each page is read")
+    parser.add_argument("--home", type=Path, help="a folder to make them in, or one that has them already")
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="mcpctl-bench-") as folder:
+        try:
+            few = home(Path(folder, "few"), FEW, FEW)
+            many = home(options.home or Path(folder, "many"), options.calls, options.session)
+            found = rows(many, few, options.runs)
+        except Unavailable as reason:
+            print(f"stopped: {reason}", file=sys.stderr)
+            return 1
+    about = {"calls": options.calls, "session": options.session, "python": sys.version.split()[0]}
+    print(json.dumps({**about, "pages": found}, indent=2) if options.json else raw_client.table(found))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

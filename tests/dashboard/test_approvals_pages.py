@@ -1,0 +1,210 @@
+"""The page of approvals: what is asked, and answers that are given there."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from mcpctl.dashboard.logins import Login
+from mcpctl.paths import Paths
+from mcpctl.store import approvals, grants
+from mcpctl.store.approvals import Approval
+from mcpctl.store.policy_file import PolicyFile
+from tests import recorded
+from tests.commands.approvals.waiting import GRANT, opened, wanted
+from tests.dashboard.conftest import PERSON
+from tests.dashboard.test_tools_pages import text_of
+from tests.proxy.client import journal_lines
+
+Browser = Callable[..., TestClient]
+
+
+def form(answer: str = "once", token: str = PERSON.form_token) -> dict[str, str]:
+    return {"answer": answer, "form_token": token}
+
+
+def kept(paths: Paths, id_: str) -> Approval:
+    with PolicyFile.connect(paths) as file:
+        return approvals.find(file, id_)
+
+
+def test_what_waits_is_shown_whole(browser: Browser, paths: Paths) -> None:
+    recorded.session(paths, id_=GRANT.session)
+    approval = opened(paths)
+    page = browser().get("/approvals").text
+    text = text_of(page)
+    assert "1 call waits for your consent. Show what waits now files:delete This tool may make destructive" in text
+    assert '{"path": "/x"}' in text
+    assert "Why ask files:* , written in config.toml:3" in text
+    assert "Session c0ffee00 of claude-code" in text
+    assert f'<form method="post" action="/approvals/{approval.id}">' in page
+    assert '<input type="hidden" name="form_token" value="form-token">' in page
+    buttons = re.findall(r'<button name="answer" value="(\w+)"', page)
+    assert buttons == ["deny", "once", "session", "always"], "what the Enter key could press says no"
+    assert "autofocus" not in page
+
+
+@pytest.mark.parametrize(
+    ("risk", "words"),
+    [("read-only", "This tool only reads data."), ("not-declared", "Nobody has declared what this tool does")],
+)
+def test_the_risk_is_said_in_words(risk: str, words: str, browser: Browser, paths: Paths) -> None:
+    with PolicyFile.connect(paths) as file:
+        approvals.open_for(file, wanted()._replace(risk=risk))
+    assert words in text_of(browser().get("/approvals").text)
+
+
+@pytest.mark.parametrize(
+    ("answer", "state", "scope", "said"),
+    [
+        ("once", "allowed", "once", "files:delete is allowed once"),
+        ("session", "allowed", "session", "files:delete is allowed for its session"),
+        ("always", "allowed", "always", "files:delete is allowed always"),
+        ("deny", "denied", None, "files:delete is denied"),
+    ],
+)
+def test_an_answer_is_kept_and_said(
+    answer: str, state: str, scope: str | None, said: str, browser: Browser, paths: Paths
+) -> None:
+    approval = opened(paths)
+    client = browser()
+    answered = client.post(f"/approvals/{approval.id}", data=form(answer), follow_redirects=False)
+    assert (answered.status_code, answered.headers["location"]) == (303, f"/approvals?answered={approval.id}")
+    now = kept(paths, approval.id)
+    assert (now.state, now.scope, now.channel) == (state, scope, "dashboard")
+    with PolicyFile.connect(paths) as file:
+        held = {"session": {GRANT}, "always": {GRANT._replace(session="")}}.get(answer, set())
+        assert grants.held(file) == held
+    page = text_of(client.get(answered.headers["location"]).text)
+    assert f"Approvals {said}" in page
+    assert "Nothing waits for your consent." in page
+    (line,) = [line for line in journal_lines(paths.config.parent) if line["type"] == "decisions.made"]
+    assert (line["channel"], line["decision"]) == ("dashboard", "declined" if answer == "deny" else "approved")
+
+
+def test_a_form_that_is_sent_twice_changes_nothing_more(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    client = browser()
+    assert client.post(f"/approvals/{approval.id}", data=form()).status_code == 200
+    for again in ("once", "always", "deny"):
+        answered = client.post(f"/approvals/{approval.id}", data=form(again))
+        assert answered.status_code == 409
+        assert "This was answered already, here: files:delete is allowed" in text_of(answered.text)
+    now = kept(paths, approval.id)
+    assert (now.state, now.scope) == ("allowed", "once")
+
+
+def test_one_that_was_answered_elsewhere_stays_as_it_is(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    with PolicyFile.connect(paths) as file:
+        approvals.answer(file, approval.id, scope=None, channel="terminal")
+    answered = browser().post(f"/approvals/{approval.id}", data=form("always"))
+    assert "This was answered already, in a terminal: files:delete is denied. Nothing was changed." in text_of(
+        answered.text
+    )
+    assert kept(paths, approval.id).state == "denied"
+
+
+def test_one_that_has_expired_is_said_to_be_over(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approvals, "OPEN_S", -1.0)
+    approval = opened(paths)
+    client = browser()
+    assert "Nothing waits for your consent." in client.get("/approvals").text
+    answered = client.post(f"/approvals/{approval.id}", data=form())
+    assert answered.status_code == 409
+    assert "Nobody answered in time, so it has expired" in text_of(answered.text)
+    assert kept(paths, approval.id).answered is None
+
+
+def test_one_that_somebody_answers_meanwhile(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    approval = opened(paths)
+    answer = approvals.answer
+
+    def beaten(file: PolicyFile, id_: str, **how: object) -> bool:
+        answer(file, id_, scope=None, channel="terminal")
+        return False
+
+    monkeypatch.setattr(approvals, "answer", beaten)
+    answered = browser().post(f"/approvals/{approval.id}", data=form())
+    assert (answered.status_code, kept(paths, approval.id).state) == (409, "denied")
+    assert "answered already, in a terminal" in text_of(answered.text)
+
+
+@pytest.mark.parametrize("id_", ["last", "ffffff", "x", "%20"])
+def test_only_an_id_names_one(id_: str, browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    client = browser()
+    for named in (id_, approval.id[:3]):
+        assert client.post(f"/approvals/{named}", data=form()).status_code == 404
+    assert kept(paths, approval.id).state == "pending"
+
+
+def test_a_wrong_token_answers_nothing(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    client = browser()
+    for sent in (form(token="other"), {"answer": "once"}, {}):
+        answered = client.post(f"/approvals/{approval.id}", data=sent)
+        assert answered.status_code == 403
+        assert "form is not of your login" in answered.text
+    assert kept(paths, approval.id).state == "pending"
+
+
+def test_a_form_without_an_answer_answers_nothing(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    for answer in ("", "maybe", "ONCE"):
+        assert browser().post(f"/approvals/{approval.id}", data=form(answer)).status_code == 400
+    assert kept(paths, approval.id).state == "pending"
+
+
+@pytest.mark.parametrize(
+    ("login", "read_only"), [(PERSON, True), (Login(may_answer=False, form_token=PERSON.form_token), False)]
+)
+def test_who_may_only_read_has_no_buttons(login: Login, read_only: bool, browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    client = browser(login=login, read_only=read_only)
+    page = client.get("/approvals").text
+    assert "<form" not in page
+    assert f"mcpctl approvals allow {approval.id}" in text_of(page)
+    assert client.post(f"/approvals/{approval.id}", data=form()).status_code == 403
+    assert kept(paths, approval.id).state == "pending"
+
+
+def test_a_definition_that_is_not_known_cannot_be_allowed_always(browser: Browser, paths: Paths) -> None:
+    with PolicyFile.connect(paths) as file:
+        approval = approvals.open_for(file, wanted(grant=GRANT._replace(pin="")))
+    client = browser()
+    assert 'value="always"' not in client.get("/approvals").text
+    answered = client.post(f"/approvals/{approval.id}", data=form("always"))
+    assert answered.status_code == 403
+    assert "The definition of files:delete is not known" in text_of(answered.text)
+    assert kept(paths, approval.id).state == "pending"
+
+
+def test_the_address_says_only_what_is_on_record(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    client = browser()
+    for answered in (approval.id, "ffffff", "<b>", "last"):
+        assert 'class="notice' not in client.get("/approvals", params={"answered": answered}).text
+
+
+def test_a_hostile_call_is_only_shown(browser: Browser, paths: Paths) -> None:
+    hostile = "</pre><script>alert(1)</script>\u202e"
+    asked = wanted(grant=GRANT._replace(key=f"files:{hostile}"))._replace(
+        arguments=hostile, rule=hostile, rule_place=hostile, hints=hostile, risk=hostile
+    )
+    with PolicyFile.connect(paths) as file:
+        approvals.open_for(file, asked)
+        approvals.answer(file, approvals.open_for(file, asked._replace(binding="2")).id, scope=None, channel=hostile)
+    page = browser().get("/approvals").text
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
+    assert "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;\\u202e" in page
+
+
+def test_nothing_that_waits_is_said(browser: Browser) -> None:
+    page = browser().get("/approvals").text
+    assert "Nothing waits for your consent." in page
+    assert "Earlier" not in page

@@ -1,0 +1,59 @@
+"""Badges: what is known of a tool, and that nobody said is not a no."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpctl import hints
+from mcpctl.dashboard import badges
+from mcpctl.models import Overrides, Tool
+
+
+def recorded(annotations: dict[str, Any], **override: bool) -> Any:
+    """Hints as the record of a call has them."""
+    overrides = Overrides(override, "triage.json", True) if override else None
+    tool = Tool("server", "tool", {"annotations": annotations}, "{}", overrides=overrides)
+    return json.loads(hints.snapshot(tool))
+
+
+def kinds(known: Any) -> list[str]:
+    return [badge.kind for badge in badges.badges(known)]
+
+
+@pytest.mark.parametrize(
+    ("annotations", "expected"),
+    [
+        ({}, ["undeclared"]),
+        ({"openWorldHint": True}, ["undeclared", "open-world"]),
+        ({"readOnlyHint": True}, ["read-only"]),
+        ({"readOnlyHint": True, "destructiveHint": True, "idempotentHint": True}, ["read-only"]),
+        ({"readOnlyHint": False, "destructiveHint": True}, ["no", "destructive"]),
+        ({"destructiveHint": True, "idempotentHint": True}, ["destructive", "idempotent"]),
+        ({"destructiveHint": False}, ["no"]),
+        ({"readOnlyHint": "yes", "destructiveHint": 1}, ["undeclared"]),
+    ],
+)
+def test_what_is_declared_has_its_colour(annotations: dict[str, Any], expected: list[str]) -> None:
+    assert kinds(recorded(annotations)) == expected
+
+
+def test_a_warning_of_the_team_counts_against_the_server() -> None:
+    assert kinds(recorded({"readOnlyHint": True}, destructiveHint=True)) == ["read-only", "destructive"]
+    assert kinds(recorded({"readOnlyHint": True}, readOnlyHint=True, destructiveHint=True)) == ["read-only"]
+
+
+def test_a_badge_has_words_a_symbol_and_its_source() -> None:
+    (badge,) = badges.badges(recorded({}, readOnlyHint=True))
+    assert (badge.symbol, badge.text) == ("R", "Read-only")
+    assert badge.title == "This tool only reads data, as a toolset says instead of its server"
+
+
+@pytest.mark.parametrize("odd", [None, [], "x", {"readOnlyHint": True}, {"readOnlyHint": {"value": "yes"}}])
+def test_a_record_that_is_odd_says_nothing(odd: Any) -> None:
+    assert kinds(odd) == ["undeclared"]
+
+
+def test_no_two_badges_look_the_same_without_colour() -> None:
+    every = [*badges._WORDS.values(), badges._UNDECLARED]
+    assert len({badge.symbol for badge in every}) == len({badge.text for badge in every}) == len(every)

@@ -1,0 +1,186 @@
+"""The pages of calls, by what they say and where they lead."""
+
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from mcpctl.paths import Paths
+from tests import configured, recorded
+from tests.dashboard import markup
+
+Browser = Callable[..., TestClient]
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def test_calls_of_a_session_are_chosen_from_a_list(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), f"/tool-calls?sessionId={recorded.CURSOR}&status=denied")
+    assert "1 call, newest first" in page.text
+    (chosen,) = [each for each in page.of("option") if "selected" in each]
+    assert chosen["value"] == recorded.CURSOR
+    assert "cursor, 2100-01-01 12:14:06, 3 calls (2c025020)" in page.text
+    assert {"type": "hidden", "name": "status", "value": "denied"} in page.of("input")
+    assert page.target(f"{TIMES} without sessionId") == "/tool-calls?status=denied"
+    assert page.of("main")[0]["data-events"] == f"/api/v1/events?payloads=false&session_id={recorded.CURSOR}"
+
+
+@pytest.mark.parametrize(
+    ("asked", "calls"),
+    [
+        ("", 6),
+        ("failed=true", 3),
+        ("failed=false", 6),
+        ("status=failed", 1),
+        ("server=notes", 3),
+        ("server=notes&tool=list_notes", 1),
+        ("tool=weather:*", 3),
+        ("hint=destructive", 1),
+        ("hint=undeclared", 1),
+        ("client=cursor", 3),
+        ("since=2100-01-01T12:10Z&until=2100-01-01T12:12Z", 1),
+        ("sessionId=last", 3),
+        (f"session_id={recorded.CLAUDE}", 3),
+    ],
+)
+def test_calls_are_filtered(browser: Browser, paths: Paths, asked: str, calls: int) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), f"/tool-calls?{asked}")
+    assert len(markup.keys(page)) == calls
+    assert f"{calls} call{'s' * (calls != 1)}, newest first" in page.text
+
+
+def test_filters_are_links_and_can_be_taken_away(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), "/tool-calls?server=notes&status=ok")
+    assert page.target("tool error") == "/tool-calls?server=notes&status=tool_error"
+    assert page.target("all failures") == "/tool-calls?server=notes&failed=true"
+    assert page.target("weather") == "/tool-calls?status=ok&server=weather"
+    assert page.target("list_notes") == "/tool-calls?server=notes&status=ok&tool=list_notes"
+    assert page.target(f"{TIMES} without server") == "/tool-calls?status=ok"
+    assert page.target("ok") == "/tool-calls?server=notes"
+
+
+def test_calls_go_on_after_the_last_one_that_was_shown(browser: Browser, paths: Paths) -> None:
+    calls = [line for number in range(120) for line in recorded.call(f"{number:08}-x", number / 10)]
+    recorded.session(paths, rest=calls)
+    client = browser()
+    first = markup.seen(client, "/tool-calls?server=weather")
+    assert "120 calls, newest first" in first.text
+    second = markup.seen(client, first.target("Older →"))
+    assert "120 calls, newest first" in second.text
+    assert markup.keys(second)[0] == "00000069-x"
+    third = markup.seen(client, second.target("Older →"))
+    assert markup.keys(third)[-1] == "00000000-x"
+    assert third.target("← Newest") == "/tool-calls?server=weather"
+    assert "Older →" not in [text for _, text in third.links]
+    assert "There are no older ones" in markup.seen(client, "/tool-calls?offset=500").text
+
+
+def test_the_newest_rows_are_live_and_others_are_not(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    (live,) = [each for each in markup.seen(browser(), "/tool-calls").of("section") if "data-live" in each]
+    assert (live["data-live"], live["data-count"]) == ("call", "6")
+    older = markup.seen(browser(), f"/tool-calls?before={recorded.call_id(3)}")
+    assert not [each for each in older.of("section") if "data-live" in each]
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/tool-calls?status=wrong", 400),
+        ("/tool-calls?hint=wrong", 400),
+        ("/tool-calls?since=wrong", 400),
+        ("/tool-calls?offset=-1", 400),
+        ("/tool-calls?offset=" + "9" * 5000, 400),
+        ("/tool-calls?offset=" + "0" * 5000 + "9", 400),
+        ("/tool-calls?failed=true&status=ok", 400),
+        ("/tool-calls?sessionId=wrong", 404),
+        ("/tool-calls?before=wrong", 404),
+        ("/tool-calls/wrong", 404),
+        ("/sessions?status=wrong", 400),
+        ("/sessions/wrong", 404),
+    ],
+)
+def test_what_is_not_there_is_said(browser: Browser, paths: Paths, address: str, status: int) -> None:
+    recorded.two_sessions(paths)
+    answer = browser().get(address)
+    assert answer.status_code == status
+    said = next((word for word in ("wrong", "offset") if word in address), "failed and status are both given")
+    assert said in markup.read(answer.text).text.lower()
+
+
+# ---- one call, or one search
+
+
+def test_a_call_is_shown_whole(browser: Browser, paths: Paths) -> None:
+    hints = recorded.hints(True, None, None, True)
+    call = recorded.call(1, 1, annotations=hints, project="site", toolset="triage", output_tokens=1234)
+    recorded.session(
+        paths, rest=[*call, recorded.decided(recorded.call_id(1), "approved", channel="terminal", waited_ms=4200)]
+    )
+    page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}")
+    for said in ("ok", "12 ms", "5 in, 1,234 out", "site", "triage", '"city": "Oslo"', "cloudy", "Read-only",
+                 "approved", "terminal , after 4200 ms", "deny = weather:*", "/home/anna/config.toml:12",
+                 f"mcpctl calls replay {recorded.call_id(1)}"):  # fmt: skip
+        assert said in page.text
+    assert page.target("weather:get_forecast") == "/tools/weather%3Aget_forecast"
+    assert page.target("1c1a0de0") == f"/sessions/{recorded.CLAUDE}"
+
+
+def test_hints_that_have_changed_since_are_shown_beside_those_of_then(browser: Browser, paths: Paths) -> None:
+    configured.configure(paths, {"weather": configured.stub()})
+    tool = {"name": "get_forecast", "inputSchema": {"type": "object"}}
+    recorded.session(paths, rest=recorded.call(1, 1, annotations=recorded.hints(True, None, None, None)))
+    address = f"/tool-calls/{recorded.call_id(1)}"
+    assert "does not list this tool any more" in markup.seen(browser(), address).text
+    configured.listed(paths, "weather", [{**tool, "annotations": {"readOnlyHint": True}}])
+    assert "Now The same" in markup.seen(browser(), address).text
+    configured.listed(paths, "weather", [{**tool, "annotations": {"destructiveHint": True}}])
+    page = markup.seen(browser(), address)
+    assert "Read-only" in page.text and "Destructive" in page.text
+    assert "They have changed since this call" in page.text
+
+
+def test_what_is_long_is_cut_and_has_a_link_to_the_whole(browser: Browser, paths: Paths) -> None:
+    large = recorded.raw({"text": "w" * 300_000})
+    recorded.session(paths, rest=recorded.call(1, 1, arguments=large, response=large))
+    answer = browser().get(f"/tool-calls/{recorded.call_id(1)}")
+    assert len(answer.text) < 150_000
+    page = markup.read(answer.text)
+    assert page.target("The whole call as JSON") == f"/api/v1/tool-calls/{recorded.call_id(1)}"
+    assert "The first 65,536 of 300,016 characters" in page.text
+
+
+def test_the_rounds_of_a_call_lead_to_each_other(browser: Browser, paths: Paths) -> None:
+    later = recorded.call(2, 2, parent_id=recorded.call_id(1))
+    recorded.session(paths, rest=[*recorded.call(1, 1, status="input_required"), *later])
+    assert f"/tool-calls/{recorded.call_id(2)}" in dict(
+        markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}").links
+    )
+    page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(2)}")
+    assert page.target("10ca1100") == f"/tool-calls/{recorded.call_id(1)}"
+    assert f"It cannot be called again: it is a later round of the call {recorded.call_id(1)}" in page.text
+
+
+def test_a_call_that_runs_is_said_to(browser: Browser, paths: Paths) -> None:
+    journal = recorded.opened(paths, recorded.created(), [recorded.started(1, 1)])
+    page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}")
+    journal.close()
+    assert "It has not come yet" in page.text
+    assert page.of("main")[0]["data-events"].endswith(recorded.CLAUDE)
+
+
+def test_letters_stand_for_their_escapes_and_numbers_stay(browser: Browser, paths: Paths) -> None:
+    arguments = recorded.raw({"name": "Zoë", "id": 123456789012345678901234567890})
+    recorded.session(paths, rest=recorded.call(1, 1, arguments=arguments, response=recorded.raw([["x"]])))
+    text = markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}").text
+    assert '"name": "Zoë", "id": 123456789012345678901234567890' in text
+
+
+def test_a_search_is_shown(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = markup.seen(browser(), "/tool-calls/10d15c00-0000-4000-8000-000000000001")
+    assert "Search for weather in a city" in page.text and "bm25" in page.text and "0.91" in page.text
+    assert page.target("weather:get_forecast") == "/tools/weather%3Aget_forecast"
+    assert "No tool was found" in markup.seen(browser(), "/tool-calls/20d15c00-0000-4000-8000-000000000002").text

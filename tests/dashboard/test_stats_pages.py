@@ -1,0 +1,87 @@
+"""The page of totals: the numbers of `calls stats`, and charts that say the same."""
+
+import datetime
+import re
+import time
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from mcpctl.dashboard import stats_pages
+from mcpctl.dashboard.summaries import Summaries, Summary
+from mcpctl.paths import Paths
+from tests import recorded
+from tests.dashboard.test_tools_pages import links, text_of
+
+Browser = Callable[..., TestClient]
+
+
+def test_totals_are_those_of_the_records(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    page = browser().get("/stats?since=all").text
+    text = text_of(page)
+    assert "Calls 6 Failed 3 p50 12 ms p95 12 ms Tokens of arguments 30 Tokens of responses 72" in text
+    assert "notes:delete_note 1 1 0 ms 0 ms 17" in text
+    assert "claude-code 3 1" in text
+    assert "2100-01-01 6 3 12 ms 12 ms 102" in text, "the chart's numbers are in a table too"
+    assert links(page, "weather:get_forecast") == ["/tools/weather%3Aget_forecast"]
+    assert "<title>2100-01-01: 6 calls, 3 failed</title>" in page
+    assert "style=" not in page
+
+
+def test_the_time_and_the_order_are_links(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    client = browser()
+    page = client.get("/stats?since=7d&sort=p95_ms").text
+    assert links(page, "All") == ["/stats?since=all&sort=p95_ms"]
+    assert links(page, "30 days") == ["/stats?sort=p95_ms"]
+    assert re.search(r'aria-current="true"[^>]*><bdi>7 days', page)
+    by_failures = text_of(client.get("/stats?sort=failed").text)
+    assert by_failures.index("notes:delete_note") < by_failures.index("notes:list_notes")
+
+
+def test_days_begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        begin = stats_pages._begin("7d")
+        first = datetime.date.today() - datetime.timedelta(days=6)
+        assert begin == f"{first - datetime.timedelta(days=1)}T15:00:00.000Z"
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+
+
+def test_nothing_on_record_is_said(browser: Browser) -> None:
+    page = browser().get("/stats").text
+    assert "No call is on record in this time." in page
+    assert "<svg" not in page
+
+
+def test_what_is_still_counted_comes_by_itself(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Summaries, "totals", lambda self, records, *by, **how: Summary(None))
+    answer = browser().get("/stats")
+    assert answer.headers["refresh"] == "3"
+    assert "So many calls take some seconds to count" in answer.text
+    assert "No call is on record" not in answer.text
+
+
+def test_old_totals_say_when_they_were_counted(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    recorded.two_sessions(paths)
+    at = recorded.at(1)
+    monkeypatch.setattr(
+        Summaries, "totals", lambda self, records, *by, wanted, **how: Summary(records.totals(*by, wanted=wanted), at)
+    )
+    answer = browser().get("/stats")
+    assert "As counted 2100-01-01 12:01:00 ; more has come since." in text_of(answer.text)
+    assert "refresh" not in answer.headers
+
+
+def test_hostile_names_are_only_shown(browser: Browser, paths: Paths) -> None:
+    hostile = "</title><script>alert(1)</script>\u202e"
+    calls = recorded.call(1, 1, server=hostile, tool=hostile, client_name=hostile)
+    recorded.session(paths, rest=calls)
+    page = browser().get("/stats").text
+    assert "<script>alert" not in page
+    assert "\u202e" not in page
