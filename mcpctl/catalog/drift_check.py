@@ -74,6 +74,16 @@ def since_pinned(
     return sorted(found, key=_order)
 
 
+def suspicion(catalog: Catalog) -> Suspicion:
+    """What looks like an attack in a tool, beside the tools of all servers."""
+    from mcpctl.checks.checker import Checker  # hundreds of expressions, which most commands do not need
+    from mcpctl.checks.findings import ERROR
+
+    lists = (catalog.listed(server) for server in catalog.config.enabled)
+    checker = Checker(tool for listed in lists if listed for tool in listed.tools)
+    return lambda tool: (finding.message for finding in checker.check(tool) if finding.severity == ERROR)
+
+
 def _order(change: Change) -> tuple[str, str, str]:
     return change.server, change.tool, change.rule
 

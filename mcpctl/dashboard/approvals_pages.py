@@ -59,7 +59,7 @@ def _page(request: Request, said: _Said | None, status: int = 200) -> Response:
     later = [row for row in every if row["state"] != PENDING]
     return page(
         request, "approvals.html", status, pending=pending, later=later[offset : offset + ROWS], total=len(later),
-        offset=offset, limit=ROWS, link=lambda offset: choices.address(request, offset=offset or None, id=None),
+        offset=offset, limit=ROWS, link=lambda offset: f"/approvals?offset={offset}" if offset else "/approvals",
         clients=_clients(board, pending), risks=badges.RISKS, became=_BECAME, said=said,
     )  # fmt: skip
 

@@ -101,6 +101,7 @@ def tool(request: Request) -> Response:
         policy = explained.explain(catalog, found.key, explained.standing(board.paths))
         about = catalog.toolset.about(found) if catalog.toolset else None
         pinned = _pinned(board.paths, catalog, found)
+        suspicions = list(drift_check.suspicion(catalog)(found)) if row["held"] else []
     totals, as_of = _totals(board, found) if row["usage"] else (None, None)
     return page(
         request, "tool.html", tool=row, known=badges.known(row), risk=badges.RISKS[row["risk"]],
@@ -109,7 +110,7 @@ def tool(request: Request) -> Response:
         pinned=pinned, compared=changes.compared, held=HELD.get(row["held"] or ""), argument=shlex.quote(found.key),
         inputs=_parameters(found.definition.get("inputSchema")),
         outputs=_parameters(found.definition.get("outputSchema")), as_sent=json_text.shown(found.text),
-        totals=totals, as_of=as_of,
+        totals=totals, as_of=as_of, suspicions=suspicions,
     )  # fmt: skip
 
 

@@ -11,21 +11,21 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-_PATIENCE_S = 60
+_PATIENCE_S = 20
 """Far longer than anything here takes; for a browser that hangs."""
 _FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage", "--hide-scrollbars",
     "--remote-debugging-pipe",
 )  # fmt: skip
 _AS_3_AND_4 = (
-    "import os, sys; come, go = map(os.dup, map(int, sys.argv[1:3])); os.dup2(come, 3); os.dup2(go, 4);"
-    "os.execvp(sys.argv[3], sys.argv[3:])"
+    "import fcntl, os, sys; come, go = (fcntl.fcntl(int(fd), fcntl.F_DUPFD, 10) for fd in sys.argv[1:3]);"
+    "os.dup2(come, 3); os.dup2(go, 4); os.execvp(sys.argv[3], sys.argv[3:])"
 )
 """The browser reads commands from one of these descriptors and writes events to the other."""
 _KEYS = {"Tab": (9, ""), "Enter": (13, "\r"), "Escape": (27, ""), " ": (32, " ")}
-_ONCE = """new Promise((done, failed) => {
-  const look = () => { try { const seen = (%s); if (seen) { watch.disconnect(); done(seen); } } catch (e) { failed(e); } };
+_ONCE = """new Promise((done) => {
+  const look = () => { const seen = (%s); if (seen) { watch.disconnect(); done(seen); } };
   const watch = new MutationObserver(look);
   watch.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
   look();
@@ -106,10 +106,13 @@ class Person:
 
     def __init__(self, browser: Chromium, context: str, settings: Mapping[str, Any]) -> None:
         self._browser, self._context, self._settings = browser, context, settings
+        allowed = ["clipboardReadWrite", "clipboardSanitizedWrite"]
+        browser.call("Browser.grantPermissions", browserContextId=context, permissions=allowed)
 
     def tab(self) -> "Tab":
-        """A new tab."""
-        target = self._browser.call("Target.createTarget", url="about:blank", browserContextId=self._context)
+        """A new tab, in a window of its own."""
+        made = {"url": "about:blank", "browserContextId": self._context, "newWindow": True}  # none hides another
+        target = self._browser.call("Target.createTarget", **made)
         session = self._browser.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         return Tab(self._browser, session, **self._settings)
 

@@ -62,10 +62,16 @@ def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest
     served(talk)
 
 
-def test_a_head_has_a_bound() -> None:
+@pytest.mark.parametrize(
+    "rest",
+    [b"Host: x\r\nX: " + b"x" * (2 * server._HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
+     b"Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"\r\n"],
+    ids=["long", "two hosts", "a bare return", "two lengths", "no host"],
+)  # fmt: skip
+def test_a_head_that_two_programs_could_read_in_two_ways_is_refused(rest: bytes) -> None:
     async def talk(port: int) -> None:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\nX: " + b"x" * (2 * server._HEAD))
+        writer.write(b"GET / HTTP/1.1\r\n" + rest)
         assert (await reader.readline()).startswith(b"HTTP/1.1 400")
         writer.close()
 

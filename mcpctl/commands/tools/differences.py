@@ -8,11 +8,8 @@ from pathlib import Path
 from mcpctl import output
 from mcpctl.catalog import drift_check, lock_file, rows
 from mcpctl.catalog.cache import Catalog
-from mcpctl.catalog.drift import Suspicion
 from mcpctl.catalog.drift_check import Wanted
 from mcpctl.catalog.drift_rules import RULES
-from mcpctl.checks.checker import Checker
-from mcpctl.checks.findings import ERROR
 from mcpctl.commands import check_options
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CHANGE_FIELDS, Row
@@ -43,19 +40,12 @@ def of(
     with rows.catalog(paths, project=project, servers=servers) as catalog:
         chosen = wanted(catalog, keys, servers)
         if locked:
-            found = drift_check.against(catalog, locked, chosen, suspicion(catalog))
+            found = drift_check.against(catalog, locked, chosen, drift_check.suspicion(catalog))
             return Differences(drift_check.rows(found, asked, locked), [str(lock)])
         with pinned(paths, catalog) as file:
-            found = drift_check.since_pinned(catalog, file, chosen, suspicion(catalog))
+            found = drift_check.since_pinned(catalog, file, chosen, drift_check.suspicion(catalog))
         checked = [name for name in catalog.config.enabled if chosen.has_server(name)]
         return Differences(drift_check.rows(found, asked), checked)
-
-
-def suspicion(catalog: Catalog) -> Suspicion:
-    """What looks like an attack in a tool, beside the tools of all servers."""
-    lists = (catalog.listed(server) for server in catalog.config.enabled)
-    checker = Checker(tool for listed in lists if listed for tool in listed.tools)
-    return lambda tool: (finding.message for finding in checker.check(tool) if finding.severity == ERROR)
 
 
 def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> Wanted:
