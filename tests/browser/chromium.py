@@ -111,8 +111,10 @@ class Person:
 
     def tab(self) -> "Tab":
         """A new tab, in a window of its own."""
-        made = {"url": "about:blank", "browserContextId": self._context, "newWindow": True}  # none hides another
-        target = self._browser.call("Target.createTarget", **made)
+        # In one window each would hide the others.
+        target = self._browser.call(
+            "Target.createTarget", url="about:blank", browserContextId=self._context, newWindow=True
+        )
         session = self._browser.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)["sessionId"]
         return Tab(self._browser, session, **self._settings)
 

@@ -37,7 +37,7 @@ PAGES = {
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 """Whether the page needs no scrolling to the side."""
 WIDEST = """[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
-  && (p => { while (p && getComputedStyle(p).overflowX === 'visible') p = p.parentElement; return !p })(e.parentElement))
+  && (p => { while (p && getComputedStyle(p).overflowX === 'visible') p = p.parentElement; return !p })(e.parentNode))
   .map(e => e.outerHTML.slice(0, 200)).slice(-3)"""
 """What needs more than the window has, and does not scroll by itself."""
 
