@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 from mcpctl.errors import ExitCode
 from mcpctl.main import main
 from mcpctl.paths import Paths, find
+from tests import command_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 MCPCTL = [sys.executable, "-m", "mcpctl"]
@@ -108,6 +109,7 @@ def mcpctl(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mcpctl]:
             patch.setattr(sys, "stdin", io.StringIO(stdin))
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
+            patch.setattr("mcpctl.main.tree", command_tree.of)
             code = main(list(args))
         ran = Ran(int(code), out.text(), err.text())
         _check(ran, args)

@@ -10,7 +10,7 @@ import typer
 from typer.models import CommandInfo
 
 import mcpctl
-from mcpctl.main import NOUNS, tree
+from mcpctl.main import ALONE, NOUNS, tree
 
 PACKAGE = Path(mcpctl.__file__).parent
 
@@ -194,7 +194,7 @@ def test_a_command_is_tested_where_its_name_says() -> None:
 
 
 def test_one_branch_of_the_tree_is_that_branch_of_the_whole() -> None:
-    for noun in NOUNS:
+    for noun in (*NOUNS, *ALONE):
         whole = [path for path, _ in EVERY if path[0] == noun]
         assert [path for path, _ in commands(tree(noun))] == whole
 
