@@ -21,7 +21,7 @@ from mcpctl.wire.turn import Turn
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
-from tests.proxy.test_ending import Promise
+from tests.proxy.ending import Promise
 from tests.servers import command
 from tests.servers.web import ODD
 
