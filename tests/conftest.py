@@ -22,8 +22,8 @@ from tests import command_tree
 ROOT = Path(__file__).resolve().parent.parent
 MCPCTL = [sys.executable, "-m", "mcpctl"]
 """The command line as a process of its own; in every test's environment it finds this checkout."""
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("mcpctl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# How long an example takes says more of the machine than of the code; each run tries others.
+settings.register_profile("mcpctl", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mcpctl")
 
 CODES = {code.value for code in ExitCode}
