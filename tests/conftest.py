@@ -22,6 +22,9 @@ from tests import command_tree
 ROOT = Path(__file__).resolve().parent.parent
 MCPCTL = [sys.executable, "-m", "mcpctl"]
 """The command line as a process of its own; in every test's environment it finds this checkout."""
+# Where the environment says to keep nothing that is compiled, each of hundreds of processes would compile all of it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # How long an example takes says more of the machine than of the code; each run tries others.
 settings.register_profile("mcpctl", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mcpctl")
