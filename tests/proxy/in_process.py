@@ -27,7 +27,7 @@ from mcpctl.upstreams import upstream
 from tests import command_tree
 from tests.proxy.client import LATEST, SHARED_THREADS, Client
 
-_ENDS_IN_S = 5.0
+_ENDS_IN_S = 20.0
 _SOON_S = 0.2
 
 

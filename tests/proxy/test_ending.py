@@ -128,7 +128,7 @@ def test_it_ends_in_time_though_a_client_reads_nothing(serve: Serve) -> None:
     client = serve({"raw": command("raw")})
     client.call("raw:big", {"bytes": 1})
     client.start_call("raw:big", {"bytes": 5_000_000})
-    until("the answer to fill the pipe", lambda: client.readable(), 5)
+    until("the answer to fill the pipe", client.readable)
     promise = Promise(client)
     client.process.send_signal(signal.SIGTERM)
     promise.kept()

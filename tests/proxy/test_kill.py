@@ -102,9 +102,9 @@ def test_a_kill_at_any_moment_loses_no_call_that_was_answered(home: Path, serve:
         client.process.kill()
         client.process.wait()
         # What had left before the kill has arrived.
-        for line in client.rest(5) if moments.random() < 0.5 else []:
+        for line in client.rest() if moments.random() < 0.5 else []:
             answered[number].add(asked[json.loads(line)["id"]])
-        until("its children to die with it", lambda alive=children: not living(alive), 5)
+        until("its children to die with it", lambda alive=children: not living(alive))
     recorded = mcpctl("calls", "ls", "--json").json
     finished = {(row["arguments"]["round"], row["arguments"]["call"]) for row in recorded if row["status"] == "ok"}
     assert {(number, call) for number, calls in answered.items() for call in calls} <= finished

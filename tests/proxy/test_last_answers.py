@@ -206,5 +206,5 @@ def test_a_large_answer_is_written_whole_though_stdin_has_ended(serve: Serve) ->
     client.call("raw:big", {"bytes": 1})
     client.start_call("raw:big", {"bytes": 5_000_000})
     client.end_input()
-    until("the answer to fill the pipe", lambda: client.readable(), 5)
+    until("the answer to fill the pipe", client.readable)
     assert sum(map(len, client.rest())) > 5_000_000
