@@ -31,16 +31,17 @@ _NAMES = 12
 
 def calls(request: Request) -> Response:
     """The calls on record, newest first."""
-    asked = Asked.of(request)
-    with board_of(request).records() as records:
+    asked, board = Asked.of(request), board_of(request)
+    with board.records() as records:
         if "sessionId" in asked.values:
             session = records.session_id(asked.values["sessionId"])
             asked = replace(asked, values={**asked.values, "sessionId": session})
         wanted = asked.wanted
-        total = records.calls(wanted).count()
         if asked.before:
             wanted = replace(wanted, before=records.call_id(asked.before))
         found = list(records.calls(wanted, FIELDS).rows(ROWS + 1, asked.offset))
+        is_whole = asked.is_first and len(found) <= ROWS
+        total = len(found) if is_whole else board.summaries.count(records, asked.wanted)
         older = asked.older(found[ROWS - 1]["id"]) if len(found) > ROWS else ""
         names = _names(records, asked.get("server"))
         return page(

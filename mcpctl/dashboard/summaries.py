@@ -44,6 +44,13 @@ class _Counted:
     """When they may be counted again."""
 
 
+@dataclass(frozen=True)
+class _Count:
+    calls: int
+    version: Hashable
+    due: float
+
+
 class Summaries:
     """Totals of the records that `opened` gives: few calls are counted at once, many by a thread of its own, which runs
     only while there is something to count."""
@@ -55,6 +62,7 @@ class Summaries:
         self._waiting: dict[_Asked, None] = {}
         self._kept: dict[_Asked, _Counted] = {}
         self._is_counting = False
+        self._counts: dict[CallFilter, _Count] = {}
 
     def totals(
         self, records: Records, *by: str, wanted: CallFilter = EVERYTHING, patience_s: float = _PATIENCE_S
@@ -63,7 +71,7 @@ class Summaries:
 
         Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
         """
-        if sum(calls for calls, _ in records.usage().values()) <= self._few:
+        if self._are_few(records):
             return Summary(records.totals(*by, wanted=wanted))
         asked, version = (by, wanted), records.version()
         with self._changed:
@@ -75,6 +83,25 @@ class Summaries:
                 return Summary(None)
             self._kept[asked] = counted  # the last one now, which goes last
         return Summary(counted.rows, None if counted.version == version else counted.counted_at)
+
+    def count(self, records: Records, wanted: CallFilter) -> int:
+        """How many such calls there are; where counting took long, how many there were a moment ago."""
+        if self._are_few(records):
+            return records.calls(wanted).count()
+        version, start = records.version(), time.monotonic()
+        with self._changed:
+            known = self._counts.get(wanted)
+        if known and (known.version == version or start < known.due):
+            return known.calls
+        calls = records.calls(wanted).count()
+        took = time.monotonic() - start
+        with self._changed:
+            self._counts[wanted] = _Count(calls, version, start + took + _SHARE * took)
+            _shorten(self._counts)
+        return calls
+
+    def _are_few(self, records: Records) -> bool:
+        return sum(calls for calls, _ in records.usage().values()) <= self._few
 
     def prepare(self, *by: str, wanted: CallFilter = EVERYTHING) -> None:
         """Begin to count what will be asked for."""
@@ -118,6 +145,6 @@ class Summaries:
         return _Counted(rows, version, counted_at, start + took + max(_AT_LEAST_S, _SHARE * took))
 
 
-def _shorten(kept: dict[_Asked, Any]) -> None:
+def _shorten(kept: dict[Any, Any]) -> None:
     while len(kept) > _KEPT:
         del kept[next(iter(kept))]

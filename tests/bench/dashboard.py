@@ -13,9 +13,12 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+import psutil
 
 from mcpctl.paths import find
 from tests.bench import raw_client
@@ -72,18 +75,30 @@ class Dashboard:
             answer.read()
             self._cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
 
-    def get(self, path: str) -> tuple[float, int, bytes]:
-        """The seconds until an answer is there, its status and its body."""
-        start = time.perf_counter()
+    def get(self, path: str) -> bytes:
+        """The body of an answer."""
         with self._answer(path) as answer:
             body = answer.read()
-        return time.perf_counter() - start, answer.status, body
+        if answer.status != 200:
+            raise Unavailable(f"{path} is answered with status {answer.status}")
+        return body
+
+    def answered(self, path: str) -> float:
+        """The seconds until an answer is there."""
+        start = time.perf_counter()
+        self.get(path)
+        return time.perf_counter() - start
 
     def first(self, path: str) -> Any:
         """The first row of a list, and the total."""
-        found = json.loads(self.get(path)[2])
+        found = json.loads(self.get(path))
         rows = next(value for value in found.values() if isinstance(value, list))
         return rows[0], found["total"]
+
+    def cpu_s(self) -> float:
+        """The CPU that it has taken so far."""
+        used = psutil.Process(self._pid).cpu_times()
+        return float(used.user + used.system)
 
     def peak_mb(self) -> float | None:
         """The most memory it has had."""
@@ -138,36 +153,41 @@ def starts(env: Mapping[str, str], runs: int) -> list[dict[str, object]]:
     return [{"what": "start to a page", "ms": ready * 1000, "vs_calls_ls": ready / listing}]
 
 
-def measure(env: Mapping[str, str], runs: int) -> tuple[dict[str, list[float]], dict[str, float], float | None]:
-    """The seconds of each page, those of the first time, and the memory afterwards."""
+@dataclass(frozen=True)
+class Taken:
+    """What the answers of one page took."""
+
+    first_s: float
+    median_s: float
+    cpu_s: float
+    """Of each, on average: where others use the machine, it says more."""
+
+
+def measure(env: Mapping[str, str], runs: int) -> tuple[dict[str, Taken], float | None]:
+    """What each page takes, and the most memory afterwards."""
     with started(env) as (dashboard, _):
         session, _ = dashboard.first("/api/v1/sessions?limit=1")
         call, total = dashboard.first("/api/v1/tool-calls?limit=1")
-        known = {"session": session["id"], "call": call["id"], "last": max(0, total - 50)}
-        of_session = max(0, session["tool_call_count"] - 50)
-        times: dict[str, list[float]] = {}
-        firsts: dict[str, float] = {}
+        known = {"session": session["id"], "call": call["id"]}
+        last, of_session = max(0, total - 50), max(0, session["tool_call_count"] - 50)
+        taken = {}
         for page in PAGES:
-            last = {"last": of_session} if "{session}" in page else {}
-            for _ in range(runs):
-                seconds, status, _ = dashboard.get(page.format(**{**known, **last}))
-                if status != 200:
-                    raise Unavailable(f"{page} is answered with status {status}")
-                firsts.setdefault(page, seconds)
-                times.setdefault(page, []).append(seconds)
-        return times, firsts, dashboard.peak_mb()
+            path = page.format(**known, last=of_session if "{session}" in page else last)
+            before = dashboard.cpu_s()
+            times = [dashboard.answered(path) for _ in range(runs)]
+            taken[page] = Taken(times[0], raw_client.median(times), (dashboard.cpu_s() - before) / runs)
+        return taken, dashboard.peak_mb()
 
 
 def rows(many: Mapping[str, str], few: Mapping[str, str], runs: int) -> Sequence[dict[str, object]]:
     """A row for the start, for each page and route, and for memory."""
     found = starts(many, min(runs, 5))
-    (times, firsts, peak), (small, _, small_peak) = measure(many, runs), measure(few, runs)
-    for page in PAGES:
-        median, compared = raw_client.median(times[page]), raw_client.median(small[page])
-        found.append(
-            {"what": page, "ms": median * 1000, "first_ms": firsts[page] * 1000, "few_ms": compared * 1000,
-             "vs_few": median / compared}
-        )  # fmt: skip
+    (taken, peak), (small, small_peak) = measure(many, runs), measure(few, runs)
+    found += [
+        {"what": page, "ms": of.median_s * 1000, "first_ms": of.first_s * 1000, "cpu_ms": of.cpu_s * 1000,
+         "few_ms": small[page].median_s * 1000, "vs_few": of.median_s / small[page].median_s}
+        for page, of in taken.items()
+    ]  # fmt: skip
     return [*found, {"what": "most memory, MB", "mb": peak, "few_mb": small_peak}]
 
 

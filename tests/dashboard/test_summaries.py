@@ -9,6 +9,7 @@ import pytest
 
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries
+from mcpctl.models import Found
 from mcpctl.paths import Paths
 from mcpctl.store import clock, journal_lines
 from mcpctl.store.filters import CallFilter
@@ -142,6 +143,35 @@ def test_what_was_asked_for_last_is_counted_first_and_the_rest_has_a_bound(
             if thread.name == "summaries":
                 thread.join()
     assert counting.counted <= 34  # the first was taken before the others came
+
+
+def test_a_number_of_calls_is_counted_again_once_something_came_and_that_is_due(
+    paths: Paths, journal: Journal, counting: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counted: list[CallFilter] = []
+    calls = Records.calls
+
+    def watched(self: Records, wanted: CallFilter) -> Found:
+        counted.append(wanted)
+        return calls(self, wanted)
+
+    monkeypatch.setattr(Records, "calls", watched)
+    monkeypatch.setattr("mcpctl.dashboard.summaries._SHARE", 0)
+    summaries = Summaries(counting.opened, few=0)
+    weather = CallFilter(servers=("weather",))
+    with Records(paths) as records:
+        assert [summaries.count(records, weather) for _ in range(3)] == [1, 1, 1]
+        assert counted == [weather]
+        call_again(journal, 2)
+        records.refresh()
+        assert summaries.count(records, weather) == 2
+        monkeypatch.setattr("mcpctl.dashboard.summaries._SHARE", 1e12)
+        call_again(journal, 3)
+        records.refresh()
+        assert [summaries.count(records, weather) for _ in range(3)] == [3, 3, 3]
+        call_again(journal, 4)
+        records.refresh()
+        assert summaries.count(records, weather) == 3
 
 
 def test_a_count_that_fails_is_tried_again(paths: Paths, journal: Journal, counting: Counting) -> None:
