@@ -170,6 +170,29 @@ def has_terminal() -> bool:
         os.close(terminal)
 
 
+def owner_of_connection(local: tuple[str, int], remote: tuple[str, int]) -> int | None:
+    """The user whose process has the `local` end of a TCP connection on this machine, where the system says it (Linux).
+
+    The ends are addresses with their ports.
+    """
+    import socket  # commands that only read records need locks but no connections
+
+    kind, family = ("tcp6", socket.AF_INET6) if ":" in local[0] else ("tcp", socket.AF_INET)
+    with contextlib.suppress(OSError):
+        ends = [f"{_in_hex(socket.inet_pton(family, host))}:{port:04X}" for host, port in (local, remote)]
+        for line in Path(f"/proc/net/{kind}").read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            if fields[1:3] == ends:
+                return int(fields[7])
+    return None
+
+
+def _in_hex(address: bytes) -> str:
+    """An address as the kernel prints it: by words, in the order of bytes that the machine has."""
+    words = (address[start : start + 4] for start in range(0, len(address), 4))
+    return "".join(f"{int.from_bytes(word, sys.byteorder):08X}" for word in words)
+
+
 def is_running(pid: int) -> bool:
     """Whether a process with that id exists."""
     try:

@@ -2,8 +2,10 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -77,3 +79,15 @@ def test_who_is_in_front_of_a_terminal_has_it() -> None:
         terminal.wait_for("not in front")
     alone = subprocess.run(argv, capture_output=True, text=True, check=True, start_new_session=True, timeout=30)
     assert alone.stdout == "not in front\n"
+
+
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_who_is_at_the_other_end_of_a_connection_is_known(family: socket.AddressFamily, host: str) -> None:
+    try:
+        listening = socket.create_server((host, 0), family=family)
+    except OSError:
+        pytest.skip(f"there is no {host}")
+    with listening, socket.create_connection(listening.getsockname()[:2]) as client:
+        ends = client.getsockname()[:2], listening.getsockname()[:2]
+        assert posix.owner_of_connection(*ends) == (os.geteuid() if Path("/proc/net/tcp").exists() else None)
+    assert posix.owner_of_connection(("testclient", 5), ("127.0.0.1", 5)) is None

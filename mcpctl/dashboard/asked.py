@@ -20,7 +20,9 @@ _PARAMETERS = {"session": "sessionId"}
 _OF_EVENTS = {"sessionId": "session_id"}
 _ONE_OF = ("status", "failed")
 """Of these one takes the place of the other."""
-_LARGEST_OFFSET = 10**12
+_UNSET = {"failed": ("", "false", "0")}
+_LONGEST_OFFSET = 12
+"""Digits."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +40,11 @@ class Asked:
     def of(cls, request: "Request") -> Self:
         """What a request asks; raises `WrongUsage` for an offset that is not one."""
         given = request.query_params
-        values = {name: given[name] for name in FILTERS if given.get(name)}
+        values = {name: given[name] for name in FILTERS if given.get(name, "") not in _UNSET.get(name, ("",))}
         if "sessionId" not in values and given.get("session_id"):
             values = {"sessionId": given["session_id"], **values}
         offset = given.get("offset") or "0"
-        if not (offset.isascii() and offset.isdigit() and int(offset[:20]) <= _LARGEST_OFFSET):
+        if not (offset.isascii() and offset.isdigit() and len(offset) <= _LONGEST_OFFSET):
             raise WrongUsage(f"offset has no value '{offset[:40]}'", "give a whole number from 0")
         return cls(request.url.path, values, int(offset), given.get("before") or "")
 

@@ -1,6 +1,5 @@
 """The pages of calls: a list with its filters, and one call, or one search, whole."""
 
-import json
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from mcpctl.catalog import rows as catalogs
 from mcpctl.dashboard import json_text
 from mcpctl.dashboard.asked import ROWS, Asked
 from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.rendering import page
+from mcpctl.dashboard.rendering import from_json, page
 from mcpctl.errors import McpctlError
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, CALL_STATUSES, Row
 from mcpctl.store.filters import HINTS, CallFilter
@@ -79,7 +78,7 @@ def call(request: Request) -> Response:
             return page(request, "search.html", asked=asked, search=_search(found))
         # A round that follows is of the same session; what was replayed names its call, in a session of its own.
         rounds = records.calls(CallFilter(sessions=(found["session_id"],), parents=(found["id"],)), FIELDS)
-        then, now = _decoded(found["annotations"]), _hints_now(board, found)
+        then, now = from_json(found["annotations"]), _hints_now(board, found)
         return page(
             request, "call.html", asked=asked, call=found, rounds=list(rounds.rows(ROWS, 0)),
             payloads={name: json_text.shown(found[name]) for name in CALL_PAYLOADS},
@@ -94,7 +93,7 @@ def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
     try:
         with catalogs.catalog(board.paths, None, call["project"], quiet=True) as catalog:
             tool = catalog.find(call["server"], call["tool"])
-            return _decoded(hints.snapshot(tool)) or {} if tool else "its server does not list this tool any more"
+            return from_json(hints.snapshot(tool)) or {} if tool else "its server does not list this tool any more"
     except McpctlError as error:
         return error.message
 
@@ -109,22 +108,15 @@ def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row
 
 
 def _search(row: Row) -> Row:
-    query = _decoded(row["query"])
+    query = from_json(row["query"])
     queries = query if isinstance(query, list) else [] if query is None else [query]
-    return {**row, "queries": list(map(str, queries)), "hits": list(_hits(_decoded(row["results"])))}
+    return {**row, "queries": list(map(str, queries)), "hits": list(_hits(from_json(row["results"])))}
 
 
 def _hits(results: Any) -> Iterator[Mapping[str, Any]]:
     for hit in results if isinstance(results, list) else ():
         if isinstance(hit, dict) and isinstance(hit.get("key"), str):
             yield {"key": hit["key"], "relevance": hit.get("relevance")}
-
-
-def _decoded(recorded: str | bytes | None) -> Any:
-    try:
-        return json.loads(recorded or "null")
-    except (ValueError, RecursionError):
-        return None
 
 
 ROUTES: list[BaseRoute] = [Route("/tool-calls", calls), Route("/tool-calls/{id}", call)]

@@ -1,8 +1,8 @@
 """`GET /api/v1/events`: what happens, as server-sent events."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
@@ -11,6 +11,7 @@ from mcpctl.dashboard.board import board_of, login_of
 from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.listener import Asked, Listener
+from mcpctl.dashboard.request_parameters import OF_CALLS, Parameters, called
 from mcpctl.errors import McpctlError
 from mcpctl.store import asking
 
@@ -25,11 +26,7 @@ _TYPE = "text/event-stream"
 _HINT = f"ask for what you need every {_POLL_S} seconds"
 _FULL = McpctlError("there are as many streams of events as there may be", f"close one, or {_HINT}", "too_many_streams")
 _UNREADABLE = McpctlError("the events cannot be read now", _HINT, "not_readable")
-_SEVERAL = {
-    "session": "session_id", "server": "server", "tool": "tool", "status": "status", "client": "client",
-    "project": "project", "hint": "hint",
-}  # fmt: skip
-_SINGLE = ("grep", "min_duration")
+PARAMETERS = ("since", "payloads", *(name for name in OF_CALLS if name not in ("since", "until")))
 
 
 def events(request: "Request") -> Response:
@@ -41,18 +38,14 @@ def events(request: "Request") -> Response:
 
 
 def _asked(request: "Request") -> Asked:
-    query = request.query_params
-    given: Mapping[str, Any] = {
-        **{name: query.getlist(parameter) for name, parameter in _SEVERAL.items()},
-        **{name: query.get(name) for name in _SINGLE},
-        "failed": query.get("failed") == "true",
-    }
-    wanted = asking.wanted(given, lambda name: _SEVERAL.get(name, name))
+    given = Parameters(request, PARAMETERS)
+    # Of a time nothing is asked, since all that comes is new: here `since` is where to begin.
+    wanted = asking.wanted({**given.filters(), "since": None}, called)
     if wanted.sessions:
         with board_of(request).records() as records:
             wanted = replace(wanted, sessions=tuple(records.session_id(ref) for ref in wanted.sessions))
-    since = request.headers.get("last-event-id") or query.get("since")
-    return Asked(wanted, since, query.get("payloads") != "false")
+    since = request.headers.get("last-event-id") or given.one("since")
+    return Asked(wanted, since, given.flag("payloads") is not False)
 
 
 class _Stream(StreamingResponse):

@@ -5,6 +5,7 @@ request counts that names us as its host, that no other site caused, and that br
 """
 
 import hmac
+import os
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
@@ -12,6 +13,7 @@ from urllib.parse import parse_qsl
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from mcpctl import posix
 from mcpctl.dashboard.board import Board, board_of, body_of, login_of
 from mcpctl.dashboard.error_answers import error_answer, one_line
 from mcpctl.errors import Refused
@@ -100,6 +102,8 @@ class Guard:
         """The answer to a login link; only following it uses it up."""
         if request.method != "GET" or any("purpose" in name for name in request.headers):  # Sec-Purpose: prefetch
             return one_line(HTTPStatus.FORBIDDEN, "a login link is to be followed")
+        if _is_of_another_user(request):
+            return one_line(HTTPStatus.FORBIDDEN, "a login link is for the user who has printed it")
         cookie = self._board.logins.exchange(code)
         if cookie is None:
             if self._login(request):
@@ -156,6 +160,13 @@ def form_of(request: Request) -> dict[str, str]:
         return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
     except ValueError:
         return {}
+
+
+def _is_of_another_user(request: Request) -> bool:
+    """Whether somebody else on this machine asks: they can see a link in the arguments of the browser."""
+    client, server = request.scope.get("client"), request.scope.get("server")
+    owner = posix.owner_of_connection(client, server) if client and server else None
+    return owner not in (None, 0, os.geteuid())  # root may do so anyway, and forwards ports for others
 
 
 def _follows_link(request: Request) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from mcpctl import __version__
-from mcpctl.dashboard import answers, request_parameters
+from mcpctl.dashboard import answers, event_stream, request_parameters
 from mcpctl.dashboard.rest import BASE, OPERATIONS
 from mcpctl.dashboard.rest_answers import Operation
 
@@ -22,11 +22,9 @@ _EVENTS = {
     "description": "Server-sent events: the lines of mcpctl calls tail -f --json, and what changes of approvals, tools"
     " and servers. An event's id is a position; the header Last-Event-ID goes on from it, and an event reset says that"
     " it cannot. The filters are those of calls. 503 where there are as many streams as there may be.",
-    "parameters": [
-        {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}
-    ],
     "responses": {"200": {"description": "OK", "content": {"text/event-stream": {}}}, "default": _ERROR},
 }
+_SINCE = {"name": "since", "in": "query", "description": "A position to go on from.", "schema": {"type": "string"}}
 
 
 @cache
@@ -40,7 +38,8 @@ def document() -> dict[str, Any]:
     for each in OPERATIONS:
         place = paths.setdefault(f"{BASE}{each.path.replace(':path', '')}", {})
         place[each.method.lower()] = _operation(each)
-    paths[f"{BASE}/events"] = {"get": _EVENTS}
+    parameters = [_SINCE, *(_in_query(name) for name in event_stream.PARAMETERS if name != "since")]
+    paths[f"{BASE}/events"] = {"get": {**_EVENTS, "parameters": parameters}}
     return {
         "openapi": "3.1.0",
         "info": {

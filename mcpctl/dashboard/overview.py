@@ -24,6 +24,8 @@ _MOST_ACTIVE = 20
 _FIRST = 5
 """Approvals and held tools that are named."""
 _DAYS = 14
+_SOON_S = "3"
+"""When a page that could not be whole yet is loaded again."""
 
 
 def overview(request: Request) -> Response:
@@ -35,12 +37,15 @@ def overview(request: Request) -> Response:
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
-    return page(
+    answer = page(
         request, "overview.html", asked=Asked(request.url.path, {}), sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
         as_of=summary.counted_at, calls=charts.calls(summary.rows or ()), times=charts.times(summary.rows or ()),
     )  # fmt: skip
+    if days is None:
+        answer.headers["refresh"] = _SOON_S
+    return answer
 
 
 def _sessions(records: Records) -> tuple[Sequence[Row], int]:

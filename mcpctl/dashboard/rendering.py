@@ -51,7 +51,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number, words=_words,
-        from_json=_from_json, segment=_segment,
+        from_json=from_json, segment=_segment,
     )  # fmt: skip
     environment.globals.update(badges=badges.badges)
     return environment
@@ -109,7 +109,8 @@ def _words(value: Any) -> str:
     return str(value).replace("_", " ")
 
 
-def _from_json(recorded: str | None) -> Any:
+def from_json(recorded: str | bytes | None) -> Any:
+    """What recorded JSON says; None where it cannot be read."""
     try:
         return json.loads(recorded or "null")
     except (ValueError, RecursionError):

@@ -13,6 +13,8 @@ from mcpctl.errors import WrongUsage
 from mcpctl.models import Found, RawJson, Row, Usage
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from starlette.requests import Request
     from starlette.responses import Response
 
@@ -34,7 +36,7 @@ def tools(request: "Request", asked: Parameters) -> "Response":
     wanted = rows.Wanted(asked.several("server"), **{name: asked.flag(name) for name in OF_TOOLS})
     order, query = rows.Order(asked.choice("sort", rows.SORTS)), asked.one("q")
     usage = recorded_usage(paths)
-    with rows.catalog(paths, _toolset(asked), asked.one("project"), quiet=True) as catalog:
+    with _catalog(request, asked) as catalog:
         if query is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
@@ -51,7 +53,7 @@ def tool(request: "Request", asked: Parameters) -> "Response":
 
     paths = board_of(request).paths
     usage = recorded_usage(paths)
-    with rows.catalog(paths, _toolset(asked), asked.one("project"), quiet=True) as catalog:
+    with _catalog(request, asked) as catalog:
         row = rows.show(catalog, request.path_params["key"], usage)
     return answer(names.told(_told(row, row["definition"]), names.TOOL_SHOWN))
 
@@ -64,13 +66,17 @@ def servers(request: "Request", asked: Parameters) -> "Response":
     return listing(asked, "servers", Found.of(rows), [names.Name(field, field) for field in server_entries.FIELDS])
 
 
-def _toolset(asked: Parameters) -> str | None:
+def _catalog(request: "Request", asked: Parameters) -> "AbstractContextManager[Catalog]":
+    from mcpctl.catalog import rows
     from mcpctl.toolsets.toolset_files import is_path
 
-    name = asked.one("toolset")
-    if name and is_path(name):
+    board, toolset, project = board_of(request), asked.one("toolset"), asked.one("project")
+    if toolset and is_path(toolset):
         raise WrongUsage("toolset is the path of a file", "give the name of a toolset, or none")
-    return name
+    if project is None:
+        return board.catalog(toolset)
+    # What is read once for all is judged as without a project.
+    return rows.catalog(board.paths, toolset, project, quiet=True)
 
 
 def _ranked(catalog: "Catalog", query: str, wanted: "Wanted", usage: Usage, paths: "Paths") -> Found:

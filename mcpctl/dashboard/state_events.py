@@ -1,6 +1,7 @@
 """What changes beside the journals: approvals, tools, servers, and sessions whose process has died.
 
-Nothing of it has a position. It is found by comparing what is there with what was, when files have changed.
+`approvals.requested|decided`, `tools.changed|held|approved`, `servers.changed` and `sessions.closed`. Nothing of it has
+a position. It is found by comparing what is there with what was, when files have changed.
 """
 
 import time
@@ -27,10 +28,6 @@ from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
 from mcpctl.store.state import State, StateError
 
-TYPES = (
-    "sessions.closed", "approvals.requested", "approvals.decided", "tools.changed", "tools.held", "tools.approved",
-    "servers.changed",
-)  # fmt: skip
 _EVERY_S = 1.0
 _LOOKS = 30
 """After so many looks files are read that seem to be as they were: their times are no finer than a clock's tick."""

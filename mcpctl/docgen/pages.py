@@ -82,7 +82,8 @@ def page(node: Node) -> str:
 def _synopsis(node: Node) -> Iterator[str]:
     yield f".B {roff.escaped(' '.join(node.path))}"
     arguments = " ".join(roff.italic(argument.takes) for argument in node.arguments)
-    yield f"[{roff.italic('OPTIONS')}] {roff.italic('COMMAND') + ' ...' if node.children else arguments}".rstrip()
+    below = f"{roff.italic('COMMAND')} ..." if node.needs_child else f"[{roff.italic('COMMAND')} ...]"
+    yield f"[{roff.italic('OPTIONS')}] {below if node.children else arguments}".rstrip()
 
 
 def _commands(node: Node) -> Iterator[str]:

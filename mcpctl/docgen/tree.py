@@ -33,6 +33,8 @@ class Node:
     arguments: tuple[Parameter, ...]
     options: tuple[Parameter, ...]
     children: tuple["Node", ...]
+    needs_child: bool
+    """Whether it is no command without one of those below it."""
 
     def walk(self) -> Iterator["Node"]:
         """The node, and every node below it."""
@@ -84,6 +86,7 @@ def _node(command: Command, path: tuple[str, ...], parent: typer.Context | None)
         tuple(_parameter(argument, context) for argument in arguments),
         tuple(_parameter(option, context) for option in options),
         tuple(_node(child, (*path, name), context) for name, child in commands.items() if not child.hidden),
+        bool(commands) and not getattr(command, "invoke_without_command", False),
     )
 
 

@@ -45,7 +45,7 @@ class Event:
     """Something that happened."""
 
     type: str
-    """One of `TYPES`."""
+    """One of `TYPES`; the dashboard has more, of what no journal has."""
     data: Row
     """The row of the call, session or search as lists have it; of a session `session_id` in place of `id`, and after a
     call only that, `tool_call_count` and `total_tokens`."""

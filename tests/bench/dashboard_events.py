@@ -46,7 +46,7 @@ def serve_dashboard() -> None:
 
     async def seen(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            scope.setdefault("state", {})["login"] = logins[int(scope["query_string"].partition(b"login=")[2])]
+            scope.setdefault("state", {})["login"] = logins[int(dict(scope["headers"])[b"x-login"])]
         await inner(scope, receive, send)
 
     class Server(uvicorn.Server):
@@ -70,7 +70,7 @@ class Clients:
         """Connect; each stream has begun then."""
         for number in range(CLIENTS):
             reader, writer = await asyncio.open_connection("127.0.0.1", self._port, limit=1 << 22)
-            writer.write(f"GET /api/v1/events?login={number} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            writer.write(f"GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Login: {number}\r\n\r\n".encode())
             await reader.readuntil(b"retry")
             got: list[tuple[str, str]] = []
             self._got.append(got)

@@ -16,7 +16,7 @@ from mcpctl.dashboard.logins import Login
 from mcpctl.paths import Paths
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 
-PATIENCE_S = 4
+PATIENCE_S = 20
 _END = object()
 
 

@@ -177,6 +177,7 @@ def test_a_bearer_token_reads_and_never_answers(visitor: Visitor) -> None:
     token = {"Authorization": f"Bearer {bearer_token(KEY)}"}
     assert visitor.get("/sessions", headers=token).status_code == 200
     assert refusal(visitor, **token) == (403, "token_only_reads")
+    assert visitor.post("/body", headers={**token, "Origin": ORIGIN}).status_code == 403
     visitor.log_in()
     headers = {**token, "X-Form-Token": visitor.form_token}
     assert refusal(visitor, **headers) == (403, "token_only_reads")
@@ -237,6 +238,20 @@ def test_static_files_are_only_those(visitor: Visitor, path: str) -> None:
 def test_static_does_not_lead_to_pages_without_a_login(visitor: Visitor) -> None:
     for path in ("/static/%2e%2e/sessions", "/static/..%2fapi/v1/sessions", "//sessions", "/Static/style.css"):
         assert visitor.get(ORIGIN + path).status_code in (401, 404)
+
+
+@pytest.mark.parametrize(
+    "path", ["/login/x%0d%0aSet-Cookie:%20a=b", "/sessions%0d%0aX-Injected:%201", "/%0aX-Injected:1"]
+)
+def test_nothing_of_an_address_becomes_a_header(person: Visitor, path: str) -> None:
+    for found in (person.get(path), visitor_of(person).get(path)):
+        assert found.status_code in (303, 401, 404)
+        assert not {"x-injected", "set-cookie"} & set(found.headers)
+
+
+def visitor_of(person: Visitor) -> Visitor:
+    """Somebody without a login at the same dashboard."""
+    return Visitor(person.app, base_url=ORIGIN, follow_redirects=False)
 
 
 def test_a_body_has_a_bound(person: Visitor) -> None:

@@ -1,10 +1,12 @@
 """Login links: once, within a minute, and only ours."""
 
+import os
 import time
 
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl import posix
 from mcpctl.dashboard.logins import LINK_S, MOST, Login, Logins, bearer_token, login_code
 from mcpctl.paths import Paths
 from tests.dashboard.conftest import PORT
@@ -92,6 +94,16 @@ def test_only_following_a_link_uses_it_up(visitor: Visitor, method: str, headers
     path = link()
     assert visitor.request(method, path, headers=headers).status_code == 403
     assert visitor.get(path).status_code == 303
+
+
+def test_another_user_of_the_machine_who_sees_the_link_neither_logs_in_nor_uses_it_up(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = link()
+    for owner, status in ((os.geteuid() + 1, 403), (os.geteuid(), 303), (0, 401)):
+        monkeypatch.setattr(posix, "owner_of_connection", lambda local, remote, owner=owner: owner)
+        assert visitor.get(path).status_code == status
+        visitor.cookies.clear()
 
 
 def test_a_link_on_another_page_logs_in_without_a_redirect_that_would_bring_no_cookie(visitor: Visitor) -> None:

@@ -5,10 +5,12 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, journal_lines
 from mcpctl.store.grants import Grant
 from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.records import Records
 from tests import configured, recorded
 from tests.dashboard import markup
 
@@ -105,6 +107,26 @@ def test_days_have_links_to_their_calls(browser: Browser, paths: Paths) -> None:
     failures = page.target("3 failed on 2100-01-01")
     assert failures == f"/tool-calls?failed=true&{day}"
     assert "3 calls, newest first" in markup.seen(browser(), failures).text
+
+
+def test_days_that_are_still_counted_come_by_themselves(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    monkeypatch.setattr(Summaries, "totals", lambda *_, **__: Summary(None))
+    answer = browser().get("/")
+    assert answer.headers["refresh"] == "3"
+    assert "take some seconds to count" in markup.read(answer.text).text
+
+
+def test_days_that_were_counted_before_say_when(
+    browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    with Records(paths) as records:
+        counted = Summary(records.totals("day"), recorded.at(30))
+    monkeypatch.setattr(Summaries, "totals", lambda *_, **__: counted)
+    assert "As counted 2100-01-01 12:30:00 ; more has come since" in markup.seen(browser(), "/").text
 
 
 # ---- sessions

@@ -30,6 +30,7 @@ def test_calls_of_a_session_are_chosen_from_a_list(browser: Browser, paths: Path
     [
         ("", 6),
         ("failed=true", 3),
+        ("failed=false", 6),
         ("status=failed", 1),
         ("server=notes", 3),
         ("server=notes&tool=list_notes", 1),
@@ -92,6 +93,8 @@ def test_the_newest_rows_are_live_and_others_are_not(browser: Browser, paths: Pa
         ("/tool-calls?since=wrong", 400),
         ("/tool-calls?offset=-1", 400),
         ("/tool-calls?offset=" + "9" * 5000, 400),
+        ("/tool-calls?offset=" + "0" * 5000 + "9", 400),
+        ("/tool-calls?failed=true&status=ok", 400),
         ("/tool-calls?sessionId=wrong", 404),
         ("/tool-calls?before=wrong", 404),
         ("/tool-calls/wrong", 404),
@@ -103,7 +106,8 @@ def test_what_is_not_there_is_said(browser: Browser, paths: Paths, address: str,
     recorded.two_sessions(paths)
     answer = browser().get(address)
     assert answer.status_code == status
-    assert "wrong" in markup.read(answer.text).text or "offset" in address
+    said = next((word for word in ("wrong", "offset") if word in address), "failed and status are both given")
+    assert said in markup.read(answer.text).text.lower()
 
 
 # ---- one call, or one search

@@ -5,11 +5,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import msgspec
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl import docgen
 from mcpctl.dashboard import names
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, Found
 from mcpctl.paths import Paths
@@ -307,3 +309,11 @@ def test_what_serves_the_records_imports_nothing_heavy() -> None:
     heavy = ("pydantic", "numpy", "mcp", "mcp_types", "rich", "jsonschema", "tomlkit")
     program = f"import sys, mcpctl.dashboard.app; print([name for name in {heavy!r} if name in sys.modules])"
     assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "[]\n"
+
+
+def test_the_addresses_in_the_guide_are_answered(client: TestClient) -> None:
+    guide = (Path(docgen.__file__).parent / "guides" / "dashboard.md").read_text(encoding="utf-8")
+    addresses = [line for line in guide.splitlines() if line.startswith("/api/v1/")]
+    assert len(addresses) == 6
+    for address in addresses:
+        assert client.get(address).status_code == 200, address

@@ -145,3 +145,18 @@ def test_nothing_is_configured(browser: Browser) -> None:
     assert asked(client, "/tools", q="note") == {"tools": [], "total": "0"}
     assert asked(client, "/servers") == {"servers": [], "total": "0"}
     assert asked(client, "/approvals") == {"approvals": [], "total": "0"}
+
+
+def test_a_project_has_its_tools_and_servers(browser: Browser, mcpctl: Mcpctl, paths: Paths) -> None:
+    of = {"notes": "acme", "weather": "zoo"}
+    servers = {name: {**entry, "projects": [of[name]]} for name, entry in configured.DEMO.items()}
+    configured.demo_tools(paths, servers)
+    client = browser()
+    for project in ("acme", "zoo"):
+        rows = printed(mcpctl, "tools", "ls", "--project", project)
+        assert rows
+        keys = [tool["key"] for tool in asked(client, "/tools", project=project)["tools"]]
+        assert keys == [row["key"] for row in rows]
+        assert asked(client, "/servers", project=project)["total"] == "1"
+    assert asked(client, "/tools/notes:add_note", project="acme")["key"] == "notes:add_note"
+    assert client.get("/api/v1/tools/notes:add_note?project=zoo").status_code == 404

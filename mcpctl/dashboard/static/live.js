@@ -32,6 +32,7 @@ function tell(text, isOn) {
 
 function open() {
   if (source || document.hidden) return;
+  poll();
   source = new EventSource(main.dataset.events);
   source.onopen = () => {
     clearTimeout(polling);
@@ -42,8 +43,11 @@ function open() {
   source.onmessage = soon;
   for (const type of TYPES) source.addEventListener(type, soon);
   source.onerror = () => {
-    if (source && source.readyState === EventSource.CLOSED) close();
-    tell("every 30 s", false);
+    tell("updated every 30 s", false);
+    if (source && source.readyState === EventSource.CLOSED) {
+      close(); // there are too many, or nobody is logged in any more: the page itself says which
+      soon();
+    }
     poll();
   };
 }
@@ -57,9 +61,9 @@ function poll() {
   if (polling) return;
   polling = setTimeout(() => {
     polling = 0;
-    soon();
+    if (source) soon();
     open();
-    if (!source || source.readyState !== EventSource.OPEN) poll();
+    poll();
   }, POLL_MS);
 }
 

@@ -21,7 +21,7 @@ from mcpctl.paths import Paths
 from tests.commands.dashboard.processes import Started, asked, environment, logged_in
 from tests.conftest import MCPCTL, ROOT, Mcpctl
 from tests.terminal import Terminal
-from tests.test_readme import blocks, shell
+from tests.test_readme import blocks, lacks_a_tool, shell
 
 LINK = r"http://127\.0\.0\.1:(\d+)/login/[a-z0-9]+"
 process = pytest.mark.process
@@ -194,7 +194,7 @@ def test_a_signal_ends_it_at_once_with_streams_open(paths: Paths, number: int) -
             head = f"{host}Cookie: {cookie['Cookie']}\r\n"
             unread.sendall(f"GET /api/v1/events HTTP/1.1\r\n{head}\r\n".encode())
             unfinished.sendall(f"POST /sessions HTTP/1.1\r\n{head}Content-Length: 5\r\n\r\n".encode())
-            assert unread.recv(100).startswith(b"HTTP/1.1 ")
+            assert unread.recv(100).startswith(b"HTTP/1.1 200")
             assert started.end(number) == 0
     assert json.loads(paths.dashboard.read_text()) == {"port": started.port}
 
@@ -272,5 +272,5 @@ def test_the_lines_of_the_guide_work(home: Path, mcpctl: Mcpctl) -> None:
             ran = mcpctl(*shlex.split(line)[1:])
             assert (ran.code, re.fullmatch(LINK + "\n", ran.out) is not None) == (0, True), line
         (script,) = [block for kind, block in blocks(text) if kind == "bash"]
-        ran_script = shell(script, home)
-        assert json.loads(ran_script.stdout)
+        if not lacks_a_tool(script):
+            assert json.loads(shell(script, home).stdout) == {"sessions": [], "total": 0}

@@ -1,0 +1,95 @@
+"""The connections of the dashboard: so many, and none that only pretends to ask."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+import uvicorn
+from starlette.responses import PlainTextResponse
+
+from mcpctl.dashboard import server
+
+Talk = Callable[[int], Coroutine[Any, Any, None]]
+
+
+def served(talk: Talk) -> None:
+    """Talk to a server with our connections, of which any request is answered."""
+
+    async def both() -> None:
+        listening = server._listening(None, 0)
+        settings = uvicorn.Config(
+            PlainTextResponse("answered"), http=server._Connection, ws="none", log_config=None, log_level="critical",
+            lifespan="off", h11_max_incomplete_event_size=server._HEAD,
+        )  # fmt: skip
+        running = server._Server(settings)
+        task = asyncio.create_task(running.serve(listening))
+        try:
+            await talk(listening[0].getsockname()[1])
+        finally:
+            running.should_exit = running.force_exit = True
+            await task
+
+    asyncio.run(both())
+
+
+def test_a_head_that_does_not_end_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_HEAD_S", 0.2)
+
+    async def talk(port: int) -> None:
+        for sent in (b"", b"GET / HTTP/1.1\r\nHost: x\r\n"):
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(sent)
+            with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+                await reader.readexactly(1)
+            writer.close()
+
+    served(talk)
+
+
+def test_after_an_answer_the_next_request_has_its_time_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_HEAD_S", 0.3)
+
+    async def talk(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert (await reader.readuntil(b"answered")).startswith(b"HTTP/1.1 200")
+        writer.write(b"GET / HT")
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(1)
+        writer.close()
+
+    served(talk)
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [b"Host: x\r\nX: " + b"x" * (2 * server._HEAD), b"Host: x\r\nHost: y\r\n\r\n", b"Host: x\ry\r\n\r\n",
+     b"Host: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", b"\r\n"],
+    ids=["long", "two hosts", "a bare return", "two lengths", "no host"],
+)  # fmt: skip
+def test_a_head_that_two_programs_could_read_in_two_ways_is_refused(rest: bytes) -> None:
+    async def talk(port: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET / HTTP/1.1\r\n" + rest)
+        assert (await reader.readline()).startswith(b"HTTP/1.1 400")
+        writer.close()
+
+    served(talk)
+
+
+def test_connections_beyond_the_bound_are_dropped_and_those_before_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_MOST_CONNECTIONS", 2)
+
+    async def talk(port: int) -> None:
+        kept = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        with pytest.raises((ConnectionError, asyncio.IncompleteReadError)):
+            await reader.readexactly(1)
+        writer.close()
+        for reader, writer in kept:
+            writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert (await reader.readline()).startswith(b"HTTP/1.1 200")
+            writer.close()
+
+    served(talk)
