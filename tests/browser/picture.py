@@ -1,7 +1,6 @@
 """The README's picture of the dashboard, of what `serve` has really recorded: python -m tests.browser.picture"""
 
 import os
-import sys
 import tempfile
 from pathlib import Path
 
@@ -13,10 +12,11 @@ from tests.conftest import MCPCTL, ROOT
 from tests.proxy.client import SERVE, Client, write_config
 from tests.terminal import Terminal
 
+Call = tuple[str, dict[str, object]]
 PICTURE = ROOT / "examples" / "dashboard.png"
 SIZE = 1200, 720
 FORECAST, ADD, LIST, DELETE = "weather:get_forecast", "notes:add_note", "notes:list_notes", "notes:delete_note"
-CALLS = {
+CALLS: dict[str, list[Call]] = {
     "claude-code": [
         (FORECAST, {"city": "Oslo", "days": 2}),
         (ADD, {"title": "Oslo", "text": "Pack a raincoat"}),
@@ -56,7 +56,7 @@ def main(target: Path = PICTURE) -> None:
             tab.picture(target, whole=False)
 
 
-def work(name: str, calls: list[tuple[str, dict[str, object]]], home: Path) -> None:
+def work(name: str, calls: list[Call], home: Path) -> None:
     """Be a client that calls these."""
     client = Client(SERVE, home / f"{name}.txt", env={"MCPCTL_HOME": str(home)})
     client.open(clientInfo={"name": name, "version": "1.0"})
@@ -67,4 +67,4 @@ def work(name: str, calls: list[tuple[str, dict[str, object]]], home: Path) -> N
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
