@@ -41,8 +41,7 @@ def main(target: Path = PICTURE) -> None:
         os.environ["MCPCTL_HOME"] = folder
         os.environ["TZ"] = "UTC"
         home = Path(folder)
-        servers = {name: [entry["command"], *entry["args"]] for name, entry in DEMO.items()}
-        write_config(home, servers, policy={"confirm_destructive": True, "deny": ["weather:set_alert"]})
+        write_config(home, DEMO, policy={"confirm_destructive": True, "deny": ["weather:set_alert"]})
         for name, calls in CALLS.items():
             work(name, calls, home)
         dashboard = [*MCPCTL, "dashboard", "--no-open"]
