@@ -54,10 +54,10 @@ def test_every_page_fits_every_window(work: None, dashboard: Started, pictures: 
     visitor = dashboard().person()
     tab = visitor.tab()
     for name, path in PAGES.items():
+        tab.go(visitor.url + path)
         for scheme, width in (("light", 1200), ("dark", 1200), ("light", 360), ("light", 2000)):
             tab.prefer(scheme)
             tab.size(width)
-            tab.go(visitor.url + path)
             assert tab.see(FITS), (name, width, tab.see(WIDEST))
             assert tab.see("document.querySelectorAll('h1').length") == 1, name
             pictures(tab, f"{name}-{scheme}-{width}")
