@@ -1,6 +1,5 @@
 """The page of totals: calls, failures, times and tokens, by day, tool, server and client."""
 
-import datetime
 from collections.abc import Mapping
 
 from starlette.requests import Request
@@ -12,7 +11,6 @@ from mcpctl.dashboard.board import board_of
 from mcpctl.dashboard.rendering import page
 from mcpctl.dashboard.summaries import Summary
 from mcpctl.models import Row
-from mcpctl.store import asking
 from mcpctl.store.filters import CallFilter
 
 MOST = 50
@@ -28,7 +26,9 @@ _SOON_S = "3"
 
 def stats(request: Request) -> Response:
     """What the calls on record come to."""
-    board, wanted = board_of(request), CallFilter(since=_begin(choices.chosen_of(request, "since", _SINCE, "30d")))
+    board, since = board_of(request), choices.chosen_of(request, "since", _SINCE, "30d")
+    shown = charts.Days.until_today(_DAYS.get(since, charts.FEWEST_DAYS))
+    wanted = CallFilter(since=shown.begin if since in _DAYS else None)
     sort = choices.chosen_of(request, "sort", _SORTS, "calls")
     found: dict[str, Summary] = {}
     with board.records() as records:
@@ -40,7 +40,7 @@ def stats(request: Request) -> Response:
     days = counted["day"]
     answer = page(
         request, "stats.html", totals=counted["all"][0] if counted["all"] else None, days=days, counted=counted,
-        calls=charts.calls(days or ()), times=charts.times(days or ()), percent=charts.percent,
+        calls=charts.calls(days or (), shown), times=charts.times(days or (), shown), percent=charts.percent,
         largest=charts.largest, most=MOST, is_counting=None in counted.values(),
         as_of=min((each.counted_at for each in found.values() if each.counted_at), default=None),
         filters=[
@@ -51,13 +51,6 @@ def stats(request: Request) -> Response:
     if None in counted.values():
         answer.headers["refresh"] = _SOON_S
     return answer
-
-
-def _begin(since: str) -> str | None:
-    """Where the first of so many days begins, here."""
-    if since not in _DAYS:
-        return None
-    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS[since] - 1)))
 
 
 def _sorted(name: str, summary: Summary, sort: str) -> list[Row] | None:
