@@ -48,9 +48,9 @@ class Board:
             yield records
 
     @contextmanager
-    def catalog(self, toolset: str | None = None) -> Iterator[Catalog]:
-        """The tools of all servers, with the toolset in force, or with that one."""
-        with rows.catalog(self.paths, toolset, quiet=True, lists=self.lists) as catalog:
+    def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
+        """The tools of all servers, or of those of a project, with the toolset in force there, or with that one."""
+        with rows.catalog(self.paths, toolset, project, quiet=True, lists=self.lists) as catalog:
             yield catalog
 
 
