@@ -12,8 +12,12 @@ from mcpctl.catalog.lists import Lists
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries
+from mcpctl.errors import McpctlError
 from mcpctl.paths import Paths
+from mcpctl.savings import Saving
+from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
+from mcpctl.toolsets.toolset_files import NONE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,6 +50,13 @@ class Board:
         """The records, caught up with the journals; for the thread that answers one request."""
         with Records(self.paths) as records:
             yield records
+
+    def saving(self, records: Records, wanted: CallFilter) -> Saving | None:
+        """What such sessions saved, if it is known and not too much to be counted for a page."""
+        try:
+            return self.summaries.saving(records, wanted, lambda project: self.catalog(NONE, project))
+        except McpctlError:
+            return None  # what is wrong with the configuration, pages of tools and servers say
 
     @contextmanager
     def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
