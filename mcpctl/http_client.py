@@ -37,11 +37,14 @@ def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
     """
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
+        # Without TLS no certificate is looked at; one that came all the same would be trusted by nobody.
+        is_plain = httpx2.URL(url).scheme == "http"
         return httpx2.AsyncClient(
             headers={"user-agent": f"mcpctl/{__version__}", **headers},
             timeout=httpx2.Timeout(_CONNECT_S, read=None, pool=None),
             limits=limits,
             proxy=_proxy(url),
+            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True,
             trust_env=True,
         )
     except Exception as error:

@@ -30,24 +30,16 @@ from mcpctl.errors import ExitCode, McpctlError, Unusable, WrongUsage
 # Without this the interpreter collects garbage before it ends, a tenth of the time of a short command.
 atexit.register(gc.freeze)
 
+ALONE = {command.__name__: command for command in (serve, install, uninstall, demo, doctor, version)}
+"""The commands without a noun that need no other; `help` tells of all."""
 NOUNS = (
-    "servers",
-    "tools",
-    "toolsets",
-    "annotate",
-    "policy",
-    "approvals",
-    "tokens",
-    "sessions",
-    "calls",
-    "dashboard",
-    "db",
-)
+    "servers", "tools", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions", "calls", "dashboard", "db",
+)  # fmt: skip
 
 
 def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
-    """The command tree; with a noun only that branch, with a verb only that command, since others cost start-up
-    time."""
+    """The command tree; with a noun only that branch or command, with a verb only that command, since others cost
+    start-up time."""
     app = Commands(
         help="One MCP entry in front of all your MCP servers, and a toolkit around it.",
         epilog="Environment: MCPCTL_HOME, MCPCTL_CONFIG, MCPCTL_DATA_DIR, MCPCTL_PROJECT, MCPCTL_TOOLSET, MCPCTL_TOKEN,"
@@ -59,6 +51,9 @@ def tree(noun: str | None = None, verb: str | None = None) -> typer.Typer:
         add_completion=False,  # the scripts in completions/ never run a tool name that a server chose
     )
     app.callback()(root)
+    if noun in ALONE:
+        app.command()(ALONE[noun])
+        return app
     if noun not in NOUNS:
         for command in (serve, install, uninstall, demo, doctor, help, version):
             app.command()(command)

@@ -2,7 +2,9 @@
 
 import json
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,8 @@ import tomli_w
 from mcpctl import config
 from mcpctl.catalog import cache
 from mcpctl.demo import notes, weather
-from mcpctl.paths import Paths
-from mcpctl.store import pins
+from mcpctl.paths import Paths, find, private_dir
+from mcpctl.store import pins, sqlite
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import ListKey, State
 
@@ -93,5 +95,24 @@ def overridden(key: str, title: str | None = None, **hints: bool) -> dict[str, A
 def demo_tools(paths: Paths, servers: Mapping[str, Any] = DEMO, **sections: Any) -> None:
     """The two bundled servers, configured and listed."""
     configure(paths, servers, **sections)
+    if servers is DEMO and not paths.state.exists():
+        private_dir(paths.data)
+        sqlite.create(paths.state)
+        paths.state.write_bytes(_listed_demo())
+    else:
+        _list_demo(paths)
+
+
+def _list_demo(paths: Paths) -> None:
     for name, server in (("notes", notes.server), ("weather", weather.server)):
         listed(paths, name, [definition for definition, _ in server.tools.values()])
+
+
+@lru_cache
+def _listed_demo() -> bytes:
+    """The state of a home in which nothing but the bundled servers has listed its tools: hundreds of tests begin so."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = find(env={"MCPCTL_HOME": folder})
+        configure(paths)
+        _list_demo(paths)
+        return paths.state.read_bytes()

@@ -17,12 +17,16 @@ from hypothesis import HealthCheck, settings
 from mcpctl.errors import ExitCode
 from mcpctl.main import main
 from mcpctl.paths import Paths, find
+from tests import command_tree
 
 ROOT = Path(__file__).resolve().parent.parent
 MCPCTL = [sys.executable, "-m", "mcpctl"]
 """The command line as a process of its own; in every test's environment it finds this checkout."""
-# How long an example takes says more of the machine than of the code.
-settings.register_profile("mcpctl", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# Where the environment says to keep nothing that is compiled, each of hundreds of processes would compile all of it.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# How long an example takes says more of the machine than of the code; each run tries others.
+settings.register_profile("mcpctl", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("mcpctl")
 
 CODES = {code.value for code in ExitCode}
@@ -108,6 +112,7 @@ def mcpctl(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mcpctl]:
             patch.setattr(sys, "stdin", io.StringIO(stdin))
             patch.setattr(sys, "stdout", out)
             patch.setattr(sys, "stderr", err)
+            patch.setattr("mcpctl.main.tree", command_tree.of)
             code = main(list(args))
         ran = Ran(int(code), out.text(), err.text())
         _check(ran, args)

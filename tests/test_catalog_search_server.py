@@ -66,7 +66,7 @@ class Running:
         """The answer to a search; bytes are sent as they are."""
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
-        return httpx2.post(f"{self.url}/catalog/search", content=content, headers=headers, timeout=30)
+        return httpx2.post(f"{self.url}/catalog/search", content=content, headers=headers, timeout=30, verify=False)
 
     def results(self, **members: Any) -> list[Any]:
         """The results of a search over `TOOLS`, or those given."""
@@ -194,7 +194,7 @@ def test_unknown_members_are_ignored_and_hostile_text_is_text(server: Running) -
 @pytest.mark.parametrize("header", [None, "", "Bearer", f"Basic {TOKEN}", f"Bearer {TOKEN[:-1]}", TOKEN])
 def test_who_has_no_token_or_a_wrong_one_is_refused(server: Running, header: str | None) -> None:
     headers = {} if header is None else {"Authorization": header}
-    answer = httpx2.post(f"{server.url}/catalog/search", content=b"{}", headers=headers)
+    answer = httpx2.post(f"{server.url}/catalog/search", content=b"{}", headers=headers, verify=False)
     assert answer.status_code == 401
     assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
     assert answer.json()["error"]["code"] == "unauthorized"
@@ -297,7 +297,9 @@ def test_a_body_in_chunks_is_counted(server: Running) -> None:
 
     def post(count: int) -> httpx2.Response:
         headers = {"Authorization": f"Bearer {TOKEN}"}
-        return httpx2.post(f"{server.url}/catalog/search", content=chunks(count), headers=headers, timeout=30)
+        return httpx2.post(
+            f"{server.url}/catalog/search", content=chunks(count), headers=headers, timeout=30, verify=False
+        )
 
     assert post(31).status_code == 200
     answer = post(32)
@@ -330,13 +332,13 @@ def test_a_body_that_never_comes_is_given_up(module: Module, monkeypatch: pytest
     ],
 )
 def test_what_is_not_there_is_an_error_in_json(server: Running, method: str, path: str, status: int, code: str) -> None:
-    answer = httpx2.request(method, server.url + path)
+    answer = httpx2.request(method, server.url + path, verify=False)
     assert (answer.status_code, answer.json()["error"]["code"]) == (status, code)
     assert status != 405 or answer.headers["Allow"]
 
 
 def test_health_needs_no_token(server: Running) -> None:
-    answer = httpx2.get(f"{server.url}/healthz")
+    answer = httpx2.get(f"{server.url}/healthz", verify=False)
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
 
 
@@ -450,7 +452,7 @@ def test_too_many_at_once_are_asked_to_come_back(server: Running) -> None:
         answer = server.post(body)
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
         assert answer.json()["error"]["code"] == "busy"
-        assert httpx2.get(f"{server.url}/healthz").status_code == 200
+        assert httpx2.get(f"{server.url}/healthz", verify=False).status_code == 200
         for peer in peers:
             peer.sendall(body)
             assert b" 200 " in peer.recv(1_000)
@@ -463,8 +465,8 @@ def test_too_many_at_once_are_asked_to_come_back(server: Running) -> None:
 def test_the_log_has_a_line_for_each_request_and_nothing_that_is_private() -> None:
     with serving() as running:
         running.results(query=["a private query"], context="a private context")
-        httpx2.get(f"{running.url}/healthz?token=private")
-        httpx2.get(f"{running.url}/forged%0a2026-01-01%20line%1b%5b31m")
+        httpx2.get(f"{running.url}/healthz?token=private", verify=False)
+        httpx2.get(f"{running.url}/forged%0a2026-01-01%20line%1b%5b31m", verify=False)
         running.post({"query": ["private"], "tools": [{**TOOL, "toolName": 7}]}, "a-private-token")
         log = running.stopped()
     assert "private" not in log

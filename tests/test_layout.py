@@ -3,14 +3,16 @@
 import ast
 import keyword
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
 from typer.models import CommandInfo
 
 import mcpctl
-from mcpctl.main import NOUNS, tree
+from mcpctl.main import ALONE, NOUNS, tree
 
 PACKAGE = Path(mcpctl.__file__).parent
 
@@ -41,9 +43,22 @@ LAYERS = (
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 
 
+@cache
+def nodes(file: Path) -> list[Any]:
+    """The module that is in a file, and all that is in it."""
+    return list(ast.walk(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forgotten() -> Iterator[None]:
+    """They are many, and of use here alone."""
+    yield
+    nodes.cache_clear()
+
+
 def rooms_imported(file: Path) -> Iterator[str]:
     """The rooms that a module imports, anywhere in it."""
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
@@ -91,8 +106,8 @@ INSIDE = {
 """What only the store itself uses: everybody else asks `Records` and `State`."""
 
 
-def modules_imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def modules_imported(file: Path) -> Iterator[str]:
+    for node in nodes(file):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -105,8 +120,7 @@ def test_databases_are_asked_through_the_objects_of_the_store() -> None:
     for file in MODULES:
         name = str(file.relative_to(PACKAGE))
         if room_of(file) != "store":
-            tree = ast.parse(file.read_text(encoding="utf-8"))
-            modules = set(modules_imported(tree))
+            modules = set(modules_imported(file))
             connected |= {name} if "sqlite3" in modules else set()
             inside |= {name} if INSIDE & modules else set()
     assert not connected
@@ -119,7 +133,7 @@ def test_databases_are_asked_through_the_objects_of_the_store() -> None:
 def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes(file):
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
             else:
@@ -147,7 +161,7 @@ def test_what_is_kept_and_found_needs_no_sdk(room: str) -> None:
 def test_a_domain_never_exits_nor_writes_to_stdout(room: str) -> None:
     files = [PACKAGE / room] if room.endswith(".py") else list((PACKAGE / room).rglob("*.py"))
     for file in files:
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes(file):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
                 assert [keyword.arg for keyword in node.keywords if keyword.arg == "file"], file
             elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
@@ -194,7 +208,7 @@ def test_a_command_is_tested_where_its_name_says() -> None:
 
 
 def test_one_branch_of_the_tree_is_that_branch_of_the_whole() -> None:
-    for noun in NOUNS:
+    for noun in (*NOUNS, *ALONE):
         whole = [path for path, _ in EVERY if path[0] == noun]
         assert [path for path, _ in commands(tree(noun))] == whole
 
@@ -209,13 +223,13 @@ def test_one_command_of_the_tree_is_that_command_of_the_whole() -> None:
 
 def test_every_module_says_what_it_is() -> None:
     for file in MODULES:
-        assert ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))), file
+        assert ast.get_docstring(nodes(file)[0]), file
 
 
 def calls_of(name: str) -> Iterator[tuple[Path, str, ast.Call]]:
     """Every call of a method of that name in proxy/: its file, and what it is called on."""
     for file in sorted((PACKAGE / "proxy").rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        for node in nodes(file):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
                 yield file, ast.unparse(node.func.value), node
 
@@ -225,7 +239,7 @@ def test_tools_are_called_in_one_place_behind_the_decision() -> None:
         file.name
         for room in ("proxy", "upstreams")
         for file in (PACKAGE / room).rglob("*.py")
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in nodes(file)
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "Exchange" and "CALL" in ast.unparse(node)
     ]
     assert made == ["call.py"]
@@ -251,6 +265,5 @@ def test_only_the_policy_decides() -> None:
         room = room_of(file)
         if room in ("policy", "toolsets", "config"):
             continue
-        nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-        names = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+        names = {node.attr for node in nodes(file) if isinstance(node, ast.Attribute)}
         assert not names & {"permits", "may_hold"}, file

@@ -80,13 +80,17 @@ def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("guide", GUIDES, ids=lambda guide: guide.stem)
 def test_every_line_of_a_guide_works_with_the_servers_of_the_readme(
-    home: Path, guide: Path, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "95")
-    added = [(line, None) for line, _ in every(README) if line.startswith(("mcpctl servers add", "mcpctl tools ref"))]
-    run(added + every(guide.read_text(encoding="utf-8")), home)
+    adding = ("mcpctl servers add", "mcpctl tools ref")
+    run([(line, None) for line, _ in every(README) if line.startswith(adding)], home)
+    added = home.rename(tmp_path / "added")
+    for guide in GUIDES:
+        shutil.copytree(added, home)
+        run(every(guide.read_text(encoding="utf-8")), home)
+        shutil.rmtree(home)
 
 
 def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes() -> None:

@@ -46,10 +46,18 @@ READING = "reading records"
 
 @contextmanager
 def records(data_dir: Path | None) -> "Iterator[Records]":
-    """The records, brought up to date; a terminal shows the progress if it takes long."""
+    """The records, brought up to date; a terminal shows the progress if it takes long.
+
+    A data directory that was named must exist: a mistyped name is not an empty record.
+    """
     from mcpctl import output
     from mcpctl.store.records import Records
 
+    if data_dir and not data_dir.exists():
+        from mcpctl.errors import Unusable
+
+        hint = "check the name; a new one is made by mcpctl serve --data-dir"
+        raise Unusable(f"there is no data directory {data_dir}", hint, "data_missing")
     with output.progress(READING) as on_progress, Records(paths(None, data_dir), on_progress) as records:
         yield records
 

@@ -14,7 +14,7 @@ from mcpctl.main import tree
 from mcpctl.paths import Paths
 from mcpctl.store import index, journal_lines, state_file, tokens
 from mcpctl.store.policy_file import PolicyFile
-from tests import configured, recorded
+from tests import command_tree, configured, recorded
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR
 from tests.test_layout import EVERY
@@ -25,13 +25,13 @@ ASKED = ["", "tools show ", "calls show ", "sessions show ", "servers rm ", "cal
 
 def offered(line: str) -> list[str]:
     """What may follow `mcpctl LINE`."""
-    kind, found = tab_completion.candidates(tree, f"mcpctl {line}")
+    kind, found = command_tree.candidates(line)
     assert kind == "words"
     return [value for value, _ in found]
 
 
 def told(line: str) -> dict[str, str]:
-    return dict(tab_completion.candidates(tree, f"mcpctl {line}")[1])
+    return dict(command_tree.candidates(line)[1])
 
 
 def common_to(values: list[str]) -> str:
@@ -366,7 +366,7 @@ def test_fields_are_offered_after_a_comma_but_none_twice() -> None:
     ],
 )
 def test_a_path_is_left_to_the_shell(line: str, kind: str) -> None:
-    assert tab_completion.candidates(tree, f"mcpctl {line}") == (kind, [])
+    assert command_tree.candidates(line) == (kind, [])
 
 
 def test_a_home_that_is_named_on_the_line_is_the_one_that_is_read(

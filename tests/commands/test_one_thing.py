@@ -2,9 +2,8 @@
 
 import pytest
 
-from mcpctl import tab_completion
-from mcpctl.main import tree
 from mcpctl.paths import Paths
+from tests import command_tree
 from tests.commands.approvals.waiting import opened
 from tests.configured import demo_tools, toolset
 from tests.conftest import Mcpctl
@@ -53,7 +52,7 @@ def test_an_unknown_field_is_refused_with_those_that_are_offered(mcpctl: Mcpctl,
     ran = mcpctl(*words.split(), "--fields", "bogus")
     assert ran.code == 2
     fields = ran.err.partition("fields: ")[2].strip().split(", ")
-    offered = tab_completion.candidates(tree, f"mcpctl {words} --fields ")[1]
+    offered = command_tree.candidates(f"{words} --fields ")[1]
     assert [name for name, _ in offered] == fields
     assert list(mcpctl(*words.split(), "--json").json) == fields
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mcpctl import jsonc
 from mcpctl.jsonc import edit as json_edit
 
-few = settings(max_examples=50)
+few = settings(max_examples=25)
 
 LEAVES = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8)
 VALUES = st.recursive(

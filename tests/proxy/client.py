@@ -281,7 +281,7 @@ class Client:
             self.process.send_signal(signal.SIGKILL)
         finally:
             self.process.kill()
-            self.process.wait(5)
+            self.process.wait(TIMEOUT_S)
             self._out.close()
             for child in living(self._seen.values()):
                 with contextlib.suppress(psutil.NoSuchProcess):

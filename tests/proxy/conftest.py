@@ -69,3 +69,17 @@ def serve(tmp_path: Path, home: Path) -> Iterator[Serve]:
 def serve_process(tmp_path: Path, home: Path) -> Iterator[Serve]:
     """Starts `mcpctl serve` on this test's home, each in a process of its own: for signals, memory, and its end."""
     yield from starter(tmp_path, home, process=True)
+
+
+UNHURRIED = """
+from mcpctl.proxy import process, stdio_client
+process._LAST_S = stdio_client.LAST_ANSWER_S = stdio_client._LAST_S = 1000
+"""
+"""Has what is under way at the end take the time that it takes, however busy the machine is."""
+
+
+@pytest.fixture
+def unhurried(tmp_path: Path) -> dict[str, str]:
+    """The environment in which the end waits for all that is under way."""
+    (tmp_path / "sitecustomize.py").write_text(f"{UNHURRIED}stdio_client._GRACE_S = 1000\n", encoding="utf-8")
+    return {"PYTHONPATH": f"{tmp_path}:{ROOT}"}

@@ -8,26 +8,26 @@ import select
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 from unittest import mock
 
 import psutil
-import typer
 
 from mcpctl import errors
 from mcpctl.catalog import lock_file
-from mcpctl.main import main, tree
+from mcpctl.main import main
 from mcpctl.paths import Paths
 from mcpctl.proxy import process, stdio_client
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.own_token import own_token
 from mcpctl.upstreams import upstream
+from tests import command_tree
 from tests.proxy.client import LATEST, SHARED_THREADS, Client
 
-_ENDS_IN_S = 5.0
+_ENDS_IN_S = 20.0
 _SOON_S = 0.2
 
 
@@ -49,7 +49,7 @@ class InProcess(Client):
             with (
                 stderr.open("a", encoding="utf-8") as words,
                 contextlib.redirect_stderr(words),
-                mock.patch("mcpctl.main.tree", return_value=_commands()),
+                mock.patch("mcpctl.main.tree", command_tree.of),
                 mock.patch.object(process, "run", self._run),
             ):
                 self._status = main(["serve", *options])
@@ -132,12 +132,6 @@ class InProcess(Client):
 
 
 # ---- what the servers of this process share
-
-
-@cache
-def _commands() -> Any:
-    """The command line; to make it takes longer than all else that a server does."""
-    return typer.main.get_command(tree("serve"))
 
 
 _running: list[InProcess] = []

@@ -322,7 +322,7 @@ def test_who_does_not_answer_in_time_may_answer_later(scene: Play, paths: Paths,
         assert question["method"] == "elicitation/create"
         asked.client.send(id=question["id"], **YES)
         while kept(paths)[0].state == "pending":
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         assert server.calls == [], "an answer that comes late sends nothing"
         assert await asked.call(None, arguments={"n": 1}) == '{"n": 1}'
 
@@ -923,7 +923,7 @@ def test_what_the_file_denies_while_a_server_starts_is_not_sent(scene: Play) -> 
         server.may_start.clear()
         answering = client.start_call(DELETE)
         while len(server.connections) < 2:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         world.configure(policy={"deny": [DELETE]})
         server.may_start.set()
         assert "denied by the user's policy" in text_of(await answering)

@@ -156,7 +156,7 @@ def test_a_parked_call_goes_on_only_where_its_tool_is_still_permitted(scene: Pla
         answer = await client.call("asks:ask", requestState=parked["requestState"], inputResponses=responses)
         assert "not permitted" in answer
         while not world.servers["asks"].cancelled:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         again = await client.start_call("asks:ask", requestState=parked["requestState"], inputResponses=responses)
         assert "not open" in again["error"]["message"]
 
@@ -269,7 +269,7 @@ def test_clients_with_the_same_ids_take_back_their_own_calls_alone(scene: Play) 
         second = two.start_call("held:go", {"who": "two"}, id=1)
         server = world.servers["held"]
         while len(server.calls) < 2:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         one.send(method="notifications/cancelled", params={"requestId": 1})
         hold.set()
         assert text_of(await second) == "two"

@@ -22,7 +22,7 @@ from tests.servers import command
 pytestmark = pytest.mark.process
 
 
-SERVES, CALLS = 8, 200
+SERVES, CALLS = 8, 100
 
 
 def test_eight_at_once_put_every_call_on_record_once_and_in_order(
@@ -48,7 +48,7 @@ def test_eight_at_once_put_every_call_on_record_once_and_in_order(
 
 
 def drive(client: Client, who: int) -> None:
-    """Two hundred calls, ten unanswered at any time."""
+    """A hundred calls, ten unanswered at any time."""
     client.open()
     ids = [client.start_call("counter:echo", {"who": who, "n": n}) for n in range(10)]
     for n in range(10, CALLS + 10):

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl import http_client
 from mcpctl.failure import Failed
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import Server
@@ -21,7 +22,7 @@ from mcpctl.wire.turn import Turn
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
-from tests.proxy.test_ending import Promise
+from tests.proxy.ending import Promise
 from tests.servers import command
 from tests.servers.web import ODD
 
@@ -348,6 +349,16 @@ def test_a_certificate_that_nobody_vouches_for_is_told_with_what_to_do(
         assert "TLS: its certificate is not trusted (self-signed certificate); if it is the right server" in ran.err
         monkeypatch.setenv("SSL_CERT_FILE", str(cert))
         assert mcpctl("tools", "call", "http:echo").code == 0
+
+
+def test_certificates_are_read_for_tls_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(**_: Any) -> Any:
+        raise OSError("no such file")
+
+    monkeypatch.setattr("httpcore2.default_ssl_context", unreadable)
+    http_client.client("http://127.0.0.1/mcp", {})
+    with pytest.raises(Failed):
+        http_client.client("https://127.0.0.1/mcp", {})
 
 
 def test_a_server_that_never_answers_harms_only_its_own_calls(serve: Serve) -> None:

@@ -107,7 +107,7 @@ def test_words_about_a_tool_that_comes_later_are_found(scene: Play, monkeypatch:
         world.servers["bank"].may_list.set()
         assert await client.call("bank:transfer_all_funds") == "{}"
         while "is held" not in await client.call("weather:look"):
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
 
     scene(
         played, weather=lambda: MemoryServer(described("look", directs)),

@@ -198,7 +198,7 @@ def test_the_first_search_of_each_project_waits_for_its_servers(scene: Play) -> 
         client = await world.client()
         await client.request("tools/list", {})
         while "zoo" not in world.gateway.added:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         await sees(client, projectId="acme")
         world.servers["zoo"].may_list.clear()
         search = asyncio.create_task(client.discover("zoo:look", _meta={"projectId": "zoo"}))
@@ -554,7 +554,7 @@ def test_a_call_that_is_taken_back_takes_its_claims_to_nobody(scene: Play, paths
         meta = {"token": "secret", "projectId": "acme", "kept": 1}
         client.send(method="notifications/cancelled", params={"requestId": "long", "_meta": meta})
         while not world.servers["free"].cancelled:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.005)
         (cancelled,) = world.servers["free"].cancelled
         assert cancelled["_meta"] == {"kept": 1}
 

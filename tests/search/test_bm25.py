@@ -238,7 +238,7 @@ def test_the_order_is_the_same_in_every_process() -> None:
     )
     root = Path(__file__).parents[2]
     outputs = {
-        subprocess.check_output([sys.executable, "-c", code], cwd=root, env={"PYTHONHASHSEED": seed}) for seed in "123"
+        subprocess.check_output([sys.executable, "-c", code], cwd=root, env={"PYTHONHASHSEED": seed}) for seed in "12"
     }
     assert len(outputs) == 1
 

@@ -148,7 +148,7 @@ def test_failed_and_interrupted_calls_count(paths: Paths) -> None:
     assert row["tool_call_count"] == 3
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(arguments=st.dictionaries(st.text(), values, max_size=3), response=values, spaced=st.booleans())
 def test_any_json_value_survives_to_the_output(
     mcpctl: Mcpctl, paths: Paths, arguments: dict[str, Any], response: Any, spaced: bool

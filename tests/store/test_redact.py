@@ -162,7 +162,7 @@ def without_named(value: Any) -> Any:
     return [without_named(item) for item in value] if isinstance(value, list) else value
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(value=values, ascii_only=st.booleans(), indent=st.sampled_from([None, 1]))
 def test_what_was_json_is_json_after_and_its_shape_is_the_same(
     value: Any, ascii_only: bool, indent: int | None
@@ -200,7 +200,7 @@ def test_what_is_no_secret_stays_byte_for_byte(value: Any) -> None:
     assert REDACTOR.json(text) == text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     token=st.sampled_from(sorted(TOKENS)), before=st.integers(0, 60), after=st.integers(0, 60), at=st.integers(1, 200)
 )

@@ -20,7 +20,7 @@ from mcpctl.toolsets.edits import Draft, NotedTool
 from mcpctl.toolsets.toolset import Note, Reference, dotted, ref_id
 from mcpctl.toolsets.toolset_files import ToolsetPlace, place_of
 
-few = settings(max_examples=50)
+few = settings(max_examples=25)
 
 TOOL = Tool("linear", "create_issue", {"name": "create_issue", "inputSchema": {"type": "object"}}, "{}")
 SUBJECT = NotedTool(Reference(dotted(TOOL), ref_id(TOOL)), TOOL)

@@ -44,6 +44,6 @@ async def listed_in_turn() -> list[list[bytes]]:
     listing.begin(current, None)
     first.answer.set_exception(failed("server_died", "it has gone"))
     second.answer.set_result(b'{"tools": [{"name": "a"}]}')
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         await heard.wait()
     return listed

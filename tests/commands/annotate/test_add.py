@@ -135,29 +135,41 @@ def test_a_file_that_cannot_be_written_is_left_as_it_is(mcpctl: Mcpctl, path: Pa
 
 
 ADD = """
-import sys
+import os, sys
 from mcpctl.main import main
-for n in range(int(sys.argv[2])):
-    assert main(["annotate", "add", "notes:add_note", f"n-{sys.argv[1]}-{n}", "Text of some length. " * 20]) == 0
+times, who, *others = map(int, sys.argv[1:])
+note = ["annotate", "add", "notes:add_note"]
+assert main([*note, "loads", "all that it needs, once", "--dry-run"]) == 0
+children = []
+for other in others:
+    if child := os.fork():
+        children.append(child)
+    else:
+        who, children = other, []
+        break
+for n in range(times):
+    assert main([*note, f"n-{who}-{n}", "Text of some length. " * 20]) == 0
+for child in children:
+    assert os.waitpid(child, 0)[1] == 0
 """
 
 
-def adding(who: int, times: int) -> subprocess.Popen[bytes]:
-    """A process that adds notes, one after the other."""
-    argv = [sys.executable, "-c", ADD, str(who), str(times)]
+def adding(times: int, *those: int) -> subprocess.Popen[bytes]:
+    """A process for each of those, the first their parent, that adds so many notes one after the other."""
+    argv = [sys.executable, "-c", ADD, str(times), *map(str, those)]
     return subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=os.environ, cwd=ROOT)
 
 
 @pytest.mark.process
 def test_two_hundred_at_once_from_twenty_processes_are_all_there_once(path: Path) -> None:
     before = content(path)
-    processes = [adding(who, 10) for who in range(20)]
+    process = adding(10, *range(20))
     looks = 0
-    while any(process.poll() is None for process in processes):
+    while process.poll() is None:
         content(path)
         looks += 1
         time.sleep(0.002)  # a look at what others do, as often as it leaves them the processor
-    assert [(process.wait(), process.communicate()[1]) for process in processes] == [(0, b"")] * 20
+    assert (process.wait(), process.communicate()[1]) == (0, b"")
     assert looks > 20
     after = content(path)
     names = [note["name"] for note in after["toolNotes"][1]["notes"]]
@@ -171,10 +183,11 @@ def test_two_hundred_at_once_from_twenty_processes_are_all_there_once(path: Path
 def test_killing_it_in_the_middle_of_writes_never_tears_the_file(path: Path) -> None:
     before, sizes = content(path), set()
     for who in range(5):
-        process = adding(who, 10_000)
+        process = adding(10_000, who)
         start = path.stat().st_size
         while path.stat().st_size < start + 3000 * (1 + who % 3):
             assert process.poll() is None
+            time.sleep(0.001)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         after = content(path)

@@ -599,4 +599,4 @@ def test_a_file_of_four_times_the_entries_is_four_times_the_work(known: str, mcp
         assert len(check(mcpctl, content)) >= entries
 
     checked(1)  # what is imported and looked up but once
-    assert calls(lambda: checked(1000)) < 5 * calls(lambda: checked(250))
+    assert calls(lambda: checked(400)) < 5 * calls(lambda: checked(100))

@@ -1,6 +1,7 @@
 """`mcpctl calls ls`"""
 
 import time
+from pathlib import Path
 
 import pytest
 
@@ -198,7 +199,15 @@ def test_a_call_of_a_session_that_lives_is_running(mcpctl: Mcpctl, paths: Paths)
 def test_data_dir_names_another_place(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     assert numbers(mcpctl, "--data-dir", str(paths.data)) == [6, 5, 4, 3, 2, 1]
+    (paths.data / "empty").mkdir()
     assert numbers(mcpctl, "--data-dir", str(paths.data / "empty")) == []
+
+
+def test_a_data_directory_that_was_mistyped_is_not_an_empty_record(mcpctl: Mcpctl, tmp_path: Path) -> None:
+    ran = mcpctl("calls", "ls", "--data-dir", str(tmp_path / "dta"))
+    assert (ran.code, ran.out) == (5, "")
+    assert f"there is no data directory {tmp_path / 'dta'}" in ran.err
+    assert not (tmp_path / "dta").exists()
 
 
 LONG = "no such city: " + "x" * 2000
