@@ -33,7 +33,7 @@ def overview(request: Request) -> Response:
     board = board_of(request)
     with board.records() as records:
         sessions, active = _sessions(records)
-        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=_first_day()))
+        summary = board.summaries.totals(records, "day", wanted=_last_days())
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
@@ -67,8 +67,14 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
         return [], error.message
 
 
-def _first_day() -> str | None:
-    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS - 1)))
+def prepare(board: Board) -> None:
+    """Begin to count what the page shows."""
+    board.summaries.prepare("day", wanted=_last_days())
+
+
+def _last_days() -> CallFilter:
+    first = datetime.date.today() - datetime.timedelta(days=_DAYS - 1)
+    return CallFilter(since=asking.moment("since", str(first)))
 
 
 def _linked(days: Sequence[Row]) -> Sequence[Row]:

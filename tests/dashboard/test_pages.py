@@ -1,10 +1,14 @@
 """The pages of sessions and the overview, by what they say and where they lead; and what every page keeps to."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.dashboard import overview, stats_pages
+from mcpctl.dashboard.app import app
+from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, journal_lines
@@ -13,6 +17,7 @@ from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
 from tests import configured, recorded
 from tests.dashboard import markup
+from tests.dashboard.conftest import PERSON, PORT, seen_by
 
 Browser = Callable[..., TestClient]
 HOSTILE = "\u202eevil\u2066{{7777*7777}}<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -241,3 +246,26 @@ def test_no_page_has_a_style_or_a_script_of_its_own(browser: Browser, paths: Pat
     for address in ("/", "/sessions", "/tool-calls", f"/tool-calls/{recorded.call_id(1)}"):
         page = markup.seen(browser(), address)
         assert not page.of("style")
+
+
+def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    board = Board(paths, PORT)
+    prepared: list[object] = []
+    shown: list[object] = []
+    monkeypatch.setattr(board.summaries, "prepare", lambda *by, wanted: prepared.append((by, wanted)))
+    stats_pages.prepare(board)
+    overview.prepare(board)
+    totals = board.summaries.totals
+
+    def told(records: Records, *by: str, **asked: Any) -> Summary:
+        shown.append((by, asked["wanted"]))
+        return totals(records, *by, **asked)
+
+    monkeypatch.setattr(board.summaries, "totals", told)
+    with TestClient(seen_by(PERSON, app(board)), base_url=f"http://127.0.0.1:{PORT}") as browser:
+        browser.get("/")
+        browser.get("/stats")
+    assert shown and shown == prepared[::-1]
