@@ -68,6 +68,11 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
         return [], error.message
 
 
+def prepare(board: Board) -> None:
+    """Begin to count what the page shows."""
+    board.summaries.prepare("day", wanted=CallFilter(since=charts.Days.until_today(_DAYS).begin))
+
+
 def _linked(days: Sequence[Row]) -> Sequence[Row]:
     """The days on which there were calls, the newest first, each with the one that follows it."""
     return [{**row, "until": _day_after(row["day"])} for row in reversed(days)]

@@ -2,10 +2,13 @@
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl.dashboard import overview, stats_pages
+from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
@@ -17,6 +20,7 @@ from mcpctl.store.records import Records
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.dashboard import markup
+from tests.dashboard.conftest import PERSON, PORT, seen_by
 
 Browser = Callable[..., TestClient]
 HOSTILE = "\u202eevil\u2066{{7777*7777}}<script>alert(1)</script>\"'><img src=x onerror=alert(1)>"
@@ -303,3 +307,26 @@ def test_titles_say_which_one_it_is(browser: Browser, paths: Paths) -> None:
     }.items():
         assert f"<title>{title} · mcpctl</title>" in client.get(address).text
     assert "<title>No session &#39;nobody&#39;" in client.get("/sessions/nobody").text
+
+
+def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded.two_sessions(paths)
+    board = Board(paths, PORT)
+    prepared: list[object] = []
+    shown: list[object] = []
+    monkeypatch.setattr(board.summaries, "prepare", lambda *by, wanted: prepared.append((by, wanted)))
+    stats_pages.prepare(board)
+    overview.prepare(board)
+    totals = board.summaries.totals
+
+    def told(records: Records, *by: str, **asked: Any) -> Summary:
+        shown.append((by, asked["wanted"]))
+        return totals(records, *by, **asked)
+
+    monkeypatch.setattr(board.summaries, "totals", told)
+    with TestClient(seen_by(PERSON, app(board)), base_url=f"http://127.0.0.1:{PORT}") as browser:
+        browser.get("/")
+        browser.get("/stats")
+    assert shown and shown == prepared[::-1]
