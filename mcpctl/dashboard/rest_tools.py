@@ -40,7 +40,9 @@ def tools(request: "Request", asked: Parameters) -> "Response":
         if query is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
-            found = _ranked(catalog, query, wanted, usage, paths)
+            for server in wanted.servers:
+                catalog.config.server(server)
+            found = Found.of(ranked(catalog, query, usage, paths, wanted))
         window = [_told(row, _text(catalog, row)) for row in found.rows(asked.limit, asked.offset)]
     chosen = asked.chosen(names.TOOL)
     return answer({"tools": [names.told(row, chosen) for row in window], "total": found.count()})
@@ -79,18 +81,22 @@ def _catalog(request: "Request", asked: Parameters) -> "AbstractContextManager[C
     return rows.catalog(board.paths, toolset, project, quiet=True)
 
 
-def _ranked(catalog: "Catalog", query: str, wanted: "Wanted", usage: Usage, paths: "Paths") -> Found:
+def ranked(
+    catalog: "Catalog", query: str, usage: Usage, paths: "Paths", wanted: "Wanted | None" = None
+) -> list[dict[str, Any]]:
     """The tools that have the words, as `tools search` ranks them without a model and without a service."""
     from mcpctl.catalog import rows
     from mcpctl.search import providers
     from mcpctl.toolsets.toolset import searched
 
-    for server in wanted.servers:
-        catalog.config.server(server)
     tools = {tool.key: tool for tool in catalog.visible()}
     provider = providers.build(list(tools.values()), searched(tools.values()), paths.search_index)
-    hits = [hit for hit in provider.search([query], limit=len(tools) or 1).hits if wanted.met_by(tools[hit.key])]
-    return Found.of([{"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, usage)} for hit in hits])
+    hits = provider.search([query], limit=len(tools) or 1).hits
+    return [
+        {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, usage)}
+        for hit in hits
+        if wanted is None or wanted.met_by(tools[hit.key])
+    ]
 
 
 def _text(catalog: "Catalog", row: Row) -> str:

@@ -35,6 +35,7 @@ def test_it_shows_the_whole_loop_and_leaves_nothing_behind(tmp_path: Path, home:
     assert re.search(r"weather:get_forecast +yes +- +- +yes +Get the forecast", out)
     assert re.search(r"weather +get_forecast +R--O +tool_error", out)
     assert "  error: days must be" in out or "  error: city must be" in out
+    assert out.endswith("mcpctl install CLIENT --dry-run.\n")
     assert list((tmp_path / "tmp").iterdir()) == []
     assert not home.exists()
     left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
