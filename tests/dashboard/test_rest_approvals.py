@@ -8,9 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.dashboard.logins import Login
+from mcpctl.errors import ExitCode
 from mcpctl.paths import Paths
 from mcpctl.policy import answering
-from mcpctl.store import approvals, grants
+from mcpctl.store import approvals, grants, sqlite
 from mcpctl.store.approvals import Approval
 from mcpctl.store.policy_file import PolicyFile
 from tests.commands.approvals.waiting import GRANT, opened, wanted
@@ -128,6 +129,22 @@ def test_a_yes_is_recorded_as_one_though_a_no_follows_at_once(
     monkeypatch.setattr(approvals, "find", after_a_no)
     assert answered(client, approval.id, {"decision": "allow"})[1]["state"] == "denied"
     assert decisions(home) == [("approved", "dashboard", "once")]
+
+
+def test_who_finds_the_database_held_is_told_to_try_again(
+    browser: Browser, mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, approval = browser(), opened(paths)
+    monkeypatch.setattr(sqlite, "_PATIENCE_S", 0)
+    with PolicyFile.connect(paths) as other, sqlite.transaction(other.db):
+        status, error = answered(client, approval.id, {"decision": "allow"})
+        ran = mcpctl("approvals", "deny", approval.id)
+    assert (status, error["code"]) == (503, "database_held")
+    assert (ran.code, ran.err) == (
+        ExitCode.UNUSABLE,
+        "mcpctl: database is locked\nhint: another process has it at this moment; try again\n",
+    )
+    assert state(paths, approval).state == "pending"
 
 
 def test_what_is_over_cannot_be_answered(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
