@@ -1,5 +1,6 @@
 """The pages of sessions and the overview, by what they say and where they lead; and what every page keeps to."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,10 +13,12 @@ from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, journal_lines
+from mcpctl.store.filters import CallFilter
 from mcpctl.store.grants import Grant
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
 from tests import configured, recorded
+from tests.conftest import Mcpctl
 from tests.dashboard import markup
 from tests.dashboard.conftest import PERSON, PORT, seen_by
 
@@ -112,6 +115,36 @@ def test_days_have_links_to_their_calls(browser: Browser, paths: Paths) -> None:
     failures = page.target("3 failed on 2100-01-01")
     assert failures == f"/tool-calls?failed=true&{day}"
     assert "3 calls, newest first" in markup.seen(browser(), failures).text
+
+
+def test_what_searching_saved_is_what_the_command_line_says(browser: Browser, paths: Paths, mcpctl: Mcpctl) -> None:
+    configured.demo_tools(paths)
+    recorded.two_sessions(paths)
+    rows = mcpctl("sessions", "stats", "--saved", "--since", "14d", "--json").json
+    saved, without = (sum(row[name] for row in rows) for name in ("saved_tokens", "definitions_tokens"))
+    page = markup.seen(browser(), "/")
+    assert f"Tokens {'saved' if saved > 0 else 'lost'} by searching {abs(saved):,} " in page.text
+    assert (
+        f"2 sessions read {without - saved:,} tokens for two tools, searches and keys, in place of {without:,}"
+        in page.text
+    )
+    of_one = markup.seen(browser(), f"/sessions/{recorded.CURSOR}").text
+    assert f"{'Saved' if rows[0]['saved_tokens'] > 0 else 'Lost'} {abs(rows[0]['saved_tokens']):,} tokens" in of_one
+
+
+def test_what_searching_lost_is_said_so(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    recorded.session(paths, rest=[*recorded.call(1, 1), recorded.searched(2, 2, tokens=100_000)])
+    assert re.search(r"Tokens lost by searching \d\d,\d{3} ", markup.seen(browser(), "/").text)
+    assert re.search(r"Lost \d\d,\d{3} tokens", markup.seen(browser(), f"/sessions/{recorded.CLAUDE}").text)
+
+
+def test_nothing_is_said_of_what_was_saved_where_it_is_not_known(browser: Browser, paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    assert "by searching" not in markup.seen(browser(), "/").text
+    with Records(paths) as records:
+        found = Summaries(lambda: Records(paths), few=5).saving(records, CallFilter(), Board(paths, 1).catalog)
+    assert found is None, "that would be counted for too long"
 
 
 def test_days_that_are_still_counted_come_by_themselves(
