@@ -47,6 +47,16 @@ def test_sessions_are_those_of_the_command_line(client: TestClient, mcpctl: Mcpc
     assert "end_time" not in next(each for each in answer["sessions"] if each["id"] == ALIVE)
 
 
+@pytest.mark.parametrize("damaged", ["9" * 5000, '["x"]', '{"readOnlyHint": "x"}', '"x"'], ids=len)
+def test_hints_on_record_that_are_none_hide_no_call(browser: Browser, paths: Paths, damaged: str) -> None:
+    lines = recorded.call(1, 1, annotations=msgspec.Raw(damaged.encode()))
+    recorded.opened(paths, recorded.created(), lines)
+    client = browser()
+    listed = client.get("/api/v1/tool-calls")
+    assert (listed.status_code, '"annotations"' in listed.text) == (200, False)
+    assert client.get(f"/tool-calls/{call_id(1)}").status_code == 200
+
+
 @pytest.mark.parametrize("session", [CLAUDE, CURSOR, KILLED, ALIVE])
 def test_a_session_has_its_aggregates(client: TestClient, mcpctl: Mcpctl, session: str) -> None:
     answer, row = asked(client, f"/sessions/{session}"), printed(mcpctl, "sessions", "show", session)
