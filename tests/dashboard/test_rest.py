@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl import docgen
-from mcpctl.dashboard import names
+from mcpctl.dashboard import names, rest_answers
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, Found
 from mcpctl.paths import Paths
 from mcpctl.store import calls, statistics
@@ -188,6 +188,13 @@ def test_no_more_than_fifty_come_unasked(browser: Browser, paths: Paths) -> None
     for limit, expected in (({}, 50), ({"limit": 1000}, 1000)):
         answer = asked(client, "/tool-calls", **limit)
         assert (len(answer["tool_calls"]), answer["total"]) == (expected, "1002")
+
+
+def test_a_list_that_takes_too_much_memory_is_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest_answers, "_MOST", 1000)
+    found = client.get("/api/v1/tool-calls")
+    assert (found.status_code, found.json()["error"]["code"]) == (400, "answer_too_large")
+    assert client.get("/api/v1/tool-calls", params={"payloads": "false", "limit": "1"}).status_code == 200
 
 
 def test_fields_choose_and_order_members(client: TestClient) -> None:
