@@ -40,6 +40,16 @@ RISKS = {
 _NOT_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
+_SILENCES = {
+    "readOnlyHint": Badge("undeclared", "R?", "Read-only: not declared", "Nobody said whether this tool only reads"),
+    "destructiveHint": Badge(
+        "undeclared",
+        "!?",
+        "Destructive: not declared",
+        "Nobody said whether this tool destroys: it counts as if it did",
+    ),
+}
+"""Where only one of the two that make a risk is declared, the other is not a no."""
 
 
 MARKS = {
@@ -54,20 +64,25 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     """The badges of a tool, of its hints that are known as `{hint: {value, source}}`, as records of calls have them.
 
     Whether a tool destroys or may be repeated is said only where it does more than read; that a toolset calls
-    destructive what its server calls read-only is said, since it counts. Without a word on reading and on destroying,
-    it is `not declared`, which is not a no.
+    destructive what its server calls read-only is said, since it counts. That nobody said whether it only reads, or
+    whether it destroys, has a badge of its own: `not declared` is not a no.
     """
     hints = {name: hint for name in HINTS if (hint := _hint(known, name))}
     only_reads = "readOnlyHint" in hints and hints["readOnlyHint"]["value"]
-    shown = []
-    for name, hint in hints.items():
-        if only_reads and name in _NOT_IF_READ_ONLY and not _is_warning(name, hint, hints["readOnlyHint"]):
-            continue
-        badge, source = _WORDS[name, hint["value"]], _SOURCES.get(str(hint.get("source")))
-        shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
-    if "readOnlyHint" not in hints and "destructiveHint" not in hints:
-        shown.insert(0, _UNDECLARED)
+    is_unknown = not any(name in hints for name in _SILENCES)
+    shown = [_UNDECLARED] if is_unknown else []
+    for name in HINTS:
+        hint, is_moot = hints.get(name), only_reads and name in _NOT_IF_READ_ONLY
+        if hint and (not is_moot or _is_warning(name, hint, hints["readOnlyHint"])):
+            shown.append(_said(name, hint))
+        elif not hint and not is_moot and not is_unknown and name in _SILENCES:
+            shown.append(_SILENCES[name])
     return shown
+
+
+def _said(name: str, hint: Row) -> Badge:
+    badge, source = _WORDS[name, hint["value"]], _SOURCES.get(str(hint.get("source")))
+    return badge._replace(title=f"{badge.title}, {source}") if source else badge
 
 
 def known(row: Row) -> dict[str, Row]:

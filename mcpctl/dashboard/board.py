@@ -12,8 +12,12 @@ from mcpctl.catalog.lists import Lists
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries
+from mcpctl.errors import McpctlError
 from mcpctl.paths import Paths
+from mcpctl.savings import Saving
+from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
+from mcpctl.toolsets.toolset_files import NONE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -47,10 +51,17 @@ class Board:
         with Records(self.paths) as records:
             yield records
 
+    def saving(self, records: Records, wanted: CallFilter) -> Saving | None:
+        """What such sessions saved, if it is known and not too much to be counted for a page."""
+        try:
+            return self.summaries.saving(records, wanted, lambda project: self.catalog(NONE, project))
+        except McpctlError:
+            return None  # what is wrong with the configuration, pages of tools and servers say
+
     @contextmanager
-    def catalog(self, toolset: str | None = None) -> Iterator[Catalog]:
-        """The tools of all servers, with the toolset in force, or with that one."""
-        with rows.catalog(self.paths, toolset, quiet=True, lists=self.lists) as catalog:
+    def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
+        """The tools of all servers, or of those of a project, with the toolset in force there, or with that one."""
+        with rows.catalog(self.paths, toolset, project, quiet=True, lists=self.lists) as catalog:
             yield catalog
 
 

@@ -58,7 +58,7 @@ def of_bug(request: "Request", error: Exception) -> Response:
         for line in "".join(traceback.format_exception(error)).splitlines():
             warn(line)
     return error_answer(
-        request, McpctlError("internal error", "the terminal of mcpctl dashboard says more", "internal")
+        request, McpctlError("internal error", "the terminal that started the dashboard says more", "internal")
     )
 
 

@@ -70,14 +70,14 @@ class Guard:
         hosts, origins = request.headers.getlist("host"), request.headers.getlist("origin")
         sites = request.headers.getlist("sec-fetch-site")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return one_line(HTTPStatus.MISDIRECTED_REQUEST, "mcpctl dashboard has no such address")
+            return one_line(HTTPStatus.MISDIRECTED_REQUEST, "this dashboard has no such address")
         if request.method not in (*_READING, "POST"):
-            answer = one_line(HTTPStatus.METHOD_NOT_ALLOWED, "mcpctl dashboard takes GET, HEAD and POST")
+            answer = one_line(HTTPStatus.METHOD_NOT_ALLOWED, "this dashboard takes GET, HEAD and POST")
             answer.headers["allow"] = "GET, HEAD, POST"
             return answer
         is_elsewhere = any(site not in ("same-origin", "none") for site in sites)
         if any(origin != f"http://{hosts[0]}" for origin in origins) or (is_elsewhere and not _follows_link(request)):
-            return one_line(HTTPStatus.FORBIDDEN, "mcpctl dashboard does not answer other sites")
+            return one_line(HTTPStatus.FORBIDDEN, "this dashboard does not answer other sites")
         return None
 
     def _answer(self, request: Request) -> Response | None:
@@ -97,7 +97,7 @@ class Guard:
             if login.by_token:
                 return error_answer(request, _TOKEN_READS)
             if not request.headers.get("origin"):
-                return one_line(HTTPStatus.FORBIDDEN, "mcpctl dashboard takes nothing without an Origin")
+                return one_line(HTTPStatus.FORBIDDEN, "this dashboard takes nothing without an Origin")
         return None
 
     def _log_in(self, request: Request, code: str) -> Response:

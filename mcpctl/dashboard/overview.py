@@ -15,7 +15,6 @@ from mcpctl.dashboard.rendering import page
 from mcpctl.errors import McpctlError
 from mcpctl.models import Row, Tool
 from mcpctl.policy import answering
-from mcpctl.store import asking
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 
@@ -30,10 +29,11 @@ _SOON_S = "3"
 
 def overview(request: Request) -> Response:
     """What a person looks at first."""
-    board = board_of(request)
+    board, shown = board_of(request), charts.Days.until_today(_DAYS)
     with board.records() as records:
         sessions, active = _sessions(records)
-        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=_first_day()))
+        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=shown.begin))
+        saving = board.saving(records, CallFilter(since=shown.begin))
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
@@ -41,7 +41,8 @@ def overview(request: Request) -> Response:
         request, "overview.html", asked=Asked(request.url.path, {}), sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
-        as_of=summary.counted_at, calls=charts.calls(summary.rows or ()), times=charts.times(summary.rows or ()),
+        saving=saving, as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
+        times=charts.times(summary.rows or (), shown),
     )  # fmt: skip
     if days is None:
         answer.headers["refresh"] = _SOON_S
@@ -67,8 +68,9 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
         return [], error.message
 
 
-def _first_day() -> str | None:
-    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS - 1)))
+def prepare(board: Board) -> None:
+    """Begin to count what the page shows."""
+    board.summaries.prepare("day", wanted=CallFilter(since=charts.Days.until_today(_DAYS).begin))
 
 
 def _linked(days: Sequence[Row]) -> Sequence[Row]:

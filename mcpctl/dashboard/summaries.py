@@ -7,7 +7,9 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from mcpctl import savings
 from mcpctl.models import Row
+from mcpctl.savings import Opened, Saving
 from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
@@ -102,6 +104,14 @@ class Summaries:
 
     def _are_few(self, records: Records) -> bool:
         return sum(calls for calls, _ in records.usage().values()) <= self._few
+
+    def saving(self, records: Records, wanted: CallFilter, opened: Opened) -> Saving | None:
+        """What such sessions saved; None also where to count it would take longer than a page may wait."""
+        sessions = records.sessions(wanted).rows(self._few + 1, 0)
+        if sum(1 + row["tool_call_count"] + row["discovery_count"] for row in sessions) > self._few:
+            return None
+        found = savings.rows(records.overheads(wanted), opened, only_last=False)
+        return savings.together(found.rows(None, 0))
 
     def prepare(self, *by: str, wanted: CallFilter = EVERYTHING) -> None:
         """Begin to count what will be asked for."""

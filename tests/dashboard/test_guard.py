@@ -97,7 +97,7 @@ HOSTS = ("evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT 
 @pytest.mark.parametrize("path", ["/sessions", "/static/style.css", "/login/x"])
 def test_a_page_that_rebinds_its_name_gets_one_line(person: Visitor, host: str, path: str) -> None:
     found = person.get(path, headers={"Host": host})
-    assert (found.status_code, found.text) == (421, "mcpctl dashboard has no such address\n")
+    assert (found.status_code, found.text) == (421, "this dashboard has no such address\n")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
@@ -116,7 +116,7 @@ def test_two_hosts_are_none(person: Visitor) -> None:
 @pytest.mark.parametrize("path", ["/sessions", "/static/style.css", "/api/v1/tools", "/login/x"])
 def test_what_another_site_causes_is_not_answered(person: Visitor, site: str, path: str) -> None:
     found = person.get(path, headers={"Sec-Fetch-Site": site})
-    assert (found.status_code, found.text) == (403, "mcpctl dashboard does not answer other sites\n")
+    assert (found.status_code, found.text) == (403, "this dashboard does not answer other sites\n")
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", f"https://127.0.0.1:{PORT}", "http://127.0.0.1",
