@@ -98,7 +98,8 @@ def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
 
 
 def _values(known: Any) -> Mapping[str, Any]:
-    return {name: hint.get("value") for name, hint in known.items()} if isinstance(known, dict) else {}
+    hints = known.items() if isinstance(known, dict) else ()
+    return {name: hint.get("value") for name, hint in hints if isinstance(hint, dict)}
 
 
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:

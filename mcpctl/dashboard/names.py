@@ -33,7 +33,10 @@ def _nanoseconds(milliseconds: int | None) -> int | None:
 
 def _flat(recorded: str | None) -> Mapping[str, bool] | None:
     """The hints that were known, without where they come from."""
-    known = msgspec.json.decode(recorded.encode()) if recorded else None
+    try:
+        known = msgspec.json.decode((recorded or "null").encode())
+    except (ValueError, RecursionError):
+        return None
     if not isinstance(known, dict):
         return None
     values = {name: known[name].get("value") for name in HINTS if isinstance(known.get(name), dict)}

@@ -57,8 +57,10 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
     """Say yes for a scope, or no where it is None, which also takes back a yes that still holds; by way of `channel`,
     `terminal` or `dashboard`.
 
-    Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long.
+    Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long; nothing
+    is kept then, nor where config.toml cannot be read.
     """
+    settings = config.load(paths.config).records
     approval = found(paths, ref)
     holds = approval.grant._replace(session="") if scope == ALWAYS else approval.grant
     grant = holds if scope in (SESSION, ALWAYS) else None
@@ -77,12 +79,11 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
             raise NotFound(
                 f"approval {approval.id} cannot be answered any more: it is {state}", hint, "approval_closed"
             )
-    _record(paths, answered, scope, channel)
+    _record(Recorder(paths, settings, via="cli"), answered, scope, channel)
     return answered
 
 
-def _record(paths: Paths, approval: Approval, scope: str | None, channel: str) -> None:
-    recorder = Recorder(paths, config.load(paths.config).records, via="cli")
+def _record(recorder: Recorder, approval: Approval, scope: str | None, channel: str) -> None:
     recorder.decision_made(
         approval.key, "approved" if scope else "declined", approval.rule, place=approval.rule_place,
         channel=channel, scope=scope or approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,

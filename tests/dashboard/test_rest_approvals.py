@@ -214,3 +214,23 @@ def test_whoever_only_reads_decides_nothing(
     assert answered(client, approval.id, {"decision": "allow", "scope": "always"}, token)[0] == 403
     assert state(paths, approval).state == "pending"
     assert asked(client, "/approvals")["total"] == "1"
+
+
+def test_the_beginning_of_an_id_is_not_enough(browser: Browser, paths: Paths) -> None:
+    client, approval = browser(), opened(paths)
+    status, error = answered(client, approval.id[:-1], {"decision": "allow"})
+    assert (status, error["message"]) == (400, "name the approval by its whole id")
+    assert state(paths, approval).state == "pending"
+
+
+def test_a_body_that_is_no_text_is_no_decision(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    address, headers = f"/api/v1/approvals/{approval.id}", {"X-Form-Token": PERSON.form_token}
+    assert browser().post(address, content=b'{"decision":"\xff"}', headers=headers).status_code == 400
+
+
+def test_nothing_is_kept_while_the_configuration_cannot_be_read(browser: Browser, paths: Paths) -> None:
+    client, approval = browser(), opened(paths)
+    paths.config.write_text("[policy", encoding="utf-8")
+    assert answered(client, approval.id, {"decision": "allow"})[0] == 503
+    assert state(paths, approval).state == "pending"
