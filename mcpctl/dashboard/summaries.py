@@ -103,11 +103,6 @@ class Summaries:
     def _are_few(self, records: Records) -> bool:
         return sum(calls for calls, _ in records.usage().values()) <= self._few
 
-    def prepare(self, *by: str, wanted: CallFilter = EVERYTHING) -> None:
-        """Begin to count what will be asked for."""
-        with self._changed:
-            self._ask((by, wanted))
-
     def _is_fresh(self, asked: _Asked, version: Hashable) -> bool:
         counted = self._kept.get(asked)
         return counted is not None and (counted.version == version or time.monotonic() < counted.due)
@@ -131,13 +126,13 @@ class Summaries:
                     continue  # it was being counted when it was asked for
             # What fails here fails wherever a page reads the records, and is told there.
             with suppress(Exception):
-                counted = self._count(*asked)
+                counted = self._counted(*asked)
                 with self._changed:
                     self._kept[asked] = counted
                     _shorten(self._kept)
                     self._changed.notify_all()
 
-    def _count(self, by: tuple[str, ...], wanted: CallFilter) -> _Counted:
+    def _counted(self, by: tuple[str, ...], wanted: CallFilter) -> _Counted:
         with self._opened() as records:
             version, counted_at, start = records.version(), clock.now(), time.monotonic()
             rows = records.totals(*by, wanted=wanted)
