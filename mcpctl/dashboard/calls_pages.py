@@ -11,7 +11,6 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from mcpctl import hints
-from mcpctl.catalog import rows as catalogs
 from mcpctl.dashboard import json_text
 from mcpctl.dashboard.asked import ROWS, Asked
 from mcpctl.dashboard.board import Board, board_of
@@ -91,7 +90,7 @@ def call(request: Request) -> Response:
 def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
     """The hints of the call's tool as its server last listed it, with the toolset in force; or why they are unknown."""
     try:
-        with catalogs.catalog(board.paths, None, call["project"], quiet=True) as catalog:
+        with board.catalog(project=call["project"]) as catalog:
             tool = catalog.find(call["server"], call["tool"])
             return from_json(hints.snapshot(tool)) or {} if tool else "its server does not list this tool any more"
     except McpctlError as error:

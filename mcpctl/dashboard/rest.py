@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
@@ -14,15 +15,13 @@ from mcpctl.dashboard.request_parameters import OF_CALLS, OF_DISCOVERIES, WINDOW
 from mcpctl.dashboard.rest_answers import Operation, answer, listing
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CALL_PAYLOADS, TOTAL_FIELDS, Found
+from mcpctl.policy import answering
 from mcpctl.store import asking
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 BASE = "/api/v1"
 
 
-def sessions(request: "Request", asked: Parameters) -> Response:
+def sessions(request: Request, asked: Parameters) -> Response:
     """The sessions, last activity newest first."""
     filters = asked.filters()
     statuses = asking.session_statuses(filters, called)
@@ -31,7 +30,7 @@ def sessions(request: "Request", asked: Parameters) -> Response:
         return listing(asked, "sessions", records.sessions(wanted, *statuses), names.SESSION)
 
 
-def session(request: "Request", asked: Parameters) -> Response:
+def session(request: Request, asked: Parameters) -> Response:
     """One session with what was called in it and what was decided of that."""
     with board_of(request).records() as records:
         row = records.session(request.path_params["id"])
@@ -42,7 +41,7 @@ def session(request: "Request", asked: Parameters) -> Response:
     return answer({**names.told(row, names.SESSION), **more})
 
 
-def tool_calls(request: "Request", asked: Parameters) -> Response:
+def tool_calls(request: Request, asked: Parameters) -> Response:
     """The calls, of one session or of all, newest first."""
     shown = [name for name in names.CALL if asked.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
     chosen, before = asked.chosen(shown), asked.one("before")
@@ -57,21 +56,21 @@ def tool_calls(request: "Request", asked: Parameters) -> Response:
         return listing(asked, "tool_calls", replace(every, rows=rows), shown)
 
 
-def tool_call(request: "Request", asked: Parameters) -> Response:
+def tool_call(request: Request, asked: Parameters) -> Response:
     """One call whole, with what was decided of it."""
     with board_of(request).records() as records:
         row = records.call(records.call_id(request.path_params["id"]))
     return answer({**names.told(row, names.CALL), "decisions": row["decisions"]})
 
 
-def discoveries(request: "Request", asked: Parameters) -> Response:
+def discoveries(request: Request, asked: Parameters) -> Response:
     """The searches, newest first."""
     wanted = asking.wanted(asked.filters(), called)
     with board_of(request).records() as records:
         return listing(asked, "discoveries", records.discoveries(records.resolved(wanted)), names.DISCOVERY)
 
 
-def stats(request: "Request", asked: Parameters) -> Response:
+def stats(request: Request, asked: Parameters) -> Response:
     """Calls, failures, times and tokens, a row for each group."""
     groups = asking.grouping(asked.several("by", asking.GROUPS))
     sort, wanted = asked.choice("sort", TOTAL_FIELDS), asking.wanted(asked.filters(), called)
@@ -80,18 +79,14 @@ def stats(request: "Request", asked: Parameters) -> Response:
     return listing(asked, "stats", Found.of(rows), names.total(groups))
 
 
-def approvals(request: "Request", asked: Parameters) -> Response:
+def approvals(request: Request, asked: Parameters) -> Response:
     """The calls that needed consent, the newest first."""
-    from mcpctl.policy import answering
-
     found = answering.rows(board_of(request).paths, pending=bool(asked.flag("pending")))
     return listing(asked, "approvals", found, names.APPROVAL)
 
 
-def approval(request: "Request", asked: Parameters) -> Response:
+def approval(request: Request, asked: Parameters) -> Response:
     """One of them."""
-    from mcpctl.policy import answering
-
     return answer(answering.row(answering.found(board_of(request).paths, request.path_params["id"])))
 
 
@@ -102,10 +97,8 @@ class Decision(msgspec.Struct, forbid_unknown_fields=True):
     scope: Literal["once", "session", "always"] = "once"
 
 
-def decide(request: "Request", asked: Parameters) -> Response:
+def decide(request: Request, asked: Parameters) -> Response:
     """Allow the call, or deny it; the approval as it is then."""
-    from mcpctl.policy import answering
-
     guard.require_answering(request)
     ref = request.path_params["id"]
     if ref == "last":
@@ -119,9 +112,9 @@ def decide(request: "Request", asked: Parameters) -> Response:
     return answer(answering.row(answering.answer(board_of(request).paths, ref, scope, "dashboard")))
 
 
-def openapi(request: "Request", asked: Parameters) -> Response:
+def openapi(request: Request, asked: Parameters) -> Response:
     """What can be asked, and what is answered."""
-    from mcpctl.dashboard.openapi import document
+    from mcpctl.dashboard.openapi import document  # pydantic takes longer to load than all the rest
 
     return answer(document())
 
@@ -145,9 +138,9 @@ OPERATIONS = (
 )
 
 
-def _endpoint(operation: Operation) -> "Callable[[Request], Response]":
+def _endpoint(operation: Operation) -> Callable[[Request], Response]:
     # A function, which Starlette runs in a thread.
-    def run(request: "Request") -> Response:
+    def run(request: Request) -> Response:
         return operation.run(request)
 
     return run
