@@ -106,7 +106,7 @@ def number(value: int | None) -> str:
 
 
 def _words(value: Any) -> str:
-    return str(value).replace("_", " ")
+    return str(value).replace("_", " ").replace("-", " ")
 
 
 def from_json(recorded: str | bytes | None) -> Any:

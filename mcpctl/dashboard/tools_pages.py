@@ -18,7 +18,7 @@ from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
 from mcpctl.dashboard import badges, choices, json_text
 from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.choices import ROWS, Filter
+from mcpctl.dashboard.choices import Filter
 from mcpctl.dashboard.rendering import page
 from mcpctl.models import Row, Tool
 from mcpctl.output import changes
@@ -59,15 +59,14 @@ def tools(request: Request) -> Response:
         every = list(rows.listed(catalog, rows.Wanted(), order, used, with_signature=False).rows(None, 0))
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     asked = _filters(sorted({row["server"] for row in every}))
-    found, offset = choices.fitting(request, asked, every), choices.offset(request)
+    found = choices.window(request, choices.fitting(request, asked, every))
     return page(
         request, "tools.html",
-        tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + ROWS]],
+        tools=found._replace(rows=[{**row, "hints": badges.known(row)} for row in found.rows]),
         filters=[*choices.shown(request, asked, every), ("Order", choices.choices(request, "sort", _SORTS, ""))],
         marks={"Hint": badges.MARKS}, counts_default=request.query_params.get("hint") in ("destructive", "open-world"),
-        total=len(found), of=len(every), offset=offset, limit=ROWS, sort=sort, unlisted=unlisted, servers=servers,
+        of=len(every), unlisted=unlisted, servers=servers,
         toolset=in_force.name if in_force else None, all_tools=choices.address(request, toolset=NONE),
-        link=lambda offset: choices.address(request, offset=offset or None),
     )  # fmt: skip
 
 
