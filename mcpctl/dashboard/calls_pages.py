@@ -98,8 +98,8 @@ def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
         return error.message
 
 
-def _values(known: Any) -> Mapping[str, Any]:
-    return {name: hint.get("value") for name, hint in known.items()} if isinstance(known, dict) else {}
+def _values(known: Any) -> Mapping[str, bool]:
+    return {name: hint.value for name, hint in hints.recorded(known).items()}
 
 
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mcpctl.models import APPROVAL_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, HINTS, SESSION_FIELDS, TOTAL_FIELDS, Row
+from mcpctl import hints
+from mcpctl.models import APPROVAL_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS, TOTAL_FIELDS, Row
 
 
 class Name(NamedTuple):
@@ -33,11 +34,8 @@ def _nanoseconds(milliseconds: int | None) -> int | None:
 
 def _flat(recorded: str | None) -> Mapping[str, bool] | None:
     """The hints that were known, without where they come from."""
-    known = msgspec.json.decode(recorded.encode()) if recorded else None
-    if not isinstance(known, dict):
-        return None
-    values = {name: known[name].get("value") for name in HINTS if isinstance(known.get(name), dict)}
-    return {name: value for name, value in values.items() if isinstance(value, bool)} or None
+    known = hints.recorded(msgspec.json.decode(recorded.encode()) if recorded else None)
+    return {name: hint.value for name, hint in known.items()} or None
 
 
 def _text(value: str | None) -> str:
