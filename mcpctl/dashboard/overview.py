@@ -12,10 +12,10 @@ from mcpctl.dashboard import charts
 from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.rendering import page
+from mcpctl.dashboard.summaries import first_of_days
 from mcpctl.errors import McpctlError
 from mcpctl.models import Row, Tool
 from mcpctl.policy import answering
-from mcpctl.store import asking
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
 
@@ -24,8 +24,6 @@ _MOST_ACTIVE = 20
 _FIRST = 5
 """Approvals and held tools that are named."""
 _DAYS = 14
-_SOON_S = "3"
-"""When a page that could not be whole yet is loaded again."""
 
 
 def overview(request: Request) -> Response:
@@ -33,19 +31,17 @@ def overview(request: Request) -> Response:
     board = board_of(request)
     with board.records() as records:
         sessions, active = _sessions(records)
-        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=_first_day()))
+        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=first_of_days(_DAYS)))
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
-    answer = page(
-        request, "overview.html", asked=Asked(request.url.path, {}), sessions=sessions, active=active,
+    return page(
+        request, "overview.html", is_counting=days is None, asked=Asked(request.url.path, {}),
+        sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
         as_of=summary.counted_at, calls=charts.calls(summary.rows or ()), times=charts.times(summary.rows or ()),
     )  # fmt: skip
-    if days is None:
-        answer.headers["refresh"] = _SOON_S
-    return answer
 
 
 def _sessions(records: Records) -> tuple[Sequence[Row], int]:
@@ -65,10 +61,6 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
             return [tool for tool in catalog.visible(with_held=True) if tool.held], ""
     except McpctlError as error:
         return [], error.message
-
-
-def _first_day() -> str | None:
-    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS - 1)))
 
 
 def _linked(days: Sequence[Row]) -> Sequence[Row]:

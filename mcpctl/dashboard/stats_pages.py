@@ -1,6 +1,5 @@
 """The page of totals: calls, failures, times and tokens, by day, tool, server and client."""
 
-import datetime
 from collections.abc import Mapping
 
 from starlette.requests import Request
@@ -10,9 +9,8 @@ from starlette.routing import BaseRoute, Route
 from mcpctl.dashboard import charts, choices
 from mcpctl.dashboard.board import board_of
 from mcpctl.dashboard.rendering import page
-from mcpctl.dashboard.summaries import Summary
+from mcpctl.dashboard.summaries import Summary, first_of_days
 from mcpctl.models import Row
-from mcpctl.store import asking
 from mcpctl.store.filters import CallFilter
 
 MOST = 50
@@ -23,12 +21,12 @@ _SORTS = {"calls": "Calls", "failed": "Failures", "p95_ms": "p95", "total_tokens
 _GROUPS: Mapping[str, tuple[str, ...]] = {
     "all": (), "day": ("day",), "tool": ("server", "tool"), "server": ("server",), "client": ("client_name",),
 }  # fmt: skip
-_SOON_S = "3"
 
 
 def stats(request: Request) -> Response:
     """What the calls on record come to."""
-    board, wanted = board_of(request), CallFilter(since=_begin(choices.chosen_of(request, "since", _SINCE, "30d")))
+    board, since = board_of(request), choices.chosen_of(request, "since", _SINCE, "30d")
+    wanted = CallFilter(since=first_of_days(_DAYS[since]) if since in _DAYS else None)
     sort = choices.chosen_of(request, "sort", _SORTS, "calls")
     found: dict[str, Summary] = {}
     with board.records() as records:
@@ -38,33 +36,25 @@ def stats(request: Request) -> Response:
             found[name] = board.summaries.totals(records, *groups, wanted=wanted, **patience)
     counted = {name: _sorted(name, summary, sort) for name, summary in found.items()}
     days = counted["day"]
-    answer = page(
-        request, "stats.html", totals=counted["all"][0] if counted["all"] else None, days=days, counted=counted,
+    return page(
+        request, "stats.html", is_counting=None in counted.values(), days=days, counted=counted,
+        totals=counted["all"][0] if counted["all"] else None,
         calls=charts.calls(days or ()), times=charts.times(days or ()), percent=charts.percent,
-        largest=charts.largest, most=MOST, is_counting=None in counted.values(),
+        largest=charts.largest, most=MOST,
         as_of=min((each.counted_at for each in found.values() if each.counted_at), default=None),
         filters=[
             ("Since", choices.choices(request, "since", _SINCE, "30d")),
             ("Order", choices.choices(request, "sort", _SORTS, "calls")),
         ],
     )  # fmt: skip
-    if None in counted.values():
-        answer.headers["refresh"] = _SOON_S
-    return answer
-
-
-def _begin(since: str) -> str | None:
-    """Where the first of so many days begins, here."""
-    if since not in _DAYS:
-        return None
-    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=_DAYS[since] - 1)))
 
 
 def _sorted(name: str, summary: Summary, sort: str) -> list[Row] | None:
     """None while they are counted for the first time."""
-    if summary.rows is None or name in ("all", "day"):
-        return None if summary.rows is None else list(summary.rows)
-    return sorted(summary.rows, key=lambda row: -(row[sort] or 0))
+    if summary.rows is None:
+        return None
+    by_size = name not in ("all", "day")
+    return sorted(summary.rows, key=lambda row: -(row[sort] or 0)) if by_size else list(summary.rows)
 
 
 ROUTES: list[BaseRoute] = [Route("/stats", stats)]

@@ -1,5 +1,6 @@
 """Totals of a record that is too large to be counted while somebody waits for a page."""
 
+import datetime
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpctl.models import Row
-from mcpctl.store import clock
+from mcpctl.store import asking, clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
 
@@ -22,6 +23,11 @@ _KEPT = 32
 """How many totals are kept, and how many may wait to be counted."""
 
 _Asked = tuple[tuple[str, ...], CallFilter]
+
+
+def first_of_days(days: int) -> str | None:
+    """Where the first of the last so many days begins, here, today being one of them."""
+    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=days - 1)))
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Summaries:
     ) -> Summary:
         """What `records.totals` says, or what it said last where counting takes longer than `patience_s`.
 
-        Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
+        Times in `wanted` should be of `first_of_days`: a moment that differs at each page would be counted for each.
         """
         if self._are_few(records):
             return Summary(records.totals(*by, wanted=wanted))

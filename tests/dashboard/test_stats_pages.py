@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import stats_pages
+from mcpctl.dashboard import summaries
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
 from tests import recorded
@@ -45,7 +45,7 @@ def test_days_begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "Asia/Tokyo")
     time.tzset()
     try:
-        begin = stats_pages._begin("7d")
+        begin = summaries.first_of_days(7)
         first = datetime.date.today() - datetime.timedelta(days=6)
         assert begin == f"{first - datetime.timedelta(days=1)}T15:00:00.000Z"
     finally:
