@@ -1,17 +1,20 @@
 """What sessions cost beside what they would have cost without mcpctl."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import NamedTuple
 
 import msgspec
 
-from mcpctl.catalog import rows as catalogs
+from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound
 from mcpctl.models import Found, Row
-from mcpctl.paths import Paths
 from mcpctl.proxy import metatools
 from mcpctl.store.recorder import ENCODING, tokens
+
+Opened = Callable[[str | None], AbstractContextManager[Catalog]]
+"""Gives the catalog of a project, or of all servers."""
 
 
 class _Definitions(NamedTuple):
@@ -24,9 +27,34 @@ class _Definitions(NamedTuple):
     metatools_tokens: int | None = None
 
 
-def rows(overheads: Found, paths: Paths, *, only_last: bool) -> Found:
+class Saving(NamedTuple):
+    """What sessions saved together."""
+
+    sessions: int
+    unlisted: int
+    """The most servers that one of them could not ask for their definitions."""
+    without: int
+    """Tokens of all definitions, which the model of each would have read."""
+    spent: int
+    """Tokens of the meta-tools, searches and keys in their place."""
+
+    @property
+    def saved(self) -> int:
+        """Tokens; below 0 where more was spent."""
+        return self.without - self.spent
+
+
+def together(rows: Iterable[Row]) -> Saving | None:
+    """What these rows come to; None where nothing is known of any."""
+    known = [row for row in rows if row["saved_tokens"] is not None]
+    without = sum(row["definitions_tokens"] for row in known)
+    spent = without - sum(row["saved_tokens"] for row in known)
+    return Saving(len(known), max(row["unlisted"] for row in known), without, spent) if without else None
+
+
+def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
     """A row for each session: `SAVING_FIELDS`. What its project had is null where there is no such project any more."""
-    of_project = cache(lambda project: _definitions(paths, project))
+    of_project = cache(lambda project: _definitions(opened, project))
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:
         for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
@@ -45,9 +73,9 @@ def _row(session: Row, known: _Definitions) -> Row:
     return {**row, "saved_tokens": saved, "saved_percent": percent}
 
 
-def _definitions(paths: Paths, project: str | None) -> _Definitions:
+def _definitions(opened: Opened, project: str | None) -> _Definitions:
     try:
-        with catalogs.catalog(paths, project=project, quiet=True) as catalog:
+        with opened(project) as catalog:
             servers = sorted(catalog.config.enabled)
             every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
             unlisted = len(catalog.unlisted())

@@ -78,7 +78,8 @@ class _Check:
             for rule in matching:
                 self._deciders[rule][matching[0]] += 1
             decisions[decision_of(decide(subject_of(self._view, tool.server, tool.name, tool)))] += 1
-        return Checked(list(self._findings()), decisions, self._unlisted)
+        findings = [each for each in self._findings() if self._asked.wants(each["rule"])]
+        return Checked(findings, decisions, self._unlisted)
 
     @cached_property
     def _tools(self) -> Sequence[Tool]:

@@ -85,18 +85,22 @@ class Asked:
     @property
     def wanted(self) -> CallFilter:
         """Which calls, or the calls of which sessions; raises `WrongUsage` for values that there are not."""
-        return asking.wanted(self._given, lambda name: _PARAMETERS.get(name, name))
+        return asking.wanted(self._given, lambda name: _PARAMETERS.get(name, name), commas=False)
 
     @property
     def of_sessions(self) -> tuple[CallFilter, tuple[str, ...]]:
         """Which sessions: of which calls, and of which status of their own."""
         called = str
-        return asking.wanted(self._given, called, of_sessions=True), asking.session_statuses(self._given, called)
+        wanted = asking.wanted(self._given, called, of_sessions=True, commas=False)
+        return wanted, asking.session_statuses(self._given, called)
 
     @property
     def events(self) -> str:
         """The address of the events that concern the page."""
-        asked = {_OF_EVENTS.get(name, name): value for name, value in self.values.items() if name not in _UNFOLLOWED}
+        asked = {
+            _OF_EVENTS.get(name, name): value for name, value in self.values.items()
+            if name not in _UNFOLLOWED and not (name in _ONE_NAME and "," in value)
+        }  # fmt: skip
         return f"/api/v1/events?{urlencode({'payloads': 'false', **asked})}"
 
     @property
@@ -112,5 +116,7 @@ class Asked:
 
 
 _SEVERAL = ("session", "server", "tool", "status", "hint", "client", "project")
+_ONE_NAME = ("server", "tool", "project")
+"""Of these the address of events takes several, with commas between them."""
 _UNFOLLOWED = ("since", "until", "failed", "status")
 """What an event can come to meet only later, or never: whether the page does, is seen when it is read again."""

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from mcpctl import hints
 from mcpctl.catalog.rows import HINT_FIELDS
-from mcpctl.models import Row
+from mcpctl.models import HINTS, Row
 
 
 class Badge(NamedTuple):
@@ -40,6 +40,16 @@ RISKS = {
 """What the risk of a tool, one of `hints.RISKS`, means to whoever is asked about it."""
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
+_SILENCES = {
+    "readOnlyHint": Badge("undeclared", "R?", "Read-only: not declared", "Nobody said whether this tool only reads"),
+    "destructiveHint": Badge(
+        "undeclared",
+        "!?",
+        "Destructive: not declared",
+        "Nobody said whether this tool destroys: it counts as if it did",
+    ),
+}
+"""Where only one of the two that make a risk is declared, the other is not a no."""
 
 
 MARKS = {
@@ -54,16 +64,20 @@ def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     """The badges of a tool, of its hints that are known as `{hint: {value, source}}`, as records of calls have them.
 
     Whether a tool destroys or may be repeated is said only where its risk, as `hints.risk` has it, is more than to
-    read. Without a word on reading and on destroying, it is `not declared`, which is not a no.
+    read. That nobody said whether it only reads, or whether it destroys, has a badge of its own: `not declared` is not
+    a no.
     """
     of_tool = hints.recorded(known)
     risk = hints.risk(of_tool)
     shown = [_UNDECLARED] if risk == "not-declared" else []
-    for name, hint in of_tool.items():
+    for name in HINTS:
         if risk == "read-only" and name in hints.MEANINGLESS_IF_READ_ONLY:
             continue
-        badge, source = _WORDS[name, hint.value], _SOURCES.get(hint.source)
-        shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
+        if hint := of_tool.get(name):
+            badge, source = _WORDS[name, hint.value], _SOURCES.get(hint.source)
+            shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
+        elif name in _SILENCES and risk != "not-declared":
+            shown.append(_SILENCES[name])
     return shown
 
 

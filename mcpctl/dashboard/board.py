@@ -11,8 +11,12 @@ from mcpctl.catalog.lists import Lists
 from mcpctl.dashboard.feed import Feed
 from mcpctl.dashboard.logins import Login, Logins
 from mcpctl.dashboard.summaries import Summaries
+from mcpctl.errors import McpctlError
 from mcpctl.paths import Paths
+from mcpctl.savings import Saving
+from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
+from mcpctl.toolsets.toolset_files import NONE
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -44,9 +48,16 @@ class Board:
         with Records(self.paths) as records:
             yield records
 
+    def saving(self, records: Records, wanted: CallFilter) -> Saving | None:
+        """What such sessions saved, if it is known and not too much to be counted for a page."""
+        try:
+            return self.summaries.saving(records, wanted, lambda project: self.catalog(NONE, project))
+        except McpctlError:
+            return None  # what is wrong with the configuration, pages of tools and servers say
+
     @contextmanager
     def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
-        """The tools of all servers, or of those of a project, with the toolset in force, or with that one."""
+        """The tools of all servers, or of those of a project, with the toolset in force there, or with that one."""
         # What is held differs from project to project, so what is read once for all serves only without one.
         lists = self.lists if project is None else None
         with rows.catalog(self.paths, toolset, project, quiet=True, lists=lists) as catalog:

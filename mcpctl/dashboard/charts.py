@@ -2,14 +2,17 @@
 
 import datetime
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from mcpctl.models import Row
 from mcpctl.plurals import counted
+from mcpctl.store import asking
 
 HEIGHT = 100
 """Of a chart, in its own units; each day is one unit wide."""
 MOST_DAYS = 366
+FEWEST_DAYS = 14
+"""Of a chart of all that is on record: one day alone would be a bar as wide as the page."""
 _GAP = 0.2
 """Of a day's width, what is left free; where there are many days a bar would else be seen as none."""
 
@@ -41,9 +44,27 @@ class Chart(NamedTuple):
     last: str
 
 
-def calls(rows: Sequence[Row]) -> Chart:
+class Days(NamedTuple):
+    """Days that have a place in a chart, whether or not there were calls."""
+
+    first: datetime.date
+    last: datetime.date
+
+    @classmethod
+    def until_today(cls, count: int) -> Self:
+        """So many, the last of them today, here."""
+        today = datetime.date.today()
+        return cls(today - datetime.timedelta(days=count - 1), today)
+
+    @property
+    def begin(self) -> str | None:
+        """The moment at which they begin, in the format of records."""
+        return asking.moment("since", str(self.first))
+
+
+def calls(rows: Sequence[Row], shown: Days) -> Chart:
     """The calls of each day, with those that failed at the foot; `rows` are totals by day."""
-    days = _days(rows)
+    days = _days(rows, shown)
     top = max((row["calls"] for row in rows), default=0)
     columns = []
     for place, (day, row) in enumerate(days):
@@ -55,9 +76,9 @@ def calls(rows: Sequence[Row]) -> Chart:
     return _chart(columns, top, days)
 
 
-def times(rows: Sequence[Row]) -> Chart:
+def times(rows: Sequence[Row], shown: Days) -> Chart:
     """How long calls took on each day: to p50, and from there to p95, in milliseconds."""
-    days = _days(rows)
+    days = _days(rows, shown)
     top = max((row["p95_ms"] or 0 for row in rows), default=0)
     columns = []
     for place, (day, row) in enumerate(days):
@@ -84,13 +105,14 @@ def _chart(columns: Sequence[Column], top: int, days: Sequence[tuple[str, Row | 
     return Chart(columns, top, days[0][0] if days else "", days[-1][0] if days else "")
 
 
-def _days(rows: Sequence[Row]) -> list[tuple[str, Row | None]]:
-    """The days from the first to the last, also those without calls; of very many the last."""
+def _days(rows: Sequence[Row], shown: Days) -> list[tuple[str, Row | None]]:
+    """The days to be shown and all those with calls, also those without any between them; of very many the last."""
     by_day = {row["day"]: row for row in rows if row["day"]}
     if not by_day:
         return []
-    last = datetime.date.fromisoformat(max(by_day))
-    first = max(datetime.date.fromisoformat(min(by_day)), last - datetime.timedelta(days=MOST_DAYS - 1))
+    last = max(datetime.date.fromisoformat(max(by_day)), shown.last)
+    first = min(datetime.date.fromisoformat(min(by_day)), shown.first)
+    first = max(first, last - datetime.timedelta(days=MOST_DAYS - 1))
     days = (str(first + datetime.timedelta(days=number)) for number in range((last - first).days + 1))
     return [(day, by_day.get(day)) for day in days]
 

@@ -12,7 +12,6 @@ from mcpctl.dashboard import charts
 from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.rendering import page
-from mcpctl.dashboard.summaries import first_of_days
 from mcpctl.errors import McpctlError
 from mcpctl.models import Row, Tool
 from mcpctl.policy import answering
@@ -28,10 +27,11 @@ _DAYS = 14
 
 def overview(request: Request) -> Response:
     """What a person looks at first."""
-    board = board_of(request)
+    board, shown = board_of(request), charts.Days.until_today(_DAYS)
     with board.records() as records:
         sessions, active = _sessions(records)
-        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=first_of_days(_DAYS)))
+        summary = board.summaries.totals(records, "day", wanted=CallFilter(since=shown.begin))
+        saving = board.saving(records, CallFilter(since=shown.begin))
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
@@ -40,7 +40,8 @@ def overview(request: Request) -> Response:
         sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
-        as_of=summary.counted_at, calls=charts.calls(summary.rows or ()), times=charts.times(summary.rows or ()),
+        saving=saving, as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
+        times=charts.times(summary.rows or (), shown),
     )  # fmt: skip
 
 
@@ -61,6 +62,11 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
             return [tool for tool in catalog.visible(with_held=True) if tool.held], ""
     except McpctlError as error:
         return [], error.message
+
+
+def prepare(board: Board) -> None:
+    """Begin to count what the page shows."""
+    board.summaries.prepare("day", wanted=CallFilter(since=charts.Days.until_today(_DAYS).begin))
 
 
 def _linked(days: Sequence[Row]) -> Sequence[Row]:

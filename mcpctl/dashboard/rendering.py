@@ -1,6 +1,7 @@
 """Pages of the templates: every text in them is escaped, and shows what a person would not see."""
 
 import json
+import re
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ def _templates() -> jinja2.Environment:
     )  # fmt: skip
     environment.filters.update(
         moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number, words=_words,
-        from_json=from_json, segment=_segment,
+        from_json=from_json, segment=_segment, name=_name,
     )  # fmt: skip
     environment.globals.update(badges=badges.badges)
     return environment
@@ -110,6 +111,11 @@ def duration(milliseconds: int | None) -> str:
 def number(value: int | None) -> str:
     """A number with its thousands set apart."""
     return "-" if value is None else f"{value:,}"
+
+
+def _name(text: str) -> Markup:
+    """A name that a narrow column breaks between its words, if it must."""
+    return Markup(re.sub("(?<=[:_./-])(?=[A-Za-z])", "<wbr>", str(Markup.escape(_visible(text)))))
 
 
 def _words(value: Any) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from mcpctl.dashboard import overview, stats_pages
 from mcpctl.dashboard.app import guarded
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.logins import Logins
@@ -49,6 +50,10 @@ def serve(
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(number, end)
         on_listening(here)
+        if paths.sessions.exists():
+            # The last that is asked for is counted first: it is what somebody sees first.
+            stats_pages.prepare(board)
+            overview.prepare(board)
         await _Server(settings).serve(listening)
 
     asyncio.run(served())

@@ -44,13 +44,14 @@ def _names(records: Records) -> Mapping[str, Sequence[str]]:
 
 def session(request: Request) -> Response:
     """One session: who was connected, and what was done in it."""
-    with board_of(request).records() as records:
+    board = board_of(request)
+    with board.records() as records:
         found = records.session(request.path_params["id"])
         total = found["calls"].count()
         only_this = CallFilter(sessions=(found["id"],))
         asked = Asked(request.url.path, {"sessionId": found["id"]})
         return page(
-            request, "session.html", session=found, asked=asked,
+            request, "session.html", session=found, asked=asked, saving=board.saving(records, only_this),
             calls=_last(found["calls"], total), total=total,
             searches=searches(records, only_this, _FIRST),
             decisions=list(found["decisions"].rows(_FIRST, 0)), decided=found["decisions"].count(),

@@ -1,6 +1,5 @@
 """Totals of a record that is too large to be counted while somebody waits for a page."""
 
-import datetime
 import threading
 import time
 from collections.abc import Callable, Hashable, Sequence
@@ -8,8 +7,10 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from mcpctl import savings
 from mcpctl.models import Row
-from mcpctl.store import asking, clock
+from mcpctl.savings import Opened, Saving
+from mcpctl.store import clock
 from mcpctl.store.filters import EVERYTHING, CallFilter
 from mcpctl.store.records import Records
 
@@ -23,11 +24,6 @@ _KEPT = 32
 """How many totals are kept, and how many may wait to be counted."""
 
 _Asked = tuple[tuple[str, ...], CallFilter]
-
-
-def first_of_days(days: int) -> str | None:
-    """Where the first of the last so many days begins, here, today being one of them."""
-    return asking.moment("since", str(datetime.date.today() - datetime.timedelta(days=days - 1)))
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ class Summaries:
     ) -> Summary:
         """What `records.totals` says, or what it said last where counting takes longer than `patience_s`.
 
-        Times in `wanted` should be of `first_of_days`: a moment that differs at each page would be counted for each.
+        Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
         """
         if self._are_few(records):
             return Summary(records.totals(*by, wanted=wanted))
@@ -108,6 +104,19 @@ class Summaries:
 
     def _are_few(self, records: Records) -> bool:
         return sum(calls for calls, _ in records.usage().values()) <= self._few
+
+    def saving(self, records: Records, wanted: CallFilter, opened: Opened) -> Saving | None:
+        """What such sessions saved; None also where to count it would take longer than a page may wait."""
+        sessions = records.sessions(wanted).rows(self._few + 1, 0)
+        if sum(1 + row["tool_call_count"] + row["discovery_count"] for row in sessions) > self._few:
+            return None
+        found = savings.rows(records.overheads(wanted), opened, only_last=False)
+        return savings.together(found.rows(None, 0))
+
+    def prepare(self, *by: str, wanted: CallFilter = EVERYTHING) -> None:
+        """Begin to count what will be asked for."""
+        with self._changed:
+            self._ask((by, wanted))
 
     def _is_fresh(self, asked: _Asked, version: Hashable) -> bool:
         counted = self._kept.get(asked)

@@ -69,8 +69,9 @@ def for_person(failure: Failure) -> McpctlError:
 
 
 def in_brief(failure: Failure) -> str:
-    """Why a server failed, for lists of servers and for the record, in one clause."""
-    return f"{_outcome(failure)}{failure.said}"
+    """Why a server failed, for lists of servers and for the record, in one clause. It is read later, so it does not say
+    when the server is tried again."""
+    return f"{_what(failure)}{failure.said}"
 
 
 def why_unlisted(error: Exception) -> str:
@@ -84,12 +85,16 @@ def named(key: str) -> str:
 
 
 def _outcome(failure: Failure) -> str:
+    what, facts = _what(failure), failure.facts
+    return f"{what}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else what
+
+
+def _what(failure: Failure) -> str:
     facts = failure.facts
     parts = (f"server '{facts['server']}'" if "server" in facts else "", facts.get("did", ""))
     what = " ".join(part for part in parts if part)
     reason = facts.get("reason", "")
-    outcome = f"{what}: {reason}" if what and reason else what or reason
-    return f"{outcome}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else outcome
+    return f"{what}: {reason}" if what and reason else what or reason
 
 
 def _sent(failure: Failure) -> str:
@@ -243,7 +248,7 @@ def _of_policy_for_person(failure: Failure, key: str) -> Refused:
         return Refused(f"tool '{key}' was not run: you said no", explain, code)
     if code == "needs_consent" and "approval" in facts:
         id_ = facts["approval"]
-        hint = f"answer with: mcpctl approvals show {id_}; then call it again"
+        hint = f"answer with: mcpctl approvals allow {id_} (or deny; show has what it would do); then call it again"
         return Refused(f"tool '{key}' was not run: it needs your consent (approval {id_})", hint, code)
     return Refused(f"tool '{key}' needs consent, which nobody is asked for ({by(failure)})", explain, code)
 

@@ -24,8 +24,11 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def wanted(given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False) -> CallFilter:
-    """Which calls are meant; its sessions are as they were typed, and `status` of sessions is not in it.
+def wanted(
+    given: Mapping[str, Any], called: Called = option, *, of_sessions: bool = False, commas: bool = True
+) -> CallFilter:
+    """Which calls are meant; its sessions are as they were typed, and `status` of sessions is not in it. Without
+    `commas`, a comma is a part of the name of a server, tool or project.
 
     Raises `WrongUsage`, in the words of whoever asks, for values that cannot be meant.
     """
@@ -45,10 +48,10 @@ def wanted(given: Mapping[str, Any], called: Called = option, *, of_sessions: bo
 
     return CallFilter(
         sessions=values("session"),
-        servers=values("server"),
-        tools=values("tool"),
+        servers=values("server", commas=commas),
+        tools=values("tool", commas=commas),
         statuses=(FAILED if given.get("failed") else ()) if of_sessions else _statuses(given, called),
-        projects=values("project"),
+        projects=values("project", commas=commas),
         clients=values("client", commas=False),
         hints=values("hint", HINTS),
         since=since,

@@ -20,7 +20,7 @@ from mcpctl.config import RecordSettings
 from mcpctl.errors import McpctlError, NotFound
 from mcpctl.models import Row
 from mcpctl.paths import Paths, private_dir
-from mcpctl.store import clock, redaction_key
+from mcpctl.store import clock, redaction_key, shapes
 from mcpctl.store.redact import Redactor, cut
 
 FIELDS = ("time", "pid", "text")
@@ -68,8 +68,8 @@ class ServerLogs:
         self._key = b""
         self._changed = threading.Condition()
         self._said: dict[tuple[str, int], _Said] = {}
-        self._begun: dict[tuple[str, int], bytes] = {}
-        """The lines that have no end yet."""
+        self._begun: dict[tuple[str, int], bytes | None] = {}
+        """The lines that have no end yet; None for one whose beginning was written or left out."""
         self._lines: Counter[str] = Counter()
         """How many lines the files have, as far as this process knows."""
         self._thread: threading.Thread | None = None
@@ -111,21 +111,36 @@ class ServerLogs:
 
     def _write(self, server: str, pid: int, said: _Said) -> int:
         """Put the lines that are whole into the server's file; how many."""
-        *whole, rest = (self._begun.pop((server, pid), b"") + b"".join(said.data)).split(b"\n")
-        if said.has_ended or len(rest) > _LINE:
-            whole, rest = [*whole, rest], b""
-        if rest:
-            self._begun[server, pid] = rest
-        lines = [line for line in (line.strip(b"\r") for line in whole) if line]
+        lines = [line for line in (line.strip(b"\r") for line in self._whole((server, pid), said)) if line]
         if not lines:
             return 0
-        texts = self._without_secrets(b"\n".join(map(_short, lines[-KEPT:]))).split("\n")
+        # More than are kept: a private key of many lines is known by its first.
+        texts = self._without_secrets(b"\n".join(map(_short, lines[-2 * KEPT :]))).split("\n")
         if said.left_out or len(lines) > KEPT:
-            texts.insert(0, "[mcpctl: lines before this one were left out: there were too many at once]")
+            left_out = "[mcpctl: lines before this one were left out: there were too many at once]"
+            texts = [left_out, *texts[-KEPT:]]
         when = clock.iso(said.at)
         found = [dict(zip(FIELDS, (when, pid, text), strict=True)) for text in texts]
         self._add(server, b"".join(msgspec.json.encode(each) + b"\n" for each in found))
         return len(texts)
+
+    def _whole(self, process: tuple[str, int], said: _Said) -> list[bytes]:
+        """The lines that are whole now, and the beginning of one that is too long; a private key is one thing."""
+        begun, data = self._begun.pop(process, b""), b"".join(said.data)
+        if begun is None or said.left_out:
+            begun, (_, end_of_line, data) = b"", data.partition(b"\n")  # it may be half a secret that nobody knows
+            if not end_of_line:
+                self._begun[process] = None
+        text = begun + data
+        end = len(text)
+        last = text.rfind(b"\n") + 1
+        whole = min(last if end - last <= _LINE else end, shapes.end_or_open_key(text))
+        if said.has_ended:
+            self._begun.pop(process, None)
+            whole = end
+        elif whole < end or last < end:
+            self._begun[process] = text[whole:] or None
+        return text[:whole].split(b"\n")
 
     def _without_secrets(self, text: bytes) -> str:
         self._key = self._key or redaction_key.load(self._paths)

@@ -147,6 +147,13 @@ def _private_key(text: bytes, start: int) -> Span | None:
     return head.start(), end.end() if end else most
 
 
+def end_or_open_key(text: bytes) -> int:
+    """Where the last private key begins, if its end may still come; else the end of the text."""
+    first = len(text) - _MOST_OF_KEY
+    heads = [head.start() for head in _KEY_HEAD.finditer(text, max(first, 0))]
+    return heads[-1] if heads and not _KEY_END.search(text, heads[-1]) else len(text)
+
+
 _RESTS: dict[bytes, list[tuple[re.Pattern[bytes], bool]]] = {}
 for _shape in TOKENS:
     for _head in _shape.heads:

@@ -122,6 +122,8 @@ def started(env: Mapping[str, str]) -> Iterator[tuple[Dashboard, float]]:
         line = process.stdout.readline()
         if not line:
             raise Unavailable("mcpctl dashboard does not start")
+        if json.loads(line)["pid"] != process.pid:
+            raise Unavailable("a dashboard runs over that home already")
         dashboard = Dashboard(process, json.loads(line)["url"])
         dashboard.get("/sessions")
         yield dashboard, time.perf_counter() - start

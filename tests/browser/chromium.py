@@ -49,6 +49,7 @@ class Chromium:
         self._rest = b""
         self._number = 0
         self._listeners: dict[str, Callable[[str, Any], None]] = {}
+        self._persons: list[Person] = []
 
     def __enter__(self) -> Self:
         return self
@@ -62,7 +63,14 @@ class Chromium:
 
     def person(self, **settings: Any) -> "Person":
         """Somebody with cookies of their own."""
-        return Person(self, self.call("Target.createBrowserContext")["browserContextId"], settings)
+        person = Person(self, self.call("Target.createBrowserContext")["browserContextId"], settings)
+        self._persons.append(person)
+        return person
+
+    def empty(self) -> None:
+        """Let everybody leave: the pages of a dashboard that has ended would try to follow it forever."""
+        while self._persons:
+            self._persons.pop().leave()
 
     def listen(self, session: str, told: Callable[[str, Any], None]) -> None:
         """Tell what happens in a tab."""

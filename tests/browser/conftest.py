@@ -76,12 +76,15 @@ def dashboard(chromium: Chromium, home: Path) -> Iterator[Callable[..., Dashboar
             return Dashboard(chromium, terminal.wait_for(LINK)[0])
 
         yield started
+        chromium.empty()
 
 
 @pytest.fixture
-def pictures(tmp_path: Path, request: pytest.FixtureRequest) -> Callable[[Tab, str], None]:
-    """Keeps a picture of a page, in the folder that MCPCTL_PICTURES names or with the test's files."""
-    folder = Path(PICTURES) if PICTURES else tmp_path / "pictures"
+def pictures(request: pytest.FixtureRequest) -> Callable[[Tab, str], None]:
+    """Keeps a picture of a page in the folder that MCPCTL_PICTURES names; without it, none is made."""
+    if not PICTURES:
+        return lambda tab, name: None
+    folder = Path(PICTURES)
     folder.mkdir(parents=True, exist_ok=True)
     test = request.node.name.removeprefix("test_")
     return lambda tab, name: tab.picture(folder / f"{test}-{name}.png")

@@ -29,8 +29,13 @@ def kinds(known: Any) -> list[str]:
         ({"readOnlyHint": True}, ["read-only"]),
         ({"readOnlyHint": True, "destructiveHint": True, "idempotentHint": True}, ["read-only"]),
         ({"readOnlyHint": False, "destructiveHint": True}, ["no", "destructive"]),
-        ({"destructiveHint": True, "idempotentHint": True}, ["destructive", "idempotent"]),
-        ({"destructiveHint": False}, ["no"]),
+        ({"readOnlyHint": False}, ["no", "undeclared"]),
+        ({"readOnlyHint": False, "idempotentHint": True}, ["no", "undeclared", "idempotent"]),
+        ({"readOnlyHint": False, "destructiveHint": False}, ["no", "no"]),
+        ({"readOnlyHint": True, "openWorldHint": False}, ["read-only", "no"]),
+        ({"destructiveHint": True, "idempotentHint": True}, ["undeclared", "destructive", "idempotent"]),
+        ({"destructiveHint": False}, ["undeclared", "no"]),
+        ({"idempotentHint": False}, ["undeclared", "no"]),
         ({"readOnlyHint": "yes", "destructiveHint": 1}, ["undeclared"]),
     ],
 )
@@ -45,6 +50,23 @@ def test_a_warning_of_the_team_counts_against_the_server() -> None:
     assert kinds(warned) == ["read-only", "destructive", "idempotent"], "of what destroys, it matters"
 
 
+@pytest.mark.parametrize("reads", [None, True, False])
+@pytest.mark.parametrize("destroys", [None, True, False])
+def test_nothing_that_makes_the_risk_is_left_unsaid(reads: bool | None, destroys: bool | None) -> None:
+    said = {"readOnlyHint": reads, "destructiveHint": destroys}
+    annotations = {name: value for name, value in said.items() if value is not None}
+    texts = {badge.text for badge in badges.badges(recorded(annotations))}
+    if reads:
+        assert texts == {"Read-only"}
+    elif reads is None and destroys is None:
+        assert texts == {"Not declared"}
+    else:
+        assert texts == {
+            {None: "Read-only: not declared", False: "Not read-only"}[reads],
+            {None: "Destructive: not declared", True: "Destructive", False: "Not destructive"}[destroys],
+        }
+
+
 def test_a_badge_has_words_a_symbol_and_its_source() -> None:
     (badge,) = badges.badges(recorded({}, readOnlyHint=True))
     assert (badge.symbol, badge.text) == ("R", "Read-only")
@@ -57,5 +79,5 @@ def test_a_record_that_is_odd_says_nothing(odd: Any) -> None:
 
 
 def test_no_two_badges_look_the_same_without_colour() -> None:
-    every = [*badges._WORDS.values(), badges._UNDECLARED]
+    every = [*badges._WORDS.values(), badges._UNDECLARED, *badges._SILENCES.values()]
     assert len({badge.symbol for badge in every}) == len({badge.text for badge in every}) == len(every)

@@ -50,6 +50,16 @@ def test_calls_are_filtered(browser: Browser, paths: Paths, asked: str, calls: i
     assert f"{calls} call{'s' * (calls != 1)}, newest first" in page.text
 
 
+def test_a_name_with_a_comma_is_one_name(browser: Browser, paths: Paths) -> None:
+    of_calls = {"server": "a,b", "tool": "c,d", "project": "e,f"}
+    recorded.session(paths, rest=[*recorded.call(1, 1, **of_calls), *recorded.call(2, 2)])
+    page = markup.seen(browser(), "/tool-calls")
+    for address in (page.target("a,b"), "/tool-calls?server=a%2Cb&tool=c%2Cd&project=e%2Cf"):
+        page = markup.seen(browser(), address)
+        assert "1 call, newest first" in page.text
+        assert page.of("main")[0]["data-events"] == "/api/v1/events?payloads=false", "it takes several, with commas"
+
+
 def test_filters_are_links_and_can_be_taken_away(browser: Browser, paths: Paths) -> None:
     recorded.two_sessions(paths)
     page = markup.seen(browser(), "/tool-calls?server=notes&status=ok")

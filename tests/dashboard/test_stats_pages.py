@@ -1,14 +1,11 @@
 """The page of totals: the numbers of `calls stats`, and charts that say the same."""
 
-import datetime
 import re
-import time
 from collections.abc import Callable
 
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import summaries
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
 from tests import recorded
@@ -39,18 +36,6 @@ def test_the_time_and_the_order_are_links(browser: Browser, paths: Paths) -> Non
     assert re.search(r'aria-current="true"[^>]*><bdi>7 days', page)
     by_failures = text_of(client.get("/stats?sort=failed").text)
     assert by_failures.index("notes:delete_note") < by_failures.index("notes:list_notes")
-
-
-def test_days_begin_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TZ", "Asia/Tokyo")
-    time.tzset()
-    try:
-        begin = summaries.first_of_days(7)
-        first = datetime.date.today() - datetime.timedelta(days=6)
-        assert begin == f"{first - datetime.timedelta(days=1)}T15:00:00.000Z"
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
 
 def test_nothing_on_record_is_said(browser: Browser) -> None:

@@ -73,6 +73,12 @@ def test_a_rule_that_matches_nothing_is_named_at_its_line(paths: Paths, found: F
     assert subject.startswith(str(paths.config))
 
 
+def test_a_rule_about_a_server_that_has_listed_nothing_may_match(paths: Paths, found: Found) -> None:
+    configure(paths, {"s": stub(), "down": stub()}, policy={"deny": ["*:drop_*"]})
+    listed(paths, "s", [{"name": "read"}])
+    assert told(found("configuration")) == []
+
+
 def test_no_server_is_worth_knowing(paths: Paths, found: Found) -> None:
     assert [each.code for each in found("configuration")] == ["D108"]
 

@@ -63,6 +63,51 @@ def test_no_secret_is_written(said: tuple[bytes, ...], logs: ServerLogs, paths: 
     assert "and more" in text
 
 
+KEY = b"-----BEGIN PRIVATE KEY-----\n", b"s3cret-value\n" * 40, b"-----END PRIVATE KEY-----\n"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        (b"x " * 600 + b"password=", b"s3cret-value\n"),
+        (b"x " * 600, b"y " * 600 + b"password=", b"s3cret-value\n"),
+        KEY,
+        (b"before " + KEY[0] + b"s3cret", *KEY[1:]),
+        (b"".join((*KEY, b"line\n" * 190)),),
+        (
+            b"password=" + b"x" * (1 << 17) + b"s3cret",
+            b"s3cret-value",
+            b"\n" + b"z" * (1 << 17),
+            b"z" * (1 << 17),
+            b"\n",
+        ),
+    ],
+    ids=["long line", "very long line", "key", "key in lines", "many lines", "too much at once"],
+)
+@pytest.mark.parametrize("is_at_once", [True, False])
+def test_no_part_of_a_secret_is_written(
+    said: tuple[bytes, ...], is_at_once: bool, logs: ServerLogs, paths: Paths
+) -> None:
+    batches = [said] if is_at_once else [(each,) for each in said]
+    for batch in (*batches, (b"and more\n",)):
+        waiting = server_logs._Said()
+        for data in batch:
+            waiting.add(data)
+        logs._write("s", 7, waiting)
+    assert texts(paths)[-1] == "and more"
+    assert "s3cret" not in paths.log("s").read_text(encoding="utf-8")
+
+
+def test_what_has_no_end_is_not_waited_for_for_ever(logs: ServerLogs, paths: Paths) -> None:
+    endless = KEY[0] + (b"k" * 900 + b"\n") * 30
+    for data in (b"x " * 600, b"y " * 600, b"y\nthe next\n", endless, b"more\n"):
+        waiting = server_logs._Said()
+        waiting.add(data)
+        logs._write("s", 7, waiting)
+        assert texts(paths)[0] == "x " * 500 + "…"
+    assert (texts(paths)[1], texts(paths)[-1]) == ("the next", "more")
+
+
 def test_a_line_and_what_waits_are_bounded(logs: ServerLogs, paths: Paths) -> None:
     flood = b"".join(b"line %d\n" % number for number in range(50_000))
     last = written(logs, paths, *(flood[place : place + 65536] for place in range(0, len(flood), 65536)), b"x " * 5000)

@@ -80,7 +80,8 @@ def replay(
         output.write_lines(replaying.diff(rows))
     else:
         output.write_list(Found.of(rows), replaying.COLUMNS, listing)
-    if any(each.plan == "needs_execute" for each in found):
-        output.say("calls of tools that may change something run with --execute", always=diff)
+    if waiting := list(dict.fromkeys(each.key for each in found if each.plan == "needs_execute")):
+        more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
+        output.say(f"not called without --execute, since it may change something: {waiting[0]}{more}", always=diff)
     if not dry_run and (failure := replaying.failure(rows, found, compared=diff)):
         raise failure

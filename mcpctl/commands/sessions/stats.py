@@ -45,6 +45,7 @@ def stats(
       mcpctl sessions stats --saved --session last --json | jq .[].saved_tokens
     """
     from mcpctl import output, savings
+    from mcpctl.catalog import rows as catalogs
     from mcpctl.commands import names
     from mcpctl.commands.sessions.saving import COLUMNS
     from mcpctl.errors import WrongUsage
@@ -56,5 +57,9 @@ def stats(
     with opt.records(data_dir) as records:
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, paths)
-        rows = savings.rows(records.overheads(wanted, *asked.statuses), paths, only_last=not asked.is_any)
+        rows = savings.rows(
+            records.overheads(wanted, *asked.statuses),
+            lambda project: catalogs.catalog(paths, project=project, quiet=True),
+            only_last=not asked.is_any,
+        )
         output.write_list(rows, COLUMNS, listing)

@@ -76,6 +76,14 @@ def test_a_session_runs_in_its_order_and_in_one_process(mcpctl: Mcpctl, paths: P
 
 
 @pytest.mark.usefixtures("server")
+def test_a_diff_names_what_did_not_run(mcpctl: Mcpctl, paths: Paths) -> None:
+    session(paths, rest=[*call(1, 1, **ECHOED), *call(2, 2, **ECHOED)])
+    ran = mcpctl("calls", "replay", "--session", "last", "--diff")
+    assert (ran.code, ran.out) == (0, "")
+    assert ran.err == "not called without --execute, since it may change something: s:echo\n"
+
+
+@pytest.mark.usefixtures("server")
 def test_a_dry_run_runs_nothing_and_says_what_would_be(mcpctl: Mcpctl, paths: Paths) -> None:
     secret = raw({"auth": {"token": SECRET}})
     session(paths, rest=[*call(1, 1, **COUNTED), *call(2, 2, **ECHOED), *call(3, 3, **ECHOED, arguments=secret)])
