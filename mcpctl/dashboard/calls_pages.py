@@ -12,9 +12,9 @@ from starlette.routing import BaseRoute, Route
 
 from mcpctl import hints
 from mcpctl.dashboard import json_text
-from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.choices import ROWS
+from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import from_json, page
 from mcpctl.errors import McpctlError
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, CALL_STATUSES, Row

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
-from mcpctl.dashboard.names import Name, told
-from mcpctl.dashboard.request_parameters import Parameters
+from mcpctl.dashboard.rest_names import Name, renamed
+from mcpctl.dashboard.rest_parameters import Parameters
 from mcpctl.models import Found
 from mcpctl.output import to_json
 
@@ -21,7 +21,7 @@ class Operation(NamedTuple):
     """Below /api/v1."""
     answer: "Callable[[Request, Parameters], Response]"
     model: str
-    """The class of `answers` that describes the answer; empty where none does."""
+    """The class of `rest_schemas` that describes the answer; empty where none does."""
     parameters: Sequence[str] = ()
     method: str = "GET"
     kinds: Sequence[str] = ("application/json",)
@@ -39,5 +39,5 @@ def answer(body: Any) -> Response:
 def listing(asked: Parameters, member: str, found: Found, names: Sequence[Name]) -> Response:
     """A window of a list, and how many there are."""
     names = asked.chosen(names)
-    rows = [told(row, names) for row in found.rows(asked.limit, asked.offset)]
+    rows = [renamed(row, names) for row in found.rows(asked.limit, asked.offset)]
     return answer({member: rows, "total": found.count()})

@@ -12,10 +12,10 @@ from mcpctl import server_entries
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.rows import HINT_FIELDS, Wanted
-from mcpctl.dashboard import names
+from mcpctl.dashboard import rest_names
 from mcpctl.dashboard.board import board_of
-from mcpctl.dashboard.request_parameters import OF_TOOLS, WINDOW, Parameters
 from mcpctl.dashboard.rest_answers import Operation, answer, listing
+from mcpctl.dashboard.rest_parameters import OF_TOOLS, WINDOW, Parameters
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Found, RawJson, Row, Usage
 from mcpctl.paths import Paths
@@ -41,8 +41,8 @@ def tools(request: Request, asked: Parameters) -> Response:
         else:
             found = _ranked(catalog, query, wanted, usage, paths)
         window = [_told(row, _text(catalog, row)) for row in found.rows(asked.limit, asked.offset)]
-    chosen = asked.chosen(names.TOOL)
-    return answer({"tools": [names.told(row, chosen) for row in window], "total": found.count()})
+    chosen = asked.chosen(rest_names.TOOL)
+    return answer({"tools": [rest_names.renamed(row, chosen) for row in window], "total": found.count()})
 
 
 def tool(request: Request, asked: Parameters) -> Response:
@@ -51,13 +51,15 @@ def tool(request: Request, asked: Parameters) -> Response:
     usage = recorded_usage(paths)
     with _catalog(request, asked) as catalog:
         row = rows.show(catalog, request.path_params["key"], usage)
-    return answer(names.told(_told(row, row["definition"]), names.TOOL_SHOWN))
+    return answer(rest_names.renamed(_told(row, row["definition"]), rest_names.TOOL_SHOWN))
 
 
 def servers(request: Request, asked: Parameters) -> Response:
     """The configured servers, their secrets masked."""
     entries = server_entries.ls(board_of(request).paths, asked.one("project"))
-    return listing(asked, "servers", Found.of(entries), [names.Name(field, field) for field in server_entries.FIELDS])
+    return listing(
+        asked, "servers", Found.of(entries), [rest_names.Name(field, field) for field in server_entries.FIELDS]
+    )
 
 
 def _catalog(request: Request, asked: Parameters) -> AbstractContextManager[Catalog]:

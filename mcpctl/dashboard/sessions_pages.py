@@ -7,10 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import board_of
 from mcpctl.dashboard.calls_pages import searches
 from mcpctl.dashboard.choices import ROWS, Window
+from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import page
 from mcpctl.models import SESSION_STATUSES, Found, Row
 from mcpctl.store.filters import CallFilter

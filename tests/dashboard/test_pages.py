@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import overview, stats_pages
+from mcpctl.dashboard import overview_pages, stats_pages
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
@@ -290,7 +290,7 @@ def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
     shown: list[object] = []
     monkeypatch.setattr(board.summaries, "prepare", lambda *by, wanted: prepared.append((by, wanted)))
     stats_pages.prepare(board)
-    overview.prepare(board)
+    overview_pages.prepare(board)
     totals = board.summaries.totals
 
     def told(records: Records, *by: str, **asked: Any) -> Summary:

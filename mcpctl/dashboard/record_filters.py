@@ -1,4 +1,4 @@
-"""What the address of a page asks for: filters that links set and take away, and which of the pages of a list it is."""
+"""The filters of lists of calls and sessions, which links set and take away, and which rows of a list are shown."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass

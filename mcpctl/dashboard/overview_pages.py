@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from mcpctl.dashboard import charts
-from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import page
 from mcpctl.errors import McpctlError
 from mcpctl.models import Row, Tool

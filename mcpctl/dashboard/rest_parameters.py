@@ -10,7 +10,7 @@ from mcpctl.store import asking
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from mcpctl.dashboard.names import Name
+    from mcpctl.dashboard.rest_names import Name
 
 MOST = 1000
 """Rows of one answer."""

@@ -102,7 +102,7 @@ def total(groups: Sequence[str]) -> tuple[Name, ...]:
     return tuple(Name(renamed.get(field, field), field) for field in (*groups, *TOTAL_FIELDS))
 
 
-def told(row: Row, names: Sequence[Name]) -> dict[str, Any]:
+def renamed(row: Row, names: Sequence[Name]) -> dict[str, Any]:
     """A row under REST's names."""
     answer: dict[str, Any] = {}
     for name in names:
