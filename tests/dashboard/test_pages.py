@@ -179,7 +179,7 @@ def test_sessions_are_filtered_by_links(browser: Browser, paths: Paths) -> None:
     page = markup.seen(client, address)
     assert markup.keys(page) == [recorded.CURSOR]
     assert page.target(f"{TIMES} without client") == "/sessions?status=closed"
-    assert "No session is like that" in markup.seen(client, "/sessions?status=active").text
+    assert "No session matches these filters" in markup.seen(client, "/sessions?status=active").text
 
 
 def test_sessions_have_pages(browser: Browser, paths: Paths) -> None:
@@ -229,7 +229,7 @@ def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
         ("/", "No call was made in these days"),
         ("/sessions", "No session is on record yet"),
         ("/tool-calls", "No call is on record yet"),
-        ("/tool-calls?status=ok", "No call is like that"),
+        ("/tool-calls?status=ok", "No call matches these filters"),
     ],
 )
 def test_nothing_on_record_is_said(browser: Browser, address: str, said: str) -> None:

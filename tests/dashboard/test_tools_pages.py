@@ -91,7 +91,7 @@ def test_tools_are_filtered_and_sorted(asked: str, expected: list[str], browser:
     shown = re.findall(r'<th scope="row"><a href="/tools/[^"]*"><bdi>([^<]*)', page)
     assert sorted(shown) == sorted(expected)
     assert "sort=usage" not in asked or shown == expected
-    assert expected or "No tool is like this." in page
+    assert expected or "No tool matches these filters." in page
 
 
 def test_a_default_counts_and_is_no_declaration(browser: Browser, paths: Paths) -> None:
