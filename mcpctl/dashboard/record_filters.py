@@ -1,5 +1,6 @@
 """The filters of lists of calls and sessions, which links set and take away, and which rows of a list are shown."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
@@ -63,11 +64,18 @@ class Asked:
         if name == "status" and "failed" in values:
             yield self._choice("failed", "true", "all failures")
         for value in values:
-            yield self._choice(name, value, value.replace("_", " ") if name == "status" else value)
+            yield self._choice(name, value, self.said(name, value))
 
     def _choice(self, name: str, value: str, text: str) -> Choice:
         is_chosen = self.get(name) == value
         return Choice(value, text, self.link(name, None if is_chosen else value), is_chosen, None)
+
+    @staticmethod
+    def said(name: str, value: str) -> str:
+        """The value of a filter as people say it."""
+        if name == "hint":
+            return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
+        return value.replace("_", " ") if name == "status" else value
 
     def at(self, offset: int) -> str:
         """Another page of the same list."""
