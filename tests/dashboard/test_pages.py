@@ -11,6 +11,7 @@ from mcpctl.dashboard import overview_pages, stats_pages
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
+from mcpctl.models import CALL_STATUSES, DECISIONS, SESSION_STATUSES
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, journal_lines
 from mcpctl.store.filters import CallFilter
@@ -330,3 +331,9 @@ def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
         browser.get("/")
         browser.get("/stats")
     assert shown and shown == prepared[::-1]
+
+
+def test_the_style_sheet_paints_only_statuses_that_there_are(browser: Browser) -> None:
+    painted = set(re.findall(r"\.status\.(\w+)", browser().get("/static/style.css").text))
+    of_approvals = {approvals.PENDING, approvals.ALLOWED, approvals.DENIED}
+    assert painted <= {*CALL_STATUSES, *SESSION_STATUSES, *DECISIONS, *of_approvals}
