@@ -24,7 +24,8 @@ MARK = "*"
 _LOOSE = {"readOnlyHint": True, "destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
 """The value of each hint that makes a tool look harmless."""
 
-_MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
+MEANINGLESS_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
+"""The hints that say nothing of a tool whose risk is `read-only`."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def _decide(annotations: Mapping[str, Any], overrides: Mapping[str, bool]) -> di
         else:
             hints[name] = Hint(DEFAULTS[name], "default")
     if hints["readOnlyHint"].value:
-        for name in _MEANINGLESS_IF_READ_ONLY:
+        for name in MEANINGLESS_IF_READ_ONLY:
             if not hints[name].is_known:
                 hints[name] = Hint(name == "idempotentHint", "default")
     return hints
@@ -104,14 +105,16 @@ def permission(tool: Tool) -> str:
 
 
 def risk(hints: Mapping[str, Hint]) -> str:
-    """The worst that a tool with these hints in effect may do, one of `RISKS`.
+    """The worst that a tool with these hints in effect, or these known ones, may do, one of `RISKS`.
 
     `read-only`: it is declared or overridden as read-only; then its destructive hint means nothing. `not-declared`:
     neither its read-only nor its destructive hint is set. `changing`: it is not read-only, and a hint says that it is
     not destructive. `destructive`: all others, also a tool that only says that it is not read-only, which the protocol
     counts as destructive, and a declared read-only tool that a toolset overrides as destructive.
     """
-    read_only, destructive = hints["readOnlyHint"], hints["destructiveHint"]
+    read_only, destructive = (
+        hints.get(name) or Hint(DEFAULTS[name], "default") for name in ("readOnlyHint", "destructiveHint")
+    )
     if destructive == Hint(True, "override") and read_only.source != "override":
         return "destructive"
     if read_only.value:
@@ -133,6 +136,16 @@ def snapshot(tool: Tool | None) -> bytes:
         {n: {"value": h.value, "source": h.source} for n, h in effective(tool).items() if h.is_known} if tool else {}
     )
     return msgspec.json.encode(hints) if hints else b"null"
+
+
+def recorded(known: Any) -> dict[str, Hint]:
+    """The hints that a `snapshot` has, read from its JSON; what is odd in it says nothing."""
+    entries = {name: known.get(name) for name in HINTS} if isinstance(known, Mapping) else {}
+    return {
+        name: Hint(entry["value"], str(entry.get("source")))
+        for name, entry in entries.items()
+        if isinstance(entry, Mapping) and isinstance(entry.get("value"), bool)
+    }
 
 
 def cell(hint: Hint) -> str:

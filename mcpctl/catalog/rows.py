@@ -1,6 +1,6 @@
 """Tools as commands list them: one row each, filtered by their effective hints."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -110,14 +110,14 @@ def catalog(
         yield found
 
 
-def holding(paths: Paths, loaded: Config) -> Holding:
-    """By what tools are held, for a command: what is pinned, where there is a policy."""
+def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] = PolicyFile.connect) -> Holding:
+    """By what tools are held, for a command: what is pinned, where there is a policy; read of what `opened` gives."""
     table = loaded.policy.table
     if not loaded.policy.is_on:
         return NOTHING
     if not paths.policy.exists():
         return Holding(checks=table.checks)
-    with PolicyFile.connect(paths) as file:
+    with opened(paths) as file:
         return Holding(table.on_change, pins.read(file), checks=table.checks)
 
 

@@ -53,15 +53,19 @@ def approvals(request: Request) -> Response:
 
 
 def _page(request: Request, said: _Said | None, status: int = 200) -> Response:
-    board, offset = board_of(request), choices.offset(request)
+    board = board_of(request)
     every = list(answering.rows(board.paths, pending=False).rows(None, 0))
     pending = [row for row in every if row["state"] == PENDING]
     later = [row for row in every if row["state"] != PENDING]
     return page(
-        request, "approvals.html", status, pending=pending, later=later[offset : offset + ROWS], total=len(later),
-        offset=offset, limit=ROWS, link=lambda offset: f"/approvals?offset={offset}" if offset else "/approvals",
+        request, "approvals.html", status, pending=pending, later=choices.window(request, later)._replace(at=_at),
         clients=_clients(board, pending), risks=badges.RISKS, became=_BECAME, said=said,
     )  # fmt: skip
+
+
+def _at(offset: int) -> str:
+    """The page from another of the earlier ones on; this one may be the answer to a form, at an address of its own."""
+    return f"/approvals?offset={offset}" if offset else "/approvals"
 
 
 def _clients(board: Board, pending: Sequence[Row]) -> Mapping[str, str]:

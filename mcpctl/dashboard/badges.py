@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mcpctl import hints
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.models import HINTS, Row
 
@@ -37,7 +38,6 @@ RISKS = {
     "not-declared": "Nobody has declared what this tool does; it counts as destructive.",
 }
 """What the risk of a tool, one of `hints.RISKS`, means to whoever is asked about it."""
-_NOT_IF_READ_ONLY = ("destructiveHint", "idempotentHint")
 _SOURCES = {"declared": "as its server declares", "override": "as a toolset says instead of its server"}
 _UNDECLARED = Badge("undeclared", "?", "Not declared", "Nobody said whether this tool only reads or destroys")
 _SILENCES = {
@@ -63,26 +63,22 @@ MARKS = {
 def badges(known: Mapping[str, Any] | None) -> list[Badge]:
     """The badges of a tool, of its hints that are known as `{hint: {value, source}}`, as records of calls have them.
 
-    Whether a tool destroys or may be repeated is said only where it does more than read; that a toolset calls
-    destructive what its server calls read-only is said, since it counts. That nobody said whether it only reads, or
-    whether it destroys, has a badge of its own: `not declared` is not a no.
+    Whether a tool destroys or may be repeated is said only where its risk, as `hints.risk` has it, is more than to
+    read. That nobody said whether it only reads, or whether it destroys, has a badge of its own: `not declared` is not
+    a no.
     """
-    hints = {name: hint for name in HINTS if (hint := _hint(known, name))}
-    only_reads = "readOnlyHint" in hints and hints["readOnlyHint"]["value"]
-    is_unknown = not any(name in hints for name in _SILENCES)
-    shown = [_UNDECLARED] if is_unknown else []
+    of_tool = hints.recorded(known)
+    risk = hints.risk(of_tool)
+    shown = [_UNDECLARED] if risk == "not-declared" else []
     for name in HINTS:
-        hint, is_moot = hints.get(name), only_reads and name in _NOT_IF_READ_ONLY
-        if hint and (not is_moot or _is_warning(name, hint, hints["readOnlyHint"])):
-            shown.append(_said(name, hint))
-        elif not hint and not is_moot and not is_unknown and name in _SILENCES:
+        if risk == "read-only" and name in hints.MEANINGLESS_IF_READ_ONLY:
+            continue
+        if hint := of_tool.get(name):
+            badge, source = _WORDS[name, hint.value], _SOURCES.get(hint.source)
+            shown.append(badge._replace(title=f"{badge.title}, {source}") if source else badge)
+        elif name in _SILENCES and risk != "not-declared":
             shown.append(_SILENCES[name])
     return shown
-
-
-def _said(name: str, hint: Row) -> Badge:
-    badge, source = _WORDS[name, hint["value"]], _SOURCES.get(str(hint.get("source")))
-    return badge._replace(title=f"{badge.title}, {source}") if source else badge
 
 
 def known(row: Row) -> dict[str, Row]:
@@ -90,14 +86,3 @@ def known(row: Row) -> dict[str, Row]:
     fields = ((name, row[field]) for field, name in HINT_FIELDS.items())
     set_ = ((name, hint) for name, hint in fields if hint["source"] in _SOURCES)
     return {name: {"value": hint["effective"], "source": hint["source"]} for name, hint in set_}
-
-
-def _hint(known: Any, name: str) -> Any:
-    hint = known.get(name) if isinstance(known, Mapping) else None
-    return hint if isinstance(hint, Mapping) and isinstance(hint.get("value"), bool) else None
-
-
-def _is_warning(name: str, hint: Row, read_only: Row) -> bool:
-    """As `hints.risk` has it."""
-    warned = name == "destructiveHint" and hint["value"] and hint.get("source") == "override"
-    return bool(warned and read_only.get("source") != "override")

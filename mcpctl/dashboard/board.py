@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from mcpctl.catalog import rows
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Board:
     """A dashboard over one data directory."""
 
@@ -36,14 +35,12 @@ class Board:
     """What servers list, read and checked once for all pages."""
     summaries: Summaries = field(init=False)
     """Totals for pages; where there are many calls they may be some seconds old, and say so."""
+    feed: Feed = field(init=False)
+    """The streams of events."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "summaries", Summaries(self.records))
-
-    @cached_property
-    def feed(self) -> Feed:
-        """The streams of events."""
-        return Feed(self.paths)
+        self.summaries = Summaries(self.records)
+        self.feed = Feed(self.paths)
 
     @contextmanager
     def records(self) -> Iterator[Records]:
@@ -61,7 +58,9 @@ class Board:
     @contextmanager
     def catalog(self, toolset: str | None = None, project: str | None = None) -> Iterator[Catalog]:
         """The tools of all servers, or of those of a project, with the toolset in force there, or with that one."""
-        with rows.catalog(self.paths, toolset, project, quiet=True, lists=self.lists) as catalog:
+        # What is held differs from project to project, so what is read once for all serves only without one.
+        lists = self.lists if project is None else None
+        with rows.catalog(self.paths, toolset, project, quiet=True, lists=lists) as catalog:
             yield catalog
 
 
@@ -76,5 +75,5 @@ def login_of(request: "Request") -> Login:
 
 
 def body_of(request: "Request") -> bytes:
-    """The body of a request that is no GET, read whole."""
+    """The body of a request that is not a GET, read whole."""
     return cast(bytes, getattr(request.state, "body", b""))

@@ -12,8 +12,9 @@ from starlette.routing import BaseRoute, Route
 
 from mcpctl import hints
 from mcpctl.dashboard import json_text
-from mcpctl.dashboard.asked import ROWS, Asked
 from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.choices import ROWS
+from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import from_json, page
 from mcpctl.errors import McpctlError
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, CALL_STATUSES, Row
@@ -46,7 +47,7 @@ def calls(request: Request) -> Response:
         return page(
             request, "calls.html", asked=asked, calls=found[:ROWS], total=total, older=older,
             sessions=_to_choose(records, asked.get("sessionId")),
-            choices={"status": CALL_STATUSES, "hint": HINTS, **names},
+            filters=asked.choices({"status": CALL_STATUSES, "hint": HINTS, **names}),
         )  # fmt: skip
 
 
@@ -97,9 +98,8 @@ def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:
         return error.message
 
 
-def _values(known: Any) -> Mapping[str, Any]:
-    hints = known.items() if isinstance(known, dict) else ()
-    return {name: hint.get("value") for name, hint in hints if isinstance(hint, dict)}
+def _values(known: Any) -> Mapping[str, bool]:
+    return {name: hint.value for name, hint in hints.recorded(known).items()}
 
 
 def searches(records: Records, wanted: CallFilter, at_most: int) -> Sequence[Row]:

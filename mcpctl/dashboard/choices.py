@@ -1,4 +1,4 @@
-"""Filters of a page that are links: each choice is an address, with how many rows it would leave."""
+"""Links of a page that choose what it shows: filters, each with how many rows it would leave, an order, a window."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 ROWS = 50
 """Rows of one page."""
-_LARGEST_OFFSET = 1_000_000_000
+_LONGEST_OFFSET = 12
+"""Digits."""
 
 
 class Choice(NamedTuple):
@@ -25,6 +26,36 @@ class Choice(NamedTuple):
     is_chosen: bool
     rows: int | None
     """How many it would leave; None where it leaves none out."""
+
+
+class Window(NamedTuple):
+    """Some rows of a list, and the addresses of those before and after them."""
+
+    rows: Sequence[Row]
+    total: int
+    offset: int
+    at: Callable[[int], str]
+    """The address of the rows from an offset on."""
+
+    @property
+    def first(self) -> int:
+        """The place in the list of the first that is shown."""
+        return self.offset + 1
+
+    @property
+    def last(self) -> int:
+        """The place of the last."""
+        return min(self.offset + ROWS, self.total)
+
+    @property
+    def before(self) -> str:
+        """Where those before them are; empty where there are none."""
+        return self.at(max(self.offset - ROWS, 0)) if self.offset else ""
+
+    @property
+    def after(self) -> str:
+        """Where those after them are."""
+        return self.at(self.offset + ROWS) if self.offset + ROWS < self.total else ""
 
 
 @dataclass(frozen=True)
@@ -86,10 +117,16 @@ def address(request: "Request", **changes: str | int | None) -> str:
     return f"{request.url.path}?{asked}" if asked else request.url.path
 
 
-def offset(request: "Request") -> int:
-    """From which row on; 0 for what is not a number."""
-    asked = request.query_params.get("offset", "")
-    return min(int(asked), _LARGEST_OFFSET) if asked.isascii() and asked.isdigit() and len(asked) < 12 else 0
+def window(request: "Request", rows: Sequence[Row]) -> Window:
+    """The rows that the address asks for; the first ones where what it says is not a number."""
+    offset = row_number(request.query_params.get("offset") or "0") or 0
+    shown = rows[offset : offset + ROWS]
+    return Window(shown, len(rows), offset, lambda other: address(request, offset=other or None))
+
+
+def row_number(text: str) -> int | None:
+    """How many rows a text says to leave out; None for what is not such a number."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_OFFSET else None
 
 
 def _toggled(request: "Request", name: str, value: str, chosen: str | None) -> str:

@@ -24,7 +24,7 @@ def error_answer(request: "Request", error: McpctlError, status: int | None = No
     """The answer that says what failed, in the shape that whoever asks can read."""
     if status is None:
         status = next((code for kind, code in _STATUSES if isinstance(error, kind)), HTTPStatus.INTERNAL_SERVER_ERROR)
-    if request.url.path.startswith("/api/"):
+    if _is_api(request):
         return JSONResponse(error.body, status)
     return error_page(request, error, status)
 

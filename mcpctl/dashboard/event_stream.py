@@ -10,8 +10,8 @@ from starlette.routing import BaseRoute, Route
 from mcpctl.dashboard.board import board_of, login_of
 from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.feed import Feed
-from mcpctl.dashboard.listener import Asked, Listener
-from mcpctl.dashboard.request_parameters import OF_CALLS, Parameters, called
+from mcpctl.dashboard.listener import Listener, Subscription
+from mcpctl.dashboard.rest_parameters import OF_CALLS, Parameters, called
 from mcpctl.errors import McpctlError
 from mcpctl.store import asking
 
@@ -31,13 +31,13 @@ PARAMETERS = ("since", "payloads", *(name for name in OF_CALLS if name not in ("
 
 def events(request: "Request") -> Response:
     """A stream of what happens since the position of `Last-Event-ID` or `since`, else from now on."""
-    asked = _asked(request)
+    subscription = _subscription(request)
     if request.method == "HEAD":
         return Response(media_type=_TYPE)
-    return _Stream(request, board_of(request).feed, asked)
+    return _Stream(request, board_of(request).feed, subscription)
 
 
-def _asked(request: "Request") -> Asked:
+def _subscription(request: "Request") -> Subscription:
     given = Parameters(request, PARAMETERS)
     # Of a time nothing is asked, since all that comes is new: here `since` is where to begin.
     wanted = asking.wanted({**given.filters(), "since": None}, called)
@@ -45,20 +45,20 @@ def _asked(request: "Request") -> Asked:
         with board_of(request).records() as records:
             wanted = replace(wanted, sessions=tuple(records.session_id(ref) for ref in wanted.sessions))
     since = request.headers.get("last-event-id") or given.one("since")
-    return Asked(wanted, since, given.flag("payloads") is not False)
+    return Subscription(wanted, since, given.flag("payloads") is not False)
 
 
 class _Stream(StreamingResponse):
     """Who is let in is known on the event loop, and what begins there has its end there, too."""
 
-    def __init__(self, request: "Request", feed: Feed, asked: Asked) -> None:
+    def __init__(self, request: "Request", feed: Feed, subscription: Subscription) -> None:
         super().__init__((), media_type=_TYPE)
         self._request = request
         self._feed = feed
-        self._asked = asked
+        self._subscription = subscription
 
     async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        listener = self._feed.join(login_of(self._request), self._asked)
+        listener = self._feed.join(login_of(self._request), self._subscription)
         try:
             # Before it has begun nothing is answered: what happens after the answer is in the stream.
             first = await listener.outlet.take() if listener else None

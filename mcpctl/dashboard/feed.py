@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Sequence
 
-from mcpctl.dashboard.listener import Asked, Listener
+from mcpctl.dashboard.listener import Listener, Subscription
 from mcpctl.dashboard.logins import Login
 from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.errors import warn
@@ -30,13 +30,13 @@ class Feed:
         self._lock = threading.Lock()
         self._woken = threading.Event()
 
-    def join(self, login: Login, asked: Asked) -> Listener | None:
+    def join(self, login: Login, subscription: Subscription) -> Listener | None:
         """A stream for this login, on the event loop that asks; None where there are too many, or it is closed."""
         with self._lock:
             of_login = sum(each.login == login for each in self._listeners)
             if self._is_closed or of_login >= MOST_OF_LOGIN or len(self._listeners) >= MOST:
                 return None
-            listener = Listener(login, asked)
+            listener = Listener(login, subscription)
             self._listeners.append(listener)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="events", daemon=True)

@@ -22,7 +22,7 @@ _CLOSED = "sessions.closed"
 
 
 @dataclass(frozen=True)
-class Asked:
+class Subscription:
     """What a stream is to have."""
 
     wanted: CallFilter = EVERYTHING
@@ -84,7 +84,7 @@ class Listener:
     """One stream: what is read for it, by the thread that reads."""
 
     login: Login
-    asked: Asked
+    subscription: Subscription
     outlet: Outlet = field(default_factory=Outlet)
     is_behind: bool = False
     """Whether there is more to be read for it than was read."""
@@ -96,14 +96,14 @@ class Listener:
 
     def begin(self, records: Records) -> None:
         """Begin where it is asked to, and say so: who connects again before any event comes goes on from here."""
-        self.events = records.events(self.asked.wanted, since=self.asked.since)
+        self.events = records.events(self.subscription.wanted, since=self.subscription.since)
         self._owed = [f"retry: {RETRY_MS}\nid: {self.events.position()}\n\n".encode()]
         self.is_behind = True
 
     def owe(self, changes: Sequence[Event]) -> None:
         """Have it told of what no journal has."""
         for event in changes:
-            if self.asked.has(event):
+            if self.subscription.has(event):
                 self._owed.append(self._message(event))
                 self._dead |= {event.data["session_id"]} if event.type == _CLOSED else set()
         if sum(map(len, self._owed)) > _MOST_OWED:
@@ -136,7 +136,7 @@ class Listener:
 
     def _message(self, event: Event) -> bytes:
         data = event.data
-        if not self.asked.payloads:
+        if not self.subscription.payloads:
             data = {name: value for name, value in data.items() if name not in _PAYLOADS}
         said = to_json({"type": event.type, "data": data, "timestamp": event.timestamp})
         return f"data: {said}\n\n".encode()

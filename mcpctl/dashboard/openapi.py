@@ -7,7 +7,7 @@ from typing import Any
 from pydantic.json_schema import models_json_schema
 
 from mcpctl import __version__
-from mcpctl.dashboard import answers, event_stream, request_parameters
+from mcpctl.dashboard import event_stream, rest_parameters, rest_schemas
 from mcpctl.dashboard.rest import BASE, OPERATIONS
 from mcpctl.dashboard.rest_answers import Operation
 
@@ -30,9 +30,11 @@ _SINCE = {"name": "since", "in": "query", "description": "A position to go on fr
 @cache
 def document() -> dict[str, Any]:
     """The document."""
-    models = [each for each in vars(answers).values() if isinstance(each, type) and issubclass(each, answers.Model)]
+    models = [
+        each for each in vars(rest_schemas).values() if isinstance(each, type) and issubclass(each, rest_schemas.Model)
+    ]
     _, schemas = models_json_schema(
-        [(each, "validation") for each in models if each is not answers.Model], ref_template=_REF
+        [(each, "validation") for each in models if each is not rest_schemas.Model], ref_template=_REF
     )
     paths: dict[str, Any] = {}
     for each in OPERATIONS:
@@ -64,7 +66,7 @@ def document() -> dict[str, Any]:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
-    is_model = hasattr(answers, operation.model)
+    is_model = hasattr(rest_schemas, operation.model)
     schema = {"$ref": _REF.format(model=operation.model)} if is_model else {}
     described: dict[str, Any] = {
         "operationId": _id(operation),
@@ -94,10 +96,10 @@ def _in_path(name: str) -> dict[str, Any]:
 
 def _in_query(name: str) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": "string"}
-    if name in request_parameters.FLAGS:
+    if name in rest_parameters.FLAGS:
         schema = {"type": "boolean"}
     elif name == "limit":
-        schema = {"type": "integer", "minimum": 1, "maximum": request_parameters.MOST, "default": 50}
+        schema = {"type": "integer", "minimum": 1, "maximum": rest_parameters.MOST, "default": 50}
     elif name == "offset":
         schema = {"type": "integer", "minimum": 0, "default": 0}
-    return {"name": name, "in": "query", "description": request_parameters.MEANINGS[name], "schema": schema}
+    return {"name": name, "in": "query", "description": rest_parameters.MEANINGS[name], "schema": schema}

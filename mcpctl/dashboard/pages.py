@@ -5,7 +5,7 @@ from starlette.routing import BaseRoute
 from mcpctl.dashboard import (
     approvals_pages,
     calls_pages,
-    overview,
+    overview_pages,
     servers_pages,
     sessions_pages,
     stats_pages,
@@ -13,7 +13,7 @@ from mcpctl.dashboard import (
 )
 
 ROUTES: list[BaseRoute] = [
-    *overview.ROUTES,
+    *overview_pages.ROUTES,
     *sessions_pages.ROUTES,
     *calls_pages.ROUTES,
     *tools_pages.ROUTES,

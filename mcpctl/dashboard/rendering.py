@@ -23,18 +23,25 @@ _SHORTEST = 8
 """Characters of an id that a row gets, as lists on a terminal have it."""
 LONGEST = 300
 """Characters of a text that a row of a table gets; a page of one thing shows it whole."""
+_SOON_S = "3"
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
     ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),
 )  # fmt: skip
 
 
-def page(request: "Request", template: str, status: int = 200, **shown: Any) -> HTMLResponse:
-    """A page of a template with what it is to show."""
+def page(
+    request: "Request", template: str, status: int = 200, *, is_counting: bool = False, **shown: Any
+) -> HTMLResponse:
+    """A page of a template with what it is to show; one for which something `is_counting` loads again by itself."""
     board, login = board_of(request), login_of(request)
     may_answer = login.may_answer and not board.read_only
-    common = {"path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer}
-    return HTMLResponse(_templates().get_template(template).render(common | shown), status)
+    common = {
+        "path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer,
+        "is_counting": is_counting,
+    }  # fmt: skip
+    headers = {"refresh": _SOON_S} if is_counting else None
+    return HTMLResponse(_templates().get_template(template).render(common | shown), status, headers)
 
 
 def error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
@@ -112,7 +119,7 @@ def _name(text: str) -> Markup:
 
 
 def _words(value: Any) -> str:
-    return str(value).replace("_", " ")
+    return str(value).replace("_", " ").replace("-", " ")
 
 
 def from_json(recorded: str | bytes | None) -> Any:

@@ -1,50 +1,49 @@
-"""The REST interface: what `--json` prints, in the names of `names`, which mcpctl-records(5) has in a table."""
+"""The REST interface: what `--json` prints, in the names of `rest_names`, which mcpctl-records(5) has in a table."""
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import msgspec
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mcpctl.dashboard import guard, names, rest_export, rest_tools
+from mcpctl.dashboard import guard, rest_export, rest_names, rest_tools
 from mcpctl.dashboard.board import board_of, body_of
-from mcpctl.dashboard.request_parameters import OF_CALLS, OF_DISCOVERIES, WINDOW, Parameters, called
 from mcpctl.dashboard.rest_answers import Operation, answer, listing
+from mcpctl.dashboard.rest_parameters import OF_CALLS, OF_DISCOVERIES, WINDOW, Parameters, called
 from mcpctl.errors import WrongUsage
 from mcpctl.models import CALL_PAYLOADS, TOTAL_FIELDS, Found
+from mcpctl.policy import answering
 from mcpctl.store import asking
-
-if TYPE_CHECKING:
-    from starlette.requests import Request
 
 BASE = "/api/v1"
 
 
-def sessions(request: "Request", asked: Parameters) -> Response:
+def sessions(request: Request, asked: Parameters) -> Response:
     """The sessions, last activity newest first."""
     filters = asked.filters()
     statuses = asking.session_statuses(filters, called)
     wanted = asking.wanted(filters, called, of_sessions=True)
     with board_of(request).records() as records:
-        return listing(asked, "sessions", records.sessions(wanted, *statuses), names.SESSION)
+        return listing(asked, "sessions", records.sessions(wanted, *statuses), rest_names.SESSION)
 
 
-def session(request: "Request", asked: Parameters) -> Response:
+def session(request: Request, asked: Parameters) -> Response:
     """One session with what was called in it and what was decided of that."""
     with board_of(request).records() as records:
         row = records.session(request.path_params["id"])
         more = {
-            "tools": [names.told(tool, names.CALLED_TOOL) for tool in row["tools"]],
+            "tools": [rest_names.renamed(tool, rest_names.CALLED_TOOL) for tool in row["tools"]],
             "decisions": list(row["decisions"].rows(None, 0)),
         }
-    return answer({**names.told(row, names.SESSION), **more})
+    return answer({**rest_names.renamed(row, rest_names.SESSION), **more})
 
 
-def tool_calls(request: "Request", asked: Parameters) -> Response:
+def tool_calls(request: Request, asked: Parameters) -> Response:
     """The calls, of one session or of all, newest first."""
-    shown = [name for name in names.CALL if asked.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
+    shown = [name for name in rest_names.CALL if asked.flag("payloads") is not False or name.field not in CALL_PAYLOADS]
     chosen, before = asked.chosen(shown), asked.one("before")
     wanted = asking.wanted(asked.filters(), called)
     with board_of(request).records() as records:
@@ -53,45 +52,41 @@ def tool_calls(request: "Request", asked: Parameters) -> Response:
             wanted = replace(wanted, sessions=(records.session_id(request.path_params["id"]),))
         every = records.calls(wanted)
         page = replace(wanted, before=before and records.call_id(before))
-        rows = records.calls(page, names.fields(chosen)).rows
+        rows = records.calls(page, rest_names.fields(chosen)).rows
         return listing(asked, "tool_calls", replace(every, rows=rows), shown)
 
 
-def tool_call(request: "Request", asked: Parameters) -> Response:
+def tool_call(request: Request, asked: Parameters) -> Response:
     """One call whole, with what was decided of it."""
     with board_of(request).records() as records:
         row = records.call(records.call_id(request.path_params["id"]))
-    return answer({**names.told(row, names.CALL), "decisions": row["decisions"]})
+    return answer({**rest_names.renamed(row, rest_names.CALL), "decisions": row["decisions"]})
 
 
-def discoveries(request: "Request", asked: Parameters) -> Response:
+def discoveries(request: Request, asked: Parameters) -> Response:
     """The searches, newest first."""
     wanted = asking.wanted(asked.filters(), called)
     with board_of(request).records() as records:
-        return listing(asked, "discoveries", records.discoveries(records.resolved(wanted)), names.DISCOVERY)
+        return listing(asked, "discoveries", records.discoveries(records.resolved(wanted)), rest_names.DISCOVERY)
 
 
-def stats(request: "Request", asked: Parameters) -> Response:
+def stats(request: Request, asked: Parameters) -> Response:
     """Calls, failures, times and tokens, a row for each group."""
     groups = asking.grouping(asked.several("by", asking.GROUPS))
     sort, wanted = asked.choice("sort", TOTAL_FIELDS), asking.wanted(asked.filters(), called)
     with board_of(request).records() as records:
         rows = records.totals(*groups, wanted=records.resolved(wanted), sort=sort)
-    return listing(asked, "stats", Found.of(rows), names.total(groups))
+    return listing(asked, "stats", Found.of(rows), rest_names.total(groups))
 
 
-def approvals(request: "Request", asked: Parameters) -> Response:
+def approvals(request: Request, asked: Parameters) -> Response:
     """The calls that needed consent, the newest first."""
-    from mcpctl.policy import answering
-
     found = answering.rows(board_of(request).paths, pending=bool(asked.flag("pending")))
-    return listing(asked, "approvals", found, names.APPROVAL)
+    return listing(asked, "approvals", found, rest_names.APPROVAL)
 
 
-def approval(request: "Request", asked: Parameters) -> Response:
+def approval(request: Request, asked: Parameters) -> Response:
     """One of them."""
-    from mcpctl.policy import answering
-
     return answer(answering.row(answering.found(board_of(request).paths, request.path_params["id"])))
 
 
@@ -102,10 +97,8 @@ class Decision(msgspec.Struct, forbid_unknown_fields=True):
     scope: Literal["once", "session", "always"] = "once"
 
 
-def decide(request: "Request", asked: Parameters) -> Response:
+def decide(request: Request, asked: Parameters) -> Response:
     """Allow the call, or deny it; the approval as it is then."""
-    from mcpctl.policy import answering
-
     guard.require_answering(request)
     ref = request.path_params["id"]
     if answering.found(board_of(request).paths, ref).id != ref:
@@ -119,9 +112,9 @@ def decide(request: "Request", asked: Parameters) -> Response:
     return answer(answering.row(answering.answer(board_of(request).paths, ref, scope, "dashboard")))
 
 
-def openapi(request: "Request", asked: Parameters) -> Response:
+def openapi(request: Request, asked: Parameters) -> Response:
     """What can be asked, and what is answered."""
-    from mcpctl.dashboard.openapi import document
+    from mcpctl.dashboard.openapi import document  # pydantic takes longer to load than all the rest
 
     return answer(document())
 
@@ -145,9 +138,9 @@ OPERATIONS = (
 )
 
 
-def _endpoint(operation: Operation) -> "Callable[[Request], Response]":
+def _endpoint(operation: Operation) -> Callable[[Request], Response]:
     # A function, which Starlette runs in a thread.
-    def run(request: "Request") -> Response:
+    def run(request: Request) -> Response:
         return operation.run(request)
 
     return run

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response
 
-from mcpctl.dashboard.names import Name, told
-from mcpctl.dashboard.request_parameters import Parameters
+from mcpctl.dashboard.rest_names import Name, renamed
+from mcpctl.dashboard.rest_parameters import Parameters
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Found
 from mcpctl.output import to_json
@@ -25,7 +25,7 @@ class Operation(NamedTuple):
     """Below /api/v1."""
     answer: "Callable[[Request, Parameters], Response]"
     model: str
-    """The class of `answers` that describes the answer; empty where none does."""
+    """The class of `rest_schemas` that describes the answer; empty where none does."""
     parameters: Sequence[str] = ()
     method: str = "GET"
     kinds: Sequence[str] = ("application/json",)
@@ -49,5 +49,5 @@ def listing(asked: Parameters, member: str, found: Found, names: Sequence[Name])
         if size > _MOST:
             hint = "ask for fewer with limit, or for payloads=false; an export is sent while it is read"
             raise WrongUsage(f"these rows have more than {_MOST >> 20} MB", hint, "answer_too_large")
-        rows.append(told(row, names))
+        rows.append(renamed(row, names))
     return answer({member: rows, "total": found.count()})

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response, StreamingResponse
 
 from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.names import EXPORTED
-from mcpctl.dashboard.request_parameters import OF_CALLS, Parameters, called
 from mcpctl.dashboard.rest_answers import Operation
+from mcpctl.dashboard.rest_names import EXPORTED
+from mcpctl.dashboard.rest_parameters import OF_CALLS, Parameters, called
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.output import csv_lines, to_json
 from mcpctl.store import asking

@@ -1,37 +1,36 @@
 """Tools and servers in REST's names."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from contextlib import AbstractContextManager
+from typing import Any
 
 import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
 
-from mcpctl.dashboard import names
+from mcpctl import server_entries
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.rows import HINT_FIELDS, Wanted
+from mcpctl.dashboard import rest_names
 from mcpctl.dashboard.board import board_of
-from mcpctl.dashboard.request_parameters import OF_TOOLS, WINDOW, Parameters
 from mcpctl.dashboard.rest_answers import Operation, answer, listing
+from mcpctl.dashboard.rest_parameters import OF_TOOLS, WINDOW, Parameters
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Found, RawJson, Row, Usage
-
-if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
-    from starlette.requests import Request
-    from starlette.responses import Response
-
-    from mcpctl.catalog.cache import Catalog
-    from mcpctl.catalog.rows import Wanted
-    from mcpctl.paths import Paths
+from mcpctl.paths import Paths
+from mcpctl.search import providers
+from mcpctl.store.records import recorded_usage
+from mcpctl.toolsets.toolset import searched
+from mcpctl.toolsets.toolset_files import is_path
 
 
 class _Definition(msgspec.Struct):
     inputSchema: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def tools(request: "Request", asked: Parameters) -> "Response":
+def tools(request: Request, asked: Parameters) -> Response:
     """The tools of all enabled servers, or those that words find."""
-    from mcpctl.catalog import rows
-    from mcpctl.store.records import recorded_usage
-
     paths = board_of(request).paths
     wanted = rows.Wanted(asked.several("server"), **{name: asked.flag(name) for name in OF_TOOLS})
     order, query = rows.Order(asked.choice("sort", rows.SORTS)), asked.one("q")
@@ -44,51 +43,38 @@ def tools(request: "Request", asked: Parameters) -> "Response":
                 catalog.config.server(server)
             found = Found.of(ranked(catalog, query, usage, paths, wanted))
         window = [_told(row, _text(catalog, row)) for row in found.rows(asked.limit, asked.offset)]
-    chosen = asked.chosen(names.TOOL)
-    return answer({"tools": [names.told(row, chosen) for row in window], "total": found.count()})
+    chosen = asked.chosen(rest_names.TOOL)
+    return answer({"tools": [rest_names.renamed(row, chosen) for row in window], "total": found.count()})
 
 
-def tool(request: "Request", asked: Parameters) -> "Response":
+def tool(request: Request, asked: Parameters) -> Response:
     """One tool with its definition."""
-    from mcpctl.catalog import rows
-    from mcpctl.store.records import recorded_usage
-
     paths = board_of(request).paths
     usage = recorded_usage(paths)
     with _catalog(request, asked) as catalog:
         row = rows.show(catalog, request.path_params["key"], usage)
-    return answer(names.told(_told(row, row["definition"]), names.TOOL_SHOWN))
+    return answer(rest_names.renamed(_told(row, row["definition"]), rest_names.TOOL_SHOWN))
 
 
-def servers(request: "Request", asked: Parameters) -> "Response":
+def servers(request: Request, asked: Parameters) -> Response:
     """The configured servers, their secrets masked."""
-    from mcpctl import server_entries
+    entries = server_entries.ls(board_of(request).paths, asked.one("project"))
+    return listing(
+        asked, "servers", Found.of(entries), [rest_names.Name(field, field) for field in server_entries.FIELDS]
+    )
 
-    rows = server_entries.ls(board_of(request).paths, asked.one("project"))
-    return listing(asked, "servers", Found.of(rows), [names.Name(field, field) for field in server_entries.FIELDS])
 
-
-def _catalog(request: "Request", asked: Parameters) -> "AbstractContextManager[Catalog]":
-    from mcpctl.catalog import rows
-    from mcpctl.toolsets.toolset_files import is_path
-
-    board, toolset, project = board_of(request), asked.one("toolset"), asked.one("project")
+def _catalog(request: Request, asked: Parameters) -> AbstractContextManager[Catalog]:
+    toolset = asked.one("toolset")
     if toolset and is_path(toolset):
         raise WrongUsage("toolset is the path of a file", "give the name of a toolset, or none")
-    if project is None:
-        return board.catalog(toolset)
-    # What is read once for all is judged as without a project.
-    return rows.catalog(board.paths, toolset, project, quiet=True)
+    return board_of(request).catalog(toolset, asked.one("project"))
 
 
 def ranked(
-    catalog: "Catalog", query: str, usage: Usage, paths: "Paths", wanted: "Wanted | None" = None
+    catalog: Catalog, query: str, usage: Usage, paths: Paths, wanted: Wanted | None = None
 ) -> list[dict[str, Any]]:
     """The tools that have the words, as `tools search` ranks them without a model and without a service."""
-    from mcpctl.catalog import rows
-    from mcpctl.search import providers
-    from mcpctl.toolsets.toolset import searched
-
     tools = {tool.key: tool for tool in catalog.visible()}
     provider = providers.build(list(tools.values()), searched(tools.values()), paths.search_index)
     hits = provider.search([query], limit=len(tools) or 1).hits
@@ -99,15 +85,13 @@ def ranked(
     ]
 
 
-def _text(catalog: "Catalog", row: Row) -> str:
+def _text(catalog: Catalog, row: Row) -> str:
     tool = catalog.find(row["server"], row["tool"])
     return tool.text if tool else "{}"
 
 
 def _told(row: Row, definition: str) -> Row:
     """The row of a tool with what REST puts together of several of its fields."""
-    from mcpctl.catalog.rows import HINT_FIELDS
-
     hints = {hint: row[field] for field, hint in HINT_FIELDS.items()}
     annotations: dict[str, Any] = {"title": row["title"]} if row["title"] else {}
     annotations |= {hint: each["effective"] for hint, each in hints.items() if each["source"] != "default"}

@@ -11,7 +11,7 @@ from typing import Any
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from mcpctl.dashboard import overview, stats_pages
+from mcpctl.dashboard import overview_pages, stats_pages
 from mcpctl.dashboard.app import guarded
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.logins import Logins
@@ -55,7 +55,7 @@ def serve(
         if paths.sessions.exists():
             # The last that is asked for is counted first: it is what somebody sees first.
             stats_pages.prepare(board)
-            overview.prepare(board)
+            overview_pages.prepare(board)
         await _Server(settings).serve(listening)
 
     asyncio.run(served())

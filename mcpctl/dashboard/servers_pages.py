@@ -11,7 +11,6 @@ from mcpctl import hints, server_entries
 from mcpctl.catalog import rows
 from mcpctl.dashboard import badges, choices
 from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.choices import ROWS
 from mcpctl.dashboard.rendering import page
 from mcpctl.errors import McpctlError
 from mcpctl.models import Row
@@ -53,13 +52,13 @@ def server(request: Request) -> Response:
     """One server: its entry, its tools, and what it wrote last."""
     board, name = board_of(request), request.path_params["name"]
     entry = server_entries.show(board.paths, name)
-    found, offset = _tools(board, name), choices.offset(request)
+    found = _tools(board, name)
+    shown = choices.window(request, found)
     lines, log_problem = _log(board.paths, name)
     return page(
         request, "server.html", server=entry, permissions=_permissions(entry), lines=lines, log_problem=log_problem,
-        tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + ROWS]], total=len(found),
-        risks=_risks(Counter(row["risk"] for row in found)), offset=offset, limit=ROWS,
-        link=lambda offset: choices.address(request, offset=offset or None),
+        tools=shown._replace(rows=[{**row, "hints": badges.known(row)} for row in shown.rows]),
+        risks=_risks(Counter(row["risk"] for row in found)),
     )  # fmt: skip
 
 

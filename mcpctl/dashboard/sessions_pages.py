@@ -7,9 +7,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from mcpctl.dashboard.asked import ROWS, Asked
 from mcpctl.dashboard.board import board_of
 from mcpctl.dashboard.calls_pages import searches
+from mcpctl.dashboard.choices import ROWS, Window
+from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import page
 from mcpctl.models import SESSION_STATUSES, Found, Row
 from mcpctl.store.filters import CallFilter
@@ -27,10 +28,9 @@ def sessions(request: Request) -> Response:
     wanted, statuses = asked.of_sessions
     with board_of(request).records() as records:
         found = records.sessions(wanted, *statuses)
-        return page(
-            request, "sessions.html", asked=asked, sessions=list(found.rows(ROWS, asked.offset)),
-            total=found.count(), rows=ROWS, filters={"status": SESSION_STATUSES, **_names(records)},
-        )  # fmt: skip
+        shown = Window(list(found.rows(ROWS, asked.offset)), found.count(), asked.offset, asked.at)
+        filters = asked.choices({"status": SESSION_STATUSES, **_names(records)})
+        return page(request, "sessions.html", asked=asked, sessions=shown, filters=filters)
 
 
 def _names(records: Records) -> Mapping[str, Sequence[str]]:

@@ -13,14 +13,12 @@ from mcpctl import config, server_entries
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
-from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
 from mcpctl.models import Row, Tool
 from mcpctl.paths import Paths
 from mcpctl.policy import answering
-from mcpctl.policy.holding import NOTHING, Holding
 from mcpctl.policy.view import View
-from mcpctl.store import approvals, clock, pins
+from mcpctl.store import approvals, clock
 from mcpctl.store.approvals import ALLOWED, PENDING, Approval
 from mcpctl.store.events import Event
 from mcpctl.store.filters import CallFilter
@@ -153,7 +151,7 @@ class _Catalog:
     def _read(self) -> None:
         loaded = config.load(self._paths.config)
         with self._state() as state:
-            catalog = Catalog(View(loaded), state, Lists(self._holding(loaded)))
+            catalog = Catalog(View(loaded), state, Lists(rows.holding(self._paths, loaded, PolicyFile.as_it_lies)))
             catalog.check_together()
             names = sorted({*loaded.servers, *loaded.problems})
             servers = {name: server_entries.row(loaded, name, catalog) for name in names}
@@ -165,15 +163,6 @@ class _Catalog:
 
     def _state(self) -> State:
         return (State.as_it_lies if self._paths.state.exists() else State.opened)(self._paths)
-
-    def _holding(self, loaded: Config) -> Holding:
-        table = loaded.policy.table
-        if not loaded.policy.is_on:
-            return NOTHING
-        if not self._paths.policy.exists():
-            return Holding(checks=table.checks)
-        with PolicyFile.as_it_lies(self._paths) as file:
-            return Holding(table.on_change, pins.read(file), checks=table.checks)
 
     def _of_servers(self, before: Mapping[str, Row], servers: Mapping[str, Row]) -> Iterator[Event]:
         for name, row in servers.items():

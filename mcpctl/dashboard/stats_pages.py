@@ -23,7 +23,6 @@ _GROUPS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 _WINDOW = "30d"
 """What is shown first."""
-_SOON_S = "3"
 
 
 def stats(request: Request) -> Response:
@@ -39,19 +38,17 @@ def stats(request: Request) -> Response:
             found[name] = board.summaries.totals(records, *groups, wanted=wanted, **patience)
     counted = {name: _sorted(name, summary, sort) for name, summary in found.items()}
     days = counted["day"]
-    answer = page(
-        request, "stats.html", totals=counted["all"][0] if counted["all"] else None, days=days, counted=counted,
+    return page(
+        request, "stats.html", is_counting=None in counted.values(), days=days, counted=counted,
+        totals=counted["all"][0] if counted["all"] else None,
         calls=charts.calls(days or (), shown), times=charts.times(days or (), shown), percent=charts.percent,
-        largest=charts.largest, most=MOST, is_counting=None in counted.values(),
+        largest=charts.largest, most=MOST,
         as_of=min((each.counted_at for each in found.values() if each.counted_at), default=None),
         filters=[
             ("Since", choices.choices(request, "since", _SINCE, _WINDOW)),
             ("Order", choices.choices(request, "sort", _SORTS, "calls")),
         ],
     )  # fmt: skip
-    if None in counted.values():
-        answer.headers["refresh"] = _SOON_S
-    return answer
 
 
 def prepare(board: Board) -> None:
@@ -69,9 +66,10 @@ def _days(since: str) -> tuple[charts.Days, CallFilter]:
 
 def _sorted(name: str, summary: Summary, sort: str) -> list[Row] | None:
     """None while they are counted for the first time."""
-    if summary.rows is None or name in ("all", "day"):
-        return None if summary.rows is None else list(summary.rows)
-    return sorted(summary.rows, key=lambda row: -(row[sort] or 0))
+    if summary.rows is None:
+        return None
+    by_size = name not in ("all", "day")
+    return sorted(summary.rows, key=lambda row: -(row[sort] or 0)) if by_size else list(summary.rows)
 
 
 ROUTES: list[BaseRoute] = [Route("/stats", stats)]

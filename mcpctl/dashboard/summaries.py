@@ -141,13 +141,13 @@ class Summaries:
                     continue  # it was being counted when it was asked for
             # What fails here fails wherever a page reads the records, and is told there.
             with suppress(Exception):
-                counted = self._count(*asked)
+                counted = self._counted(*asked)
                 with self._changed:
                     self._kept[asked] = counted
                     _shorten(self._kept)
                     self._changed.notify_all()
 
-    def _count(self, by: tuple[str, ...], wanted: CallFilter) -> _Counted:
+    def _counted(self, by: tuple[str, ...], wanted: CallFilter) -> _Counted:
         with self._opened() as records:
             version, counted_at, start = records.version(), clock.now(), time.monotonic()
             rows = records.totals(*by, wanted=wanted)

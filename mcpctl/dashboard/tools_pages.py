@@ -18,10 +18,11 @@ from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
 from mcpctl.dashboard import badges, choices, json_text, rest_tools
 from mcpctl.dashboard.board import Board, board_of
-from mcpctl.dashboard.choices import ROWS, Filter
+from mcpctl.dashboard.choices import Filter
 from mcpctl.dashboard.rendering import page
 from mcpctl.models import Row, Tool
 from mcpctl.output import changes
+from mcpctl.output.text import MEANINGS
 from mcpctl.paths import Paths
 from mcpctl.policy.decide import ALLOW
 from mcpctl.policy.words import HELD
@@ -61,16 +62,15 @@ def tools(request: Request) -> Response:
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     asked = _filters(sorted({row["server"] for row in every}))
     orders = {**_SORTS, "": "Best first"} if query else _SORTS
-    found, offset = choices.fitting(request, asked, having), choices.offset(request)
+    found = choices.window(request, choices.fitting(request, asked, having))
     return page(
         request, "tools.html",
-        tools=[{**row, "hints": badges.known(row)} for row in found[offset : offset + ROWS]],
+        tools=found._replace(rows=[{**row, "hints": badges.known(row)} for row in found.rows]),
         filters=[*choices.shown(request, asked, having), ("Order", choices.choices(request, "sort", orders, ""))],
         marks={"Hint": badges.MARKS}, counts_default=request.query_params.get("hint") in ("destructive", "open-world"),
-        total=len(found), of=len(every), offset=offset, limit=ROWS, sort=sort, unlisted=unlisted, servers=servers,
-        query=query, kept=[each for each in request.query_params.items() if each[0] not in ("q", "offset")],
+        of=len(every), unlisted=unlisted, servers=servers, query=query,
+        kept=[each for each in request.query_params.items() if each[0] not in ("q", "offset")],
         toolset=in_force.name if in_force else None, all_tools=choices.address(request, toolset=NONE),
-        link=lambda offset: choices.address(request, offset=offset or None),
     )  # fmt: skip
 
 
@@ -142,32 +142,22 @@ def _parameters(schema: Any) -> list[Parameter]:
     return [parameter for parameter, _ in zip(found, range(MOST_PARAMETERS), strict=False)]
 
 
-_SAYS = {
-    "readOnlyHint": ("only reads", "changes things"),
-    "destructiveHint": ("may destroy or overwrite", "destroys nothing"),
-    "idempotentHint": ("repeating it adds nothing", "repeating it may do more"),
-    "openWorldHint": ("reaches outside systems", "stays in its own domain"),
-}
-_NAMES = {"readOnlyHint": "Read-only", "destructiveHint": "Destructive", "idempotentHint": "Idempotent",
-          "openWorldHint": "Open world"}  # fmt: skip
-
-
 def _hints(row: Row, policy: Row) -> Iterator[Hint]:
     for field, name in HINT_FIELDS.items():
         hint, counted = row[field], policy["hints"][name]
-        meaning = _SAYS[name][not hint["effective"]]
+        title, meaning = _HINT_WORDS[field.replace("_", "-")], MEANINGS[field][not hint["effective"]]
         value = "yes" if hint["effective"] else "no"
-        if row["risk"] == "read-only" and field in ("destructive", "idempotent"):
+        if row["risk"] == "read-only" and name in hints.MEANINGLESS_IF_READ_ONLY:
             meaning = "says nothing of a tool that only reads"
         elif hint["source"] == "default":
             meaning = f"counts as: {meaning}"
         if hint["source"] == "default":
-            yield Hint(_NAMES[name], "not declared", "nobody: as MCP has it", meaning, "")
+            yield Hint(title, "not declared", "nobody: as MCP has it", meaning, "")
             continue
         remark = ""
         if not counted["counts"]:
             remark = f"does not count for rules, which take it for {'yes' if counted['counted_value'] else 'no'}"
-        yield Hint(_NAMES[name], value, _source(hint), meaning, remark)
+        yield Hint(title, value, _source(hint), meaning, remark)
 
 
 def _source(hint: Row) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from mcpctl.dashboard import names
+from mcpctl.dashboard import rest_names
 from mcpctl.docgen import roff
 from mcpctl.models import CALL_STATUSES, DECISIONS
 from mcpctl.paths import INDEX_VERSION
@@ -137,8 +137,8 @@ _REST = (
     " session_id for --session. /api/v1/openapi.json describes all of it.",
 )
 _RENAMED = {
-    "REST of a call": names.CALL, "REST of a session": names.SESSION,
-    "REST of a tool in a session, and of totals": names.CALLED_TOOL, "REST of a tool": names.TOOL,
+    "REST of a call": rest_names.CALL, "REST of a session": rest_names.SESSION,
+    "REST of a tool in a session, and of totals": rest_names.CALLED_TOOL, "REST of a tool": rest_names.TOOL,
 }  # fmt: skip
 
 
@@ -194,7 +194,7 @@ def _rest() -> Iterator[str]:
         yield from roff.subsection(title, entries)
 
 
-def _meaning(name: names.Name) -> str:
+def _meaning(name: rest_names.Name) -> str:
     field = f"{name.field}." if name.field not in ("", name.rest) else ""
     return " ".join(part for part in (field, "Optional." * name.is_optional, name.note) if part)
 

@@ -89,7 +89,7 @@ def tool(row: Row) -> Iterator[str]:
     yield ""
     yield from block_of(row["description"] or "(no description)").splitlines()
     yield ""
-    for field, meaning in _MEANINGS.items():
+    for field, meaning in MEANINGS.items():
         yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"
     yield f"{'risk:':<13}{row['risk']}"
     yield ""
@@ -197,12 +197,13 @@ def content(blocks: Sequence[Any], *, brief: bool) -> Iterator[str]:
 
 _BY_ITSELF_MS = 300
 """An answer that comes sooner is not a person's."""
-_MEANINGS = {
+MEANINGS = {
     "read_only": ("it changes nothing", "it may change things"),
     "destructive": ("it may destroy or overwrite", "it destroys nothing"),
     "idempotent": ("repeating it changes nothing more", "repeating it may do more"),
     "open_world": ("it reaches outside systems", "it stays in its own domain"),
 }
+"""What each hint in effect says of a tool: where it is true, and where it is false."""
 
 
 def _hint(value: Mapping[str, Any], meaning: tuple[str, str]) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Raw
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard.names import Name
+from mcpctl.dashboard.rest_names import Name
 from mcpctl.paths import Paths
 from mcpctl.store import journal_lines
 from tests.conftest import Mcpctl

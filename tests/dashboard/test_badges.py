@@ -46,6 +46,8 @@ def test_what_is_declared_has_its_colour(annotations: dict[str, Any], expected: 
 def test_a_warning_of_the_team_counts_against_the_server() -> None:
     assert kinds(recorded({"readOnlyHint": True}, destructiveHint=True)) == ["read-only", "destructive"]
     assert kinds(recorded({"readOnlyHint": True}, readOnlyHint=True, destructiveHint=True)) == ["read-only"]
+    warned = recorded({"readOnlyHint": True, "idempotentHint": True}, destructiveHint=True)
+    assert kinds(warned) == ["read-only", "destructive", "idempotent"], "of what destroys, it matters"
 
 
 @pytest.mark.parametrize("reads", [None, True, False])

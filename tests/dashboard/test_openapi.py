@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import answers, request_parameters
+from mcpctl.dashboard import rest_parameters, rest_schemas
 from mcpctl.dashboard.openapi import document
 from mcpctl.dashboard.rest import BASE, OPERATIONS, Decision
 from mcpctl.models import CALL_STATUSES
@@ -51,12 +51,12 @@ def test_it_names_what_is_served_and_every_parameter_has_a_meaning() -> None:
     served = {(f"{BASE}{each.path.replace(':path', '')}", each.method.lower()) for each in OPERATIONS}
     described = {(path, method) for path, methods in document()["paths"].items() for method in methods}
     assert described == served | {(f"{BASE}/events", "get")}
-    assert {name for each in OPERATIONS for name in each.parameters} == set(request_parameters.MEANINGS)
+    assert {name for each in OPERATIONS for name in each.parameters} == set(rest_parameters.MEANINGS)
 
 
 def test_models_say_what_the_code_says() -> None:
-    assert answers.Status.__args__ == CALL_STATUSES  # type: ignore[attr-defined]
-    said = answers.ApprovalAnswer.model_fields
+    assert rest_schemas.Status.__args__ == CALL_STATUSES  # type: ignore[attr-defined]
+    said = rest_schemas.ApprovalAnswer.model_fields
     assert {name: field.annotation for name, field in said.items()} == Decision.__annotations__
 
 
@@ -96,11 +96,11 @@ def test_every_answer_is_what_its_model_says(client: TestClient, paths: Paths) -
             path = re.sub(r"\{.*?\}", what, each.path) if "{" in each.path else each.path + what
             answer = client.get(BASE + path)
             assert answer.status_code == 200, path
-            getattr(answers, each.model).model_validate_json(answer.content)
+            getattr(rest_schemas, each.model).model_validate_json(answer.content)
             schema = {"$ref": f"#/components/schemas/{each.model}", "components": document()["components"]}
             Draft202012Validator(schema).validate(answer.json())
     answer = client.post(
         f"{BASE}/approvals/{approval.id}", json={"decision": "deny"}, headers={"X-Form-Token": PERSON.form_token}
     )
-    answers.Approval.model_validate_json(answer.content)
-    answers.Error.model_validate_json(client.get(f"{BASE}/sessions?x=1").content)
+    rest_schemas.Approval.model_validate_json(answer.content)
+    rest_schemas.Error.model_validate_json(client.get(f"{BASE}/sessions?x=1").content)

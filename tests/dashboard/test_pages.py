@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import overview, stats_pages
+from mcpctl.dashboard import overview_pages, stats_pages
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
 from mcpctl.dashboard.summaries import Summaries, Summary
+from mcpctl.models import CALL_STATUSES, DECISIONS, SESSION_STATUSES
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, journal_lines
 from mcpctl.store.filters import CallFilter
@@ -179,7 +180,7 @@ def test_sessions_are_filtered_by_links(browser: Browser, paths: Paths) -> None:
     page = markup.seen(client, address)
     assert markup.keys(page) == [recorded.CURSOR]
     assert page.target(f"{TIMES} without client") == "/sessions?status=closed"
-    assert "No session is like that" in markup.seen(client, "/sessions?status=active").text
+    assert "No session matches these filters" in markup.seen(client, "/sessions?status=active").text
 
 
 def test_sessions_have_pages(browser: Browser, paths: Paths) -> None:
@@ -229,7 +230,7 @@ def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
         ("/", "No call was made in these days"),
         ("/sessions", "No session is on record yet"),
         ("/tool-calls", "No call is on record yet"),
-        ("/tool-calls?status=ok", "No call is like that"),
+        ("/tool-calls?status=ok", "No call matches these filters"),
     ],
 )
 def test_nothing_on_record_is_said(browser: Browser, address: str, said: str) -> None:
@@ -318,7 +319,7 @@ def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
     shown: list[object] = []
     monkeypatch.setattr(board.summaries, "prepare", lambda *by, wanted: prepared.append((by, wanted)))
     stats_pages.prepare(board)
-    overview.prepare(board)
+    overview_pages.prepare(board)
     totals = board.summaries.totals
 
     def told(records: Records, *by: str, **asked: Any) -> Summary:
@@ -330,3 +331,9 @@ def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
         browser.get("/")
         browser.get("/stats")
     assert shown and shown == prepared[::-1]
+
+
+def test_the_style_sheet_paints_only_statuses_that_there_are(browser: Browser) -> None:
+    painted = set(re.findall(r"\.status\.(\w+)", browser().get("/static/style.css").text))
+    of_approvals = {approvals.PENDING, approvals.ALLOWED, approvals.DENIED}
+    assert painted <= {*CALL_STATUSES, *SESSION_STATUSES, *DECISIONS, *of_approvals}

@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl import docgen
-from mcpctl.dashboard import names, rest_answers
+from mcpctl.dashboard import rest_answers, rest_names
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, Found
 from mcpctl.paths import Paths
 from mcpctl.store import calls, statistics
@@ -40,7 +40,7 @@ def test_sessions_are_those_of_the_command_line(client: TestClient, mcpctl: Mcpc
     answer, rows = asked(client, "/sessions"), printed(mcpctl, "sessions", "ls")
     assert answer["total"] == "4"
     for session, row in zip(answer["sessions"], rows, strict=True):
-        same(session, row, names.SESSION)
+        same(session, row, rest_names.SESSION)
     killed = next(each for each in answer["sessions"] if each["id"] == KILLED)
     assert killed["status"] == "closed"
     assert "client_name" not in killed
@@ -60,17 +60,17 @@ def test_hints_on_record_that_are_none_hide_no_call(browser: Browser, paths: Pat
 @pytest.mark.parametrize("session", [CLAUDE, CURSOR, KILLED, ALIVE])
 def test_a_session_has_its_aggregates(client: TestClient, mcpctl: Mcpctl, session: str) -> None:
     answer, row = asked(client, f"/sessions/{session}"), printed(mcpctl, "sessions", "show", session)
-    same(answer, row, names.SESSION, "tools", "decisions")
+    same(answer, row, rest_names.SESSION, "tools", "decisions")
     assert answer["decisions"] == row["decisions"]
     for tool, of_row in zip(answer["tools"], row["tools"], strict=True):
-        same(tool, of_row, names.CALLED_TOOL)
+        same(tool, of_row, rest_names.CALLED_TOOL)
 
 
 def test_calls_are_those_of_the_command_line(client: TestClient, mcpctl: Mcpctl) -> None:
     answer, rows = asked(client, "/tool-calls"), printed(mcpctl, "calls", "ls")
     assert answer["total"] == str(len(rows)) == "13"
     for call, row in zip(answer["tool_calls"], rows, strict=True):
-        same(call, row, names.CALL)
+        same(call, row, rest_names.CALL)
         milliseconds = row["duration_ms"]
         assert call["duration"] == (None if milliseconds is None else str(int(milliseconds) * 1_000_000))
         assert call["config_path"] is None
@@ -88,7 +88,7 @@ def test_numbers_stay_as_they_are_on_record(client: TestClient) -> None:
 @pytest.mark.parametrize("number", range(1, 9))
 def test_a_call_is_that_of_the_command_line(client: TestClient, mcpctl: Mcpctl, number: int) -> None:
     answer, row = asked(client, f"/tool-calls/{call_id(number)}"), printed(mcpctl, "calls", "show", call_id(number))
-    same(answer, row, names.CALL, "decisions")
+    same(answer, row, rest_names.CALL, "decisions")
     assert answer["decisions"] == row["decisions"]
 
 
@@ -155,7 +155,7 @@ def test_totals_are_those_of_the_command_line(client: TestClient, mcpctl: Mcpctl
     assert answer["total"] == str(len(rows))
     groups = [name for name in statistics.GROUPS if name in rows[0]]
     for stat, row in zip(answer["stats"], rows, strict=True):
-        same(stat, row, names.total(groups))
+        same(stat, row, rest_names.total(groups))
 
 
 # ---- windows
@@ -291,7 +291,7 @@ def test_an_export_is_that_of_the_command_line_but_for_its_names(
     printed = mcpctl("calls", "export", "--format", format, *options.split()).out
     if format == "csv":
         header, _, rows = printed.partition("\r\n")
-        expected = ",".join(names.EXPORTED[field] for field in header.split(",")) + "\r\n" + rows
+        expected = ",".join(rest_names.EXPORTED[field] for field in header.split(",")) + "\r\n" + rows
     else:
         expected = "".join(map(renamed, printed.splitlines(keepends=True)))
     assert answer.content == expected.encode()
@@ -301,12 +301,12 @@ def test_an_export_is_that_of_the_command_line_but_for_its_names(
 def renamed(line: str) -> str:
     """A line of JSON with REST's names, its values byte for byte as they were."""
     row = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
-    return "{" + ",".join(f'"{names.EXPORTED[field]}":{bytes(raw).decode()}' for field, raw in row.items()) + "}\n"
+    return "{" + ",".join(f'"{rest_names.EXPORTED[field]}":{bytes(raw).decode()}' for field, raw in row.items()) + "}\n"
 
 
 def test_every_field_is_exported_under_a_name_of_its_own() -> None:
-    assert set(names.EXPORTED) == set(CALL_FIELDS)
-    assert len(set(names.EXPORTED.values())) == len(CALL_FIELDS)
+    assert set(rest_names.EXPORTED) == set(CALL_FIELDS)
+    assert len(set(rest_names.EXPORTED.values())) == len(CALL_FIELDS)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl import server_entries
-from mcpctl.dashboard import names
+from mcpctl.dashboard import rest_names
 from mcpctl.paths import Paths
 from tests import configured, recorded
 from tests.conftest import Mcpctl
@@ -36,7 +36,7 @@ def client(browser: Browser, paths: Paths) -> TestClient:
 
 def check(tool: dict[str, Any], row: dict[str, Any]) -> None:
     """A tool says what its row of `--json` says."""
-    for name in names.TOOL:
+    for name in rest_names.TOOL:
         if name.member not in ("annotations", "hints", "schema", "description", "relevance"):
             assert tool.get(name.rest) == row[name.field]
     assert tool["description"] == (row["description"] or "")

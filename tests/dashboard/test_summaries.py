@@ -136,7 +136,7 @@ def test_what_was_asked_for_last_is_counted_first_and_the_rest_has_a_bound(
     summaries = Summaries(counting.opened, few=0)
     with Records(paths) as records:
         for day in range(1, 101):
-            summaries.prepare("tool", wanted=CallFilter(since=f"{day}"))
+            summaries.totals(records, "tool", wanted=CallFilter(since=f"{day}"), patience_s=0)
         counting.may_count.set()
         assert summaries.totals(records, "tool", wanted=CallFilter(since="7"), patience_s=LONG_S).rows is not None
         for thread in threading.enumerate():

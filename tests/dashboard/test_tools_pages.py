@@ -91,7 +91,7 @@ def test_tools_are_filtered_and_sorted(asked: str, expected: list[str], browser:
     shown = re.findall(r'<th scope="row"><a href="/tools/[^"]*"><bdi>([^<]*)', page.replace("<wbr>", ""))
     assert sorted(shown) == sorted(expected)
     assert "sort=usage" not in asked or shown == expected
-    assert expected or "No tool is like this." in page
+    assert expected or "No tool matches these filters." in page
 
 
 def test_words_find_tools_and_stay_with_the_filters(browser: Browser, paths: Paths) -> None:
@@ -157,8 +157,8 @@ def test_a_hint_says_where_it_comes_from(browser: Browser, paths: Paths, monkeyp
     monkeypatch.setenv("MCPCTL_TOOLSET", "triage")
     page = browser().get("/tools/files:read").text
     text = text_of(page)
-    assert f"Destructive yes set in {file}; its server declares nothing may destroy or overwrite" in text
-    assert "Read-only no declared by its server changes things" in text
+    assert f"Destructive yes set in {file}; its server declares nothing it may destroy or overwrite" in text
+    assert "Read-only no declared by its server it may change things" in text
     assert "Idempotent not declared nobody: as MCP has it counts as: repeating it may do more" in text
     assert "This tool may make destructive changes." in text
     assert "Notes of your team, in the toolset triage first Ask the <team>." in text
@@ -171,7 +171,7 @@ def test_a_hint_that_is_not_believed_is_told(browser: Browser, paths: Paths) -> 
     configured.configure(paths, {"files": {**stub(), "trust_hints": "no"}}, policy={"mode": "enforce"})
     configured.listed(paths, "files", [harmless])
     text = text_of(browser().get("/tools/files:read").text)
-    assert "only reads; does not count for rules, which take it for no" in text
+    assert "it changes nothing; does not count for rules, which take it for no" in text
 
 
 @pytest.mark.parametrize(

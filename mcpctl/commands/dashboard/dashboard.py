@@ -43,7 +43,7 @@ def dashboard(
     that logs in once, within a minute. Ctrl-C ends it, and every login. While one runs, the command prints a new link
     to it instead of starting another, as --print-url does always; without one, that exits 3.
 
-    Approvals are answered in it only by whom a person in front of a terminal has started it and printed the link for:
+    Approvals are answered only by a person who has started it, and printed the link, in the foreground of a terminal:
     in the background, or where an agent runs the command, it only reads.
 
     \b

@@ -5,7 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from mcpctl.models import APPROVAL_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, HINTS, SESSION_FIELDS, TOTAL_FIELDS, Row
+from mcpctl import hints
+from mcpctl.models import APPROVAL_FIELDS, CALL_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS, TOTAL_FIELDS, Row
 
 
 class Name(NamedTuple):
@@ -34,13 +35,10 @@ def _nanoseconds(milliseconds: int | None) -> int | None:
 def _flat(recorded: str | None) -> Mapping[str, bool] | None:
     """The hints that were known, without where they come from."""
     try:
-        known = msgspec.json.decode((recorded or "null").encode())
+        known = hints.recorded(msgspec.json.decode((recorded or "null").encode()))
     except (ValueError, RecursionError):
         return None
-    if not isinstance(known, dict):
-        return None
-    values = {name: known[name].get("value") for name in HINTS if isinstance(known.get(name), dict)}
-    return {name: value for name, value in values.items() if isinstance(value, bool)} or None
+    return {name: hint.value for name, hint in known.items()} or None
 
 
 def _text(value: str | None) -> str:
@@ -107,7 +105,7 @@ def total(groups: Sequence[str]) -> tuple[Name, ...]:
     return tuple(Name(renamed.get(field, field), field) for field in (*groups, *TOTAL_FIELDS))
 
 
-def told(row: Row, names: Sequence[Name]) -> dict[str, Any]:
+def renamed(row: Row, names: Sequence[Name]) -> dict[str, Any]:
     """A row under REST's names."""
     answer: dict[str, Any] = {}
     for name in names:

@@ -9,8 +9,8 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from mcpctl.dashboard import charts
-from mcpctl.dashboard.asked import Asked
 from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import page
 from mcpctl.errors import McpctlError
 from mcpctl.models import Row, Tool
@@ -23,8 +23,6 @@ _MOST_ACTIVE = 20
 _FIRST = 5
 """Approvals and held tools that are named."""
 _DAYS = 14
-_SOON_S = "3"
-"""When a page that could not be whole yet is loaded again."""
 
 
 def overview(request: Request) -> Response:
@@ -37,16 +35,14 @@ def overview(request: Request) -> Response:
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
-    answer = page(
-        request, "overview.html", asked=Asked(request.url.path, {}), sessions=sessions, active=active,
+    return page(
+        request, "overview.html", is_counting=days is None, asked=Asked(request.url.path, {}),
+        sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
         saving=saving, as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
         times=charts.times(summary.rows or (), shown),
     )  # fmt: skip
-    if days is None:
-        answer.headers["refresh"] = _SOON_S
-    return answer
 
 
 def _sessions(records: Records) -> tuple[Sequence[Row], int]:

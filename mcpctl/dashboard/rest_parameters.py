@@ -10,7 +10,7 @@ from mcpctl.store import asking
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-    from mcpctl.dashboard.names import Name
+    from mcpctl.dashboard.rest_names import Name
 
 MOST = 1000
 """Rows of one answer."""
@@ -24,7 +24,6 @@ WINDOW = ("limit", "offset", "fields")
 OF_DISCOVERIES = ("session_id", "client", "project", "since", "until", "grep", "min_duration")
 OF_CALLS = ("session_id", "server", "tool", "status", "failed", *OF_DISCOVERIES[1:3], "hint", *OF_DISCOVERIES[3:])
 OF_TOOLS = ("read_only", "destructive", "idempotent", "open_world")
-NUMBERS = ("limit", "offset")
 FLAGS = ("failed", "payloads", "pending", *OF_TOOLS)
 MEANINGS = {
     "limit": f"At most so many, 1 to {MOST}; {DEFAULT} without it.",

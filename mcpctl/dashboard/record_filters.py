@@ -1,10 +1,12 @@
-"""What the address of a page asks for: filters that links set and take away, and which of the pages of a list it is."""
+"""The filters of lists of calls and sessions, which links set and take away, and which rows of a list are shown."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 from urllib.parse import quote, urlencode
 
+from mcpctl.dashboard.choices import Choice, row_number
 from mcpctl.errors import WrongUsage
 from mcpctl.store import asking
 from mcpctl.store.filters import CallFilter
@@ -12,8 +14,6 @@ from mcpctl.store.filters import CallFilter
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-ROWS = 50
-"""Rows of one page of a list."""
 FILTERS = ("sessionId", "server", "tool", "status", "failed", "hint", "client", "project", "since", "until")
 """The parameters of pages that list calls, and of those that list sessions."""
 _PARAMETERS = {"session": "sessionId"}
@@ -21,8 +21,6 @@ _OF_EVENTS = {"sessionId": "session_id"}
 _ONE_OF = ("status", "failed")
 """Of these one takes the place of the other."""
 _UNSET = {"failed": ("", "false", "0")}
-_LONGEST_OFFSET = 12
-"""Digits."""
 
 
 @dataclass(frozen=True)
@@ -43,10 +41,10 @@ class Asked:
         values = {name: given[name] for name in FILTERS if given.get(name, "") not in _UNSET.get(name, ("",))}
         if "sessionId" not in values and given.get("session_id"):
             values = {"sessionId": given["session_id"], **values}
-        offset = given.get("offset") or "0"
-        if not (offset.isascii() and offset.isdigit() and len(offset) <= _LONGEST_OFFSET):
-            raise WrongUsage(f"offset has no value '{offset[:40]}'", "give a whole number from 0")
-        return cls(request.url.path, values, int(offset), given.get("before") or "")
+        offset = row_number(text := given.get("offset") or "0")
+        if offset is None:
+            raise WrongUsage(f"offset has no value '{text[:40]}'", "give a whole number from 0")
+        return cls(request.url.path, values, offset, given.get("before") or "")
 
     def get(self, name: str) -> str:
         """The value of a filter, empty where it is not set."""
@@ -57,6 +55,27 @@ class Asked:
         others = _ONE_OF if name in _ONE_OF else (name,)
         kept = {each: old for each, old in self.values.items() if each not in others}
         return self._address({**kept, name: value} if value else kept)
+
+    def choices(self, values: Mapping[str, Iterable[str]]) -> list[tuple[str, list[Choice]]]:
+        """The label and the links of filters, for these values of each; the link of the one in force takes it away."""
+        return [(name.capitalize(), [*self._choices(name, each)]) for name, each in values.items()]
+
+    def _choices(self, name: str, values: Iterable[str]) -> Iterator[Choice]:
+        if name == "status" and "failed" in values:
+            yield self._choice("failed", "true", "all failures")
+        for value in values:
+            yield self._choice(name, value, self.said(name, value))
+
+    def _choice(self, name: str, value: str, text: str) -> Choice:
+        is_chosen = self.get(name) == value
+        return Choice(value, text, self.link(name, None if is_chosen else value), is_chosen, None)
+
+    @staticmethod
+    def said(name: str, value: str) -> str:
+        """The value of a filter as people say it."""
+        if name == "hint":
+            return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
+        return value.replace("_", " ") if name == "status" else value
 
     def at(self, offset: int) -> str:
         """Another page of the same list."""
