@@ -189,10 +189,13 @@ def question_of(approval: Approval) -> str:
 
 
 def hints_of(effective: Mapping[str, Hint]) -> str:
-    """Hints in one line, with where each comes from."""
-    sources = {"declared": "declared by its server", "override": "set by a toolset", "default": "not declared"}
+    """Hints in one line, with where each comes from; that one is not declared is not a no."""
+    said = {
+        "declared": "{} (declared by its server)", "override": "{} (set by a toolset)",
+        "default": "not declared (counts as {})",
+    }  # fmt: skip
     return ", ".join(
-        f"{name.removesuffix('Hint')} {str(hint.value).lower()} ({sources[hint.source]})"
+        f"{name.removesuffix('Hint')} {said[hint.source].format(str(hint.value).lower())}"
         for name, hint in effective.items()
     )
 

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.process
 Started = Callable[..., Dashboard]
 Keep = Callable[[Tab, str], None]
 SERVERS = {name: [entry["command"], *entry["args"]] for name, entry in DEMO.items()}
+PLACE = "document.querySelector('h1').getBoundingClientRect().top"
 ROWS = "document.querySelectorAll('#calls tbody tr').length"
 
 
@@ -43,9 +44,13 @@ def test_a_session_is_followed_and_one_of_its_calls_opened(client: Client, dashb
     assert tab.see(ROWS) == 1
     tab.until("document.getElementById('live').innerText === 'live'")
     tab.see("window.isSamePage = true; 0")
+    tab.size(768)
+    place = tab.see(PLACE)
     client.call("notes:add_note", {"title": "Umbrella", "text": "for Oslo"})
     tab.until(f"{ROWS} === 2")
     assert tab.see("window.isSamePage")
+    tab.until("document.getElementById('news').innerText !== ''")
+    assert tab.see(PLACE) == place, "what is new moves nothing"
     assert "2 calls" in tab.text("#calls")
     pictures(tab, "followed")
     tab.follow('#calls a[href^="/tool-calls/"]')

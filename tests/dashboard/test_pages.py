@@ -281,6 +281,34 @@ def test_no_page_has_a_style_or_a_script_of_its_own(browser: Browser, paths: Pat
         assert not page.of("style")
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["/", "/sessions", "/tool-calls", "/tools", "/tools/notes:delete_note", "/servers", "/servers/notes", "/approvals",
+     "/stats"],
+)  # fmt: skip
+def test_what_changes_outside_is_followed(browser: Browser, paths: Paths, address: str) -> None:
+    configured.demo_tools(paths)
+    page = markup.seen(browser(), address)
+    assert page.of("main")[0]["data-events"].startswith("/api/v1/events?payloads=false")
+    live = [each for _, each in page.elements if "data-live" in each]
+    assert live and all(each.get("id") for each in live), "the script finds them again by their ids"
+
+
+def test_titles_say_which_one_it_is(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    recorded.two_sessions(paths)
+    client = browser()
+    for address, title in {
+        f"/sessions/{recorded.CURSOR}": "cursor, session 2c025020",
+        f"/tool-calls?sessionId={recorded.CURSOR}": "Calls of session 2c025020",
+        f"/tool-calls/{recorded.call_id(1)}": f"weather:get_forecast, call {recorded.call_id(1)[:8]}",
+        "/tools/notes:delete_note": "notes:delete_note, tool",
+        "/servers/notes": "notes, server",
+    }.items():
+        assert f"<title>{title} · mcpctl</title>" in client.get(address).text
+    assert "<title>No session &#39;nobody&#39;" in client.get("/sessions/nobody").text
+
+
 def test_what_the_pages_show_first_is_counted_before_they_are_looked_at(
     paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

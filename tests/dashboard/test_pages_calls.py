@@ -64,6 +64,8 @@ def test_filters_are_links_and_can_be_taken_away(browser: Browser, paths: Paths)
     recorded.two_sessions(paths)
     page = markup.seen(browser(), "/tool-calls?server=notes&status=ok")
     assert page.target("tool error") == "/tool-calls?server=notes&status=tool_error"
+    assert page.target("not destructive") == "/tool-calls?server=notes&status=ok&hint=no-destructive"
+    assert page.target("not declared") == "/tool-calls?server=notes&status=ok&hint=undeclared"
     assert page.target("all failures") == "/tool-calls?server=notes&failed=true"
     assert page.target("weather") == "/tool-calls?status=ok&server=weather"
     assert page.target("list_notes") == "/tool-calls?server=notes&status=ok&tool=list_notes"

@@ -163,7 +163,7 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
         assert lines[:3] == [
             "May files:delete be called? It may delete data.",
             "Its hints: readOnly false (declared by its server), destructive true (declared by its server),"
-            " idempotent false (not declared), openWorld true (not declared).",
+            " idempotent not declared (counts as false), openWorld not declared (counts as true).",
             "Asked by: confirm_destructive @destructive, config.toml",
         ]
         assert lines[3].startswith('Arguments: {"path": "a\\u202eb\\u001b[2J", "password": "[redacted:')
