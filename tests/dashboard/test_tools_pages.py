@@ -98,7 +98,7 @@ def test_words_find_tools_and_stay_with_the_filters(browser: Browser, paths: Pat
     configured.demo_tools(paths)
     client = browser()
     page = client.get("/tools?q=forecast+for+a+city&hint=read-only").text
-    shown = re.findall(r'<th scope="row"><a href="/tools/[^"]*"><bdi>([^<]*)', page.replace("<wbr>", ""))
+    shown = [text_of(key) for key in re.findall(r'<th scope="row">(<a href="/tools/.*?</a>)', page)]
     assert shown[0] == "weather:get_forecast"
     assert "notes:delete_note" not in shown
     assert '<input id="q" name="q" type="search" size="32" value="forecast for a city">' in page
