@@ -96,6 +96,8 @@ class Guard:
         if request.method == "POST":
             if login.by_token:
                 return error_answer(request, _TOKEN_READS)
+            if _is_of_another_user(request):
+                return one_line(HTTPStatus.FORBIDDEN, "a login is for the user who has logged in")
             if not request.headers.get("origin"):
                 return one_line(HTTPStatus.FORBIDDEN, "this dashboard takes nothing without an Origin")
         return None
@@ -165,7 +167,8 @@ def form_of(request: Request) -> dict[str, str]:
 
 
 def _is_of_another_user(request: Request) -> bool:
-    """Whether somebody else on this machine asks: they can see a link in the arguments of the browser."""
+    """Whether somebody else on this machine asks: they can see a link in the arguments of the browser, and
+    get its cookie where they serve a page at another port."""
     client, server = request.scope.get("client"), request.scope.get("server")
     owner = posix.owner_of_connection(client, server) if client and server else None
     return owner not in (None, 0, os.geteuid())  # root may do so anyway, and forwards ports for others

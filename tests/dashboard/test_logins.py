@@ -115,6 +115,15 @@ def test_another_user_of_the_machine_who_sees_the_link_neither_logs_in_nor_uses_
         visitor.cookies.clear()
 
 
+def test_another_user_of_the_machine_who_has_the_cookie_answers_nothing(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor.get(link())
+    monkeypatch.setattr(posix, "owner_of_connection", lambda local, remote: os.geteuid() + 1)
+    found = visitor.post("/approvals/x", headers={"Origin": f"http://127.0.0.1:{PORT}"})
+    assert (found.status_code, found.text) == (403, "a login is for the user who has logged in\n")
+
+
 def test_a_link_on_another_page_logs_in_without_a_redirect_that_would_bring_no_cookie(visitor: Visitor) -> None:
     headers = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
     found = visitor.get(link(), headers=headers)
