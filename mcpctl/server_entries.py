@@ -1,7 +1,9 @@
 """The `[servers]` of config.toml: shown with their secrets masked, and changed without losing comments or order."""
 
+import os
 import re
 import shlex
+import shutil
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
@@ -212,6 +214,9 @@ def enable(path: Path, name: str, enabled: bool) -> None:
 def remark(path: Path, name: str) -> str | None:
     """A warning about an entry of the file that can be used; None where there is nothing to say."""
     server = config.load(path).servers.get(name)
+    command = server.command if server and "PATH" not in server.env else None
+    if command and not {os.sep, "$"} & {*command} and not shutil.which(command):
+        return f"there is no command {command!r} on the PATH; install it, or write its absolute path"
     return exposure.in_the_clear(server) if server else None
 
 

@@ -75,6 +75,9 @@ class Order:
         return sorted(rows, key=lambda row: hints.RISKS.index(row["risk"])) if self.by else rows
 
 
+_LIST_THEM = "list their tools with: mcpctl tools refresh"
+
+
 @contextmanager
 def catalog(
     paths: Paths,
@@ -101,7 +104,9 @@ def catalog(
             found.renew(judged_by)
         unlisted = [name for name in found.unlisted() if not servers or name in servers] if not quiet else []
         if unlisted:
-            warn(f"not listed yet: {', '.join(unlisted)}; list their tools with: mcpctl tools refresh")
+            failed = [name for name in unlisted if state.last_failure(name, loaded.fingerprints[name])]
+            why = f"see why {failed[0]} failed with: mcpctl servers check {failed[0]}" if failed else _LIST_THEM
+            warn(f"not listed yet: {', '.join(unlisted)}; {why}")
         yield found
 
 

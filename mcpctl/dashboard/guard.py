@@ -72,7 +72,9 @@ class Guard:
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return one_line(HTTPStatus.MISDIRECTED_REQUEST, "this dashboard has no such address")
         if request.method not in (*_READING, "POST"):
-            return one_line(HTTPStatus.METHOD_NOT_ALLOWED, "this dashboard takes GET, HEAD and POST")
+            answer = one_line(HTTPStatus.METHOD_NOT_ALLOWED, "this dashboard takes GET, HEAD and POST")
+            answer.headers["allow"] = "GET, HEAD, POST"
+            return answer
         is_elsewhere = any(site not in ("same-origin", "none") for site in sites)
         if any(origin != f"http://{hosts[0]}" for origin in origins) or (is_elsewhere and not _follows_link(request)):
             return one_line(HTTPStatus.FORBIDDEN, "this dashboard does not answer other sites")

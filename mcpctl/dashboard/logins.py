@@ -56,13 +56,12 @@ class Logins:
 
     def __init__(self, key: bytes | None = None) -> None:
         self._key = key or secrets.token_bytes(32)
-        self._used: dict[bytes, float] = {}
+        self._used: set[bytes] = set()
         self._logins: dict[bytes, Login] = {}
         self._script = Login(may_answer=False, form_token="", by_token=True)
 
     def exchange(self, code: str) -> str | None:
         """The cookie of a new login; None for a code that is not ours, has expired, or was used."""
-        now = time.time()
         try:
             signed = base64.b32decode(code.upper())
         except ValueError:
@@ -71,9 +70,9 @@ class Logins:
         if len(body) < _BODY.size or not hmac.compare_digest(signature, _signature(self._key, body)):
             return None
         may_answer, expires, nonce = _BODY.unpack(body)
-        if expires < now or nonce in self._used:
+        if expires < time.time() or nonce in self._used:
             return None
-        self._used = {used: until for used, until in self._used.items() if until >= now} | {nonce: expires}
+        self._used.add(nonce)  # for good: the clock may be set back
         cookie = secrets.token_urlsafe(32)
         while len(self._logins) >= MOST:
             del self._logins[next(iter(self._logins))]

@@ -101,11 +101,11 @@ def decide(request: Request, asked: Parameters) -> Response:
     """Allow the call, or deny it; the approval as it is then."""
     guard.require_answering(request)
     ref = request.path_params["id"]
-    if ref == "last":
-        raise WrongUsage("name the approval by its id", f"the last one may be another by now: GET {BASE}/approvals")
+    if answering.found(board_of(request).paths, ref).id != ref:
+        raise WrongUsage("name the approval by its whole id", f"less of it may be another by now: GET {BASE}/approvals")
     try:
         said = msgspec.json.decode(body_of(request), type=Decision)
-    except msgspec.DecodeError as error:
+    except ValueError as error:
         hint = 'send {"decision": "allow" or "deny", "scope": "once", "session" or "always"}'
         raise WrongUsage(f"the body is not a decision: {error}", hint) from None
     scope = said.scope if said.decision == "allow" else None

@@ -7,11 +7,15 @@ from starlette.responses import Response
 
 from mcpctl.dashboard.rest_names import Name, renamed
 from mcpctl.dashboard.rest_parameters import Parameters
+from mcpctl.errors import WrongUsage
 from mcpctl.models import Found
 from mcpctl.output import to_json
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+_MOST = 1 << 26
+"""Characters of one list."""
 
 
 class Operation(NamedTuple):
@@ -37,7 +41,13 @@ def answer(body: Any) -> Response:
 
 
 def listing(asked: Parameters, member: str, found: Found, names: Sequence[Name]) -> Response:
-    """A window of a list, and how many there are."""
+    """A window of a list, and how many there are; raises `WrongUsage` for one that takes too much memory."""
     names = asked.chosen(names)
-    rows = [renamed(row, names) for row in found.rows(asked.limit, asked.offset)]
+    rows, size = [], 0
+    for row in found.rows(asked.limit, asked.offset):
+        size += sum(len(value) for value in row.values() if isinstance(value, str))
+        if size > _MOST:
+            hint = "ask for fewer with limit, or for payloads=false; an export is sent while it is read"
+            raise WrongUsage(f"these rows have more than {_MOST >> 20} MB", hint, "answer_too_large")
+        rows.append(renamed(row, names))
     return answer({member: rows, "total": found.count()})

@@ -34,7 +34,10 @@ def _nanoseconds(milliseconds: int | None) -> int | None:
 
 def _flat(recorded: str | None) -> Mapping[str, bool] | None:
     """The hints that were known, without where they come from."""
-    known = hints.recorded(msgspec.json.decode(recorded.encode()) if recorded else None)
+    try:
+        known = hints.recorded(msgspec.json.decode((recorded or "null").encode()))
+    except (ValueError, RecursionError):
+        return None
     return {name: hint.value for name, hint in known.items()} or None
 
 

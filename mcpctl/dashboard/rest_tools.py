@@ -39,7 +39,9 @@ def tools(request: Request, asked: Parameters) -> Response:
         if query is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
-            found = _ranked(catalog, query, wanted, usage, paths)
+            for server in wanted.servers:
+                catalog.config.server(server)
+            found = Found.of(ranked(catalog, query, usage, paths, wanted))
         window = [_told(row, _text(catalog, row)) for row in found.rows(asked.limit, asked.offset)]
     chosen = asked.chosen(rest_names.TOOL)
     return answer({"tools": [rest_names.renamed(row, chosen) for row in window], "total": found.count()})
@@ -69,14 +71,18 @@ def _catalog(request: Request, asked: Parameters) -> AbstractContextManager[Cata
     return board_of(request).catalog(toolset, asked.one("project"))
 
 
-def _ranked(catalog: Catalog, query: str, wanted: Wanted, usage: Usage, paths: Paths) -> Found:
+def ranked(
+    catalog: Catalog, query: str, usage: Usage, paths: Paths, wanted: Wanted | None = None
+) -> list[dict[str, Any]]:
     """The tools that have the words, as `tools search` ranks them without a model and without a service."""
-    for server in wanted.servers:
-        catalog.config.server(server)
     tools = {tool.key: tool for tool in catalog.visible()}
     provider = providers.build(list(tools.values()), searched(tools.values()), paths.search_index)
-    hits = [hit for hit in provider.search([query], limit=len(tools) or 1).hits if wanted.met_by(tools[hit.key])]
-    return Found.of([{"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, usage)} for hit in hits])
+    hits = provider.search([query], limit=len(tools) or 1).hits
+    return [
+        {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, usage)}
+        for hit in hits
+        if wanted is None or wanted.met_by(tools[hit.key])
+    ]
 
 
 def _text(catalog: Catalog, row: Row) -> str:

@@ -105,7 +105,7 @@ def running(paths: Paths) -> Running | None:
     deadline = time.monotonic() + _STARTING_S
     while True:
         try:
-            fd = os.open(paths.dashboard, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = os.open(paths.dashboard, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
         try:

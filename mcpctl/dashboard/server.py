@@ -22,6 +22,8 @@ from mcpctl.paths import Paths
 _MOST_CONNECTIONS = 100
 _HEAD_S = 10
 """Seconds in which a connection has to send its next request up to the body, however slowly it sends."""
+_UNREAD_S = 300
+"""Seconds for which an answer waits for whoever does not read it: their place is one of few."""
 _HEAD = 1 << 15
 """Bytes of a request up to its body."""
 
@@ -94,7 +96,9 @@ class _Server(uvicorn.Server):
 
 
 class _Connection(H11Protocol):
-    """A connection that has to send each request in time."""
+    """A connection that has to send each request in time, and to read what is answered."""
+
+    _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -114,6 +118,19 @@ class _Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
         self._late.cancel()
+        self._read_on()
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._unread = self.loop.call_later(_UNREAD_S, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._read_on()
+
+    def _read_on(self) -> None:
+        if self._unread:
+            self._unread.cancel()
 
     def _await_request(self) -> None:
         self._late = self.loop.call_later(_HEAD_S, self.transport.abort)

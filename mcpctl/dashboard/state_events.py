@@ -24,14 +24,14 @@ from mcpctl.store.events import Event
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
-from mcpctl.store.state import State, StateError
+from mcpctl.store.state import State
 
 _EVERY_S = 1.0
 _LOOKS = 30
 """After so many looks files are read that seem to be as they were: their times are no finer than a clock's tick."""
 _BY_ITSELF = ("expired", "used")
 """What becomes of a yes by itself."""
-_UNREADABLE = (StateError, McpctlError, OSError)
+_UNREADABLE = (McpctlError, OSError)
 
 
 class _Seen(NamedTuple):

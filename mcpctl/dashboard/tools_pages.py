@@ -16,7 +16,7 @@ from mcpctl.catalog.drift import Change
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.catalog.rows import HINT_FIELDS
 from mcpctl.catalog.signature import Parameter, parameters
-from mcpctl.dashboard import badges, choices, json_text
+from mcpctl.dashboard import badges, choices, json_text, rest_tools
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.choices import Filter
 from mcpctl.dashboard.rendering import page
@@ -51,22 +51,25 @@ class Hint(NamedTuple):
 
 
 def tools(request: Request) -> Response:
-    """The tools of all servers that may be found, in the toolset in force."""
-    board = board_of(request)
+    """The tools of all servers that may be found, in the toolset in force, or those that words find."""
+    board, query = board_of(request), request.query_params.get("q", "").strip()
     toolset = NONE if request.query_params.get("toolset") == NONE else None
     sort = choices.chosen_of(request, "sort", _SORTS, "")
     with board.catalog(toolset) as catalog:
         order, used = rows.Order(sort or None), recorded_usage(board.paths)
         every = list(rows.listed(catalog, rows.Wanted(), order, used, with_signature=False).rows(None, 0))
+        having = order.of(rest_tools.ranked(catalog, query, used, board.paths)) if query else every
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     asked = _filters(sorted({row["server"] for row in every}))
-    found = choices.window(request, choices.fitting(request, asked, every))
+    orders = {**_SORTS, "": "Best first"} if query else _SORTS
+    found = choices.window(request, choices.fitting(request, asked, having))
     return page(
         request, "tools.html",
         tools=found._replace(rows=[{**row, "hints": badges.known(row)} for row in found.rows]),
-        filters=[*choices.shown(request, asked, every), ("Order", choices.choices(request, "sort", _SORTS, ""))],
+        filters=[*choices.shown(request, asked, having), ("Order", choices.choices(request, "sort", orders, ""))],
         marks={"Hint": badges.MARKS}, counts_default=request.query_params.get("hint") in ("destructive", "open-world"),
         of=len(every), unlisted=unlisted, servers=servers,
+        query=query, kept=[each for each in request.query_params.items() if each[0] not in ("q", "offset")],
         toolset=in_force.name if in_force else None, all_tools=choices.address(request, toolset=NONE),
     )  # fmt: skip
 

@@ -22,6 +22,9 @@ _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tool_execute", {"toolKey": "weather:get_forecast", "arguments": {"city": 7}}),
 )
 _COMMANDS = ("tools ls", "sessions show last", "calls ls")
+_NEXT = """\
+The demo's home is removed; with --keep it stays. For servers of your own: mcpctl servers add; for those of your client:
+mcpctl install CLIENT --dry-run."""
 
 
 def run(*, keep: bool) -> None:
@@ -35,8 +38,8 @@ def run(*, keep: bool) -> None:
         write_lines(iter([f"A home in {home}, with two servers: notes and weather.", *_played(env)]))
         for command in _COMMANDS:
             write_lines(iter(["", f"$ mcpctl {command}", _shown(command, env)]))
-        if keep:
-            write_lines(iter(["", f"Kept. Look around with: MCPCTL_HOME={home} mcpctl calls show last"]))
+        more = f"Kept. Look around with: MCPCTL_HOME={home} mcpctl dashboard" if keep else _NEXT
+        write_lines(iter(["", more]))
     finally:
         if not keep:
             shutil.rmtree(home, ignore_errors=True)

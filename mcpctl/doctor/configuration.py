@@ -11,7 +11,6 @@ from mcpctl.errors import McpctlError
 from mcpctl.plurals import counted
 from mcpctl.rules import Selection
 from mcpctl.server_environment import CannotLaunch
-from mcpctl.store.state import StateError
 from mcpctl.toolsets import in_force
 
 
@@ -64,5 +63,5 @@ def of_policy(case: Case) -> Iterator[Finding]:
         with rows.catalog(case.paths, quiet=True) as catalog:
             checked = policy_check.check(catalog, Selection("never", ["W901"]))
             yield from (found("D106", each["message"], f"{each['path']}:{each['line']}") for each in checked.findings)
-    except (McpctlError, StateError):
+    except McpctlError:
         return  # what cannot be opened is found where the data is looked at

@@ -53,6 +53,8 @@ def of_index(case: Case) -> Iterator[Finding]:
     """Whether the index is whole, and what the next `db rebuild` would do."""
     paths = case.paths
     repair = partial(_rebuilt, case)
+    if _is_full(paths.data):
+        return  # nothing can be told of it, nor can it be made anew
     if damage := health.damage(paths.index):
         yield found("D145", damage, paths.index, repair=repair)
     elif dead := health.dead(paths):
@@ -69,7 +71,7 @@ def of_removed(case: Case) -> Iterator[Finding]:
 
 def of_decisions(case: Case) -> Iterator[Finding]:
     """Whether the two databases that are not derived can be used."""
-    if case.paths.data.is_dir() and (error := _unwritable(case.paths.data)) and error.errno in _FULL:
+    if _is_full(case.paths.data):
         return  # nothing is wrong with them, and nobody is to delete one
     for code, path, (why, fix) in (
         ("D148", case.paths.state, health.of_state(case.paths)),
@@ -77,6 +79,11 @@ def of_decisions(case: Case) -> Iterator[Finding]:
     ):
         if why:
             yield found(code, why, path, fix)
+
+
+def _is_full(data: Path) -> bool:
+    error = _unwritable(data) if data.is_dir() else None
+    return error is not None and error.errno in _FULL
 
 
 def _unwritable(data: Path) -> OSError | None:

@@ -48,7 +48,9 @@ def of_commands(case: Case) -> Iterator[Finding]:
         if why := _unfit(runner, path, env):
             yield found("D133", why, name, _GET[runner])
     if newest := [name for name, server in case.local.items() if _takes_the_newest(server.command, server.args)]:
-        yield found("D135", f"no version is named in the entry of {', '.join(newest)}", fix="name one: package@1.2.3")
+        yield found(
+            "D135", f"no version is named in the entries of: {', '.join(newest)}", fix="name one: package@1.2.3"
+        )
 
 
 def of_windows(case: Case) -> Iterator[Finding]:

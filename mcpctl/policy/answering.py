@@ -57,8 +57,10 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
     """Say yes for a scope, or no where it is None, which also takes back a yes that still holds; by way of `channel`,
     `terminal` or `dashboard`.
 
-    Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long.
+    Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long; nothing
+    is kept then, nor where config.toml cannot be read.
     """
+    settings = config.load(paths.config).records
     approval = found(paths, ref)
     holds = approval.grant._replace(session="") if scope == ALWAYS else approval.grant
     grant = holds if scope in (SESSION, ALWAYS) else None
@@ -67,23 +69,24 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
         raise Refused(f"the definition of {approval.key} is not known", hint, "definition_unknown")
     with PolicyFile.connect(paths) as file:
         if scope is None and approval.scope in (SESSION, ALWAYS) and approval.state != DENIED:
-            approvals.withdraw(file, approval)
-        elif not approvals.answer(file, approval.id, scope=scope, channel=channel, grant=grant):
-            state = approvals.find(file, approval.id).state_at(time.time())
+            is_mine = approvals.withdraw(file, approval)
+        else:
+            is_mine = approvals.answer(file, approval.id, scope=scope, channel=channel, grant=grant)
+        answered = approvals.find(file, approval.id)  # which others may have answered, too, by now
+        if not is_mine:
+            state = answered.state_at(time.time())
             hint = "have it called again: that asks anew" if state == "expired" else "see: mcpctl approvals show"
             raise NotFound(
                 f"approval {approval.id} cannot be answered any more: it is {state}", hint, "approval_closed"
             )
-        answered = approvals.find(file, approval.id)
-    _record(paths, answered, channel)
+    _record(Recorder(paths, settings, via="cli"), answered, scope, channel)
     return answered
 
 
-def _record(paths: Paths, approval: Approval, channel: str) -> None:
-    recorder = Recorder(paths, config.load(paths.config).records, via="cli")
+def _record(recorder: Recorder, approval: Approval, scope: str | None, channel: str) -> None:
     recorder.decision_made(
-        approval.key, "declined" if approval.state == DENIED else "approved", approval.rule, place=approval.rule_place,
-        channel=channel, scope=approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
+        approval.key, "approved" if scope else "declined", approval.rule, place=approval.rule_place,
+        channel=channel, scope=scope or approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
         token_id=approval.token, waited_ms=round(((approval.answered or 0) - approval.created) * 1000),
         origin=Origin(Client("mcpctl"), approval.project or None),
     )  # fmt: skip

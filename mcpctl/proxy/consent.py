@@ -24,7 +24,6 @@ from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.store import approvals, grants
 from mcpctl.store.approvals import ALLOWED, DENIED, ONCE, SESSION, Approval, Wanted
 from mcpctl.store.recorder import Recorder
-from mcpctl.store.state import StateError
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
@@ -109,7 +108,7 @@ class Consent:
                 call.consent = binding
                 return None
             return await self._obtain(call, failure, is_wanted)
-        except (StateError, Unusable) as error:
+        except Unusable as error:
             warn(f"nobody can be asked for consent: {error}")
             self._note(call, failure, "unanswerable")
             return failure
@@ -252,7 +251,7 @@ class Consent:
         async def keep() -> None:
             try:
                 await self._settle(asked, call, failure)
-            except (StateError, Unusable) as error:
+            except Unusable as error:
                 warn(f"an answer cannot be kept: {error}")
 
         self._gateway.background(keep())
@@ -290,7 +289,7 @@ class Consent:
         if self._has_granted:
             self._has_granted = False
             # Nobody else has this session's id: where they cannot be taken away in time, they are of no use either.
-            with suppress(StateError, Unusable, TimeoutError):
+            with suppress(Unusable, TimeoutError):
                 async with asyncio.timeout(_END_S):
                     await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
 

@@ -12,7 +12,7 @@ from mcpctl.policy import words
 from mcpctl.policy.holding import NOT_LOCKED, Drift, Holding, Locked
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import pins
-from mcpctl.store.state import ListKey, StateError
+from mcpctl.store.state import ListKey
 from mcpctl.tool_keys import is_plain
 
 _NAMED = 5
@@ -69,7 +69,7 @@ class HeldTools:
         pinned = self._lists.holding.pins
         try:
             pinned = await self._policy.run(pins.read)
-        except (StateError, Unusable) as error:
+        except Unusable as error:
             warn(f"what is pinned cannot be read: {error}")
             self._seen = None  # it is tried again at the next request
         return Holding(config.policy.table.on_change, pinned, self._locked, config.policy.table.checks)
@@ -93,7 +93,7 @@ class HeldTools:
     async def _see(self, of: ListKey, listed: Listed) -> pins.ServerPins | None:
         try:
             return await self._policy.run(lambda file: pins.see(file, of, listed.tools, listed.instructions))
-        except (StateError, Unusable) as error:
+        except Unusable as error:
             warn(f"the tools of '{of.server}' cannot be pinned: {error}")
             return None
 

@@ -50,9 +50,8 @@ class PolicyMemory:
         if self._mine is None:
             try:
                 await self.run(lambda _: None)
-            except (StateError, Unusable) as error:
-                hint = f" ({error.hint})" if isinstance(error, Unusable) else ""
-                warn(f"{error}; until it can be read, nothing holds that was decided there{hint}")
+            except Unusable as error:
+                warn(f"{error}; until it can be read, nothing holds that was decided there ({error.hint})")
 
     def standing(self) -> Standing:
         """What people have decided by now; where another process holds it at this moment, what they had.
@@ -122,7 +121,7 @@ class PolicyMemory:
             self._theirs = PolicyFile.connect(self._paths)
         outcome = work(self._theirs)
         if self._mine is None:
-            with contextlib.suppress(StateError, Unusable):  # the work was done; it is looked at again with the next
+            with contextlib.suppress(Unusable):  # the work was done; it is looked at again with the next
                 self._look_at_it()
         return outcome
 

@@ -72,7 +72,7 @@ class Searching:
     def _make_ready(self, view: View) -> None:
         try:
             self._search(SearchRequest(("",)), view, {}, None)
-        except (Unusable, StateError) as error:
+        except Unusable as error:
             warn(f"the catalog cannot be read: {error}")
 
     def _unlisted(self, view: View) -> list[str]:

@@ -12,7 +12,7 @@ from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.server_settings import Server
-from mcpctl.store.state import ListKey, State, StateError, trouble
+from mcpctl.store.state import ListKey, State, trouble
 
 T = TypeVar("T")
 _THREADS = 4
@@ -112,7 +112,7 @@ class ServerMemory:
                 cache.replace(state, of, definitions, instructions, asked=asked)
                 if listed := cache.load(state, of):
                     return listed
-        except (StateError, Unusable) as error:
+        except Unusable as error:
             warn(f"the tools of '{of.server}' cannot be kept: {trouble(self._paths, error)}")
         return cache.held(of, definitions, instructions)
 
@@ -120,11 +120,11 @@ class ServerMemory:
         try:
             with State.opened(self._paths, create=create) as state:
                 return read(state)
-        except (StateError, Unusable):
+        except Unusable:
             return None  # its server is asked instead
 
     def _write(self, write: Callable[[State], None]) -> None:
-        with suppress(StateError, Unusable), State.opened(self._paths, create=True) as state:
+        with suppress(Unusable), State.opened(self._paths, create=True) as state:
             write(state)
 
     async def _aside(self, work: Callable[..., T], *arguments: Any) -> T:

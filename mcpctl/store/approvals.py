@@ -144,13 +144,16 @@ def has_yes(file: PolicyFile, id_: str) -> bool:
         return found.fetchone() is not None
 
 
-def withdraw(file: PolicyFile, approval: Approval) -> None:
-    """Take a yes back that was to hold for more than one call."""
+def withdraw(file: PolicyFile, approval: Approval) -> bool:
+    """Take a yes back that was to hold for more than one call; whether nobody has done so before."""
     grant = approval.grant
     with told(), sqlite.transaction(file.db):
         for session in (grant.session, ""):
             grants.take_back(file, grant._replace(session=session))
-        file.db.execute("UPDATE approvals SET state = ? WHERE id = ?", (DENIED, approval.id))
+        taken_back = file.db.execute(
+            "UPDATE approvals SET state = ? WHERE id = ? AND state != ?", (DENIED, approval.id, DENIED)
+        ).rowcount
+    return taken_back > 0
 
 
 def glance(paths: Paths) -> Sequence[tuple[str, str]]:

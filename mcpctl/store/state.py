@@ -11,11 +11,13 @@ from mcpctl.paths import Paths
 from mcpctl.store import sqlite, state_file, steps
 
 
-class StateError(Exception):
+class StateError(Unusable):
     """What is kept cannot be read or written now: another process holds it, the disk is full, or it is damaged."""
 
     def __init__(self, cause: sqlite3.Error) -> None:
-        super().__init__(str(cause))
+        is_held = sqlite.is_held(cause)
+        hint = "another process has it at this moment; try again" if is_held else "see what is wrong: mcpctl doctor"
+        super().__init__(str(cause), hint, "database_held" if is_held else "database_failed")
         self.cause = cause
 
     @property
@@ -237,9 +239,9 @@ class State:
             self._db.execute("DELETE FROM vectors WHERE model = ?", (model,))
 
 
-def trouble(paths: Paths, error: StateError | Unusable) -> str:
+def trouble(paths: Paths, error: Unusable) -> str:
     """Why something could not be kept there, and what to do about it."""
-    failure = error if isinstance(error, Unusable) else sqlite.unwritable(paths.state, error.cause)
+    failure = sqlite.unwritable(paths.state, error.cause) if isinstance(error, StateError) else error
     return f"{failure.message} ({failure.hint})"
 
 

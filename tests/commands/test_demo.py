@@ -3,11 +3,15 @@
 import os
 import re
 import subprocess
+import tempfile
+from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 
 import psutil
 import pytest
 
+from mcpctl.demo import tour
 from tests.conftest import MCPCTL, ROOT, Mcpctl
 
 pytestmark = pytest.mark.process
@@ -24,8 +28,10 @@ def run(folder: Path, *options: str) -> str:
     return done.stdout
 
 
-def test_it_shows_the_whole_loop_and_leaves_nothing_behind(tmp_path: Path, home: Path) -> None:
-    out = run(tmp_path / "tmp")
+def test_it_shows_the_whole_loop_and_with_keep_its_home_stays(
+    tmp_path: Path, home: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = run(tmp_path / "tmp", "--keep")
     assert "sees: tool_discovery, tool_execute" in out
     for line in ("$ mcpctl tools ls", "$ mcpctl sessions show last", "$ mcpctl calls ls"):
         assert line in out
@@ -35,18 +41,35 @@ def test_it_shows_the_whole_loop_and_leaves_nothing_behind(tmp_path: Path, home:
     assert re.search(r"weather:get_forecast +yes +- +- +yes +Get the forecast", out)
     assert re.search(r"weather +get_forecast +R--O +tool_error", out)
     assert "  error: days must be" in out or "  error: city must be" in out
-    assert list((tmp_path / "tmp").iterdir()) == []
     assert not home.exists()
     left = [process.info["cmdline"] or [] for process in psutil.process_iter(["cmdline"])]
     assert not [line for line in left if any(str(tmp_path / "tmp") in word for word in line)]
-
-
-def test_with_keep_its_home_stays_and_is_named(tmp_path: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
-    out = run(tmp_path / "tmp", "--keep")
     (kept,) = (tmp_path / "tmp").iterdir()
     assert f"MCPCTL_HOME={kept}" in out
     monkeypatch.setenv("MCPCTL_HOME", str(kept))
     assert mcpctl("calls", "show", "last", "--json").json["status"] == "tool_error"
+
+
+@pytest.mark.parametrize("error", [None, LookupError])
+def test_its_home_goes_with_it(
+    tmp_path: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch, error: type[Exception] | None
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: list[Path] = []
+
+    def played(env: Mapping[str, str]) -> list[str]:
+        seen.append(Path(env["MCPCTL_HOME"]))
+        assert (seen[0] / "config.toml").exists()
+        if error:
+            raise error
+        return []
+
+    monkeypatch.setattr(tour, "_played", played)
+    monkeypatch.setattr(tour, "_shown", lambda command, env: "")
+    with pytest.raises(error) if error else nullcontext():
+        ran = mcpctl("demo")
+        assert (ran.code, ran.out.splitlines()[-1]) == (0, "mcpctl install CLIENT --dry-run.")
+    assert (len(seen), list(tmp_path.iterdir())) == (1, [])
 
 
 def test_it_takes_no_arguments(mcpctl: Mcpctl) -> None:

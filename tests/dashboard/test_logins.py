@@ -65,6 +65,15 @@ def test_a_link_expires(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> No
     refused(visitor, path)
 
 
+def test_a_used_link_stays_used_when_the_clock_is_set_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    logins, code, now = Logins(KEY), login_code(KEY, may_answer=True), time.time()
+    assert logins.exchange(code)
+    for later in (3600, 0):
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        logins.exchange(login_code(KEY, may_answer=True))
+        assert logins.exchange(code) is None
+
+
 def test_why_a_link_does_not_log_in_is_not_to_be_learned(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
     used, late, now = link(), link(), time.time()
     visitor.get(used)

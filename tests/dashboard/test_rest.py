@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl import docgen
-from mcpctl.dashboard import rest_names
+from mcpctl.dashboard import rest_answers, rest_names
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, Found
 from mcpctl.paths import Paths
 from mcpctl.store import calls, statistics
@@ -45,6 +45,16 @@ def test_sessions_are_those_of_the_command_line(client: TestClient, mcpctl: Mcpc
     assert killed["status"] == "closed"
     assert "client_name" not in killed
     assert "end_time" not in next(each for each in answer["sessions"] if each["id"] == ALIVE)
+
+
+@pytest.mark.parametrize("damaged", ["9" * 5000, '["x"]', '{"readOnlyHint": "x"}', '"x"'], ids=len)
+def test_hints_on_record_that_are_none_hide_no_call(browser: Browser, paths: Paths, damaged: str) -> None:
+    lines = recorded.call(1, 1, annotations=msgspec.Raw(damaged.encode()))
+    recorded.opened(paths, recorded.created(), lines)
+    client = browser()
+    listed = client.get("/api/v1/tool-calls")
+    assert (listed.status_code, '"annotations"' in listed.text) == (200, False)
+    assert client.get(f"/tool-calls/{call_id(1)}").status_code == 200
 
 
 @pytest.mark.parametrize("session", [CLAUDE, CURSOR, KILLED, ALIVE])
@@ -178,6 +188,13 @@ def test_no_more_than_fifty_come_unasked(browser: Browser, paths: Paths) -> None
     for limit, expected in (({}, 50), ({"limit": 1000}, 1000)):
         answer = asked(client, "/tool-calls", **limit)
         assert (len(answer["tool_calls"]), answer["total"]) == (expected, "1002")
+
+
+def test_a_list_that_takes_too_much_memory_is_refused(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest_answers, "_MOST", 1000)
+    found = client.get("/api/v1/tool-calls")
+    assert (found.status_code, found.json()["error"]["code"]) == (400, "answer_too_large")
+    assert client.get("/api/v1/tool-calls", params={"payloads": "false", "limit": "1"}).status_code == 200
 
 
 def test_fields_choose_and_order_members(client: TestClient) -> None:

@@ -8,8 +8,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from mcpctl.dashboard.logins import Login
+from mcpctl.errors import ExitCode
 from mcpctl.paths import Paths
-from mcpctl.store import approvals, grants
+from mcpctl.policy import answering
+from mcpctl.store import approvals, grants, sqlite
 from mcpctl.store.approvals import Approval
 from mcpctl.store.policy_file import PolicyFile
 from tests.commands.approvals.waiting import GRANT, opened, wanted
@@ -31,6 +33,11 @@ def answered(client: TestClient, id_: str, said: Any, token: str = PERSON.form_t
 def state(paths: Paths, approval: Approval) -> Approval:
     with PolicyFile.connect(paths) as file:
         return approvals.find(file, approval.id)
+
+
+def decisions(home: Path) -> list[tuple[str, str, str]]:
+    lines = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    return [(line["decision"], line["channel"], line["scope"]) for line in lines]
 
 
 def called_again(paths: Paths, number: int = 1) -> Approval:
@@ -93,6 +100,51 @@ def test_a_no_takes_back_a_yes_that_still_holds(browser: Browser, paths: Paths) 
     assert answered(client, approval.id, {"decision": "deny"})[0] == 200
     with PolicyFile.connect(paths) as file:
         assert not grants.held(file)
+
+
+def test_one_of_two_who_take_a_yes_back_at_once_is_told(
+    browser: Browser, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, approval = browser(), opened(paths)
+    answered(client, approval.id, {"decision": "allow", "scope": "session"})
+    allowed = state(paths, approval)
+    monkeypatch.setattr(answering, "found", lambda *_: allowed)  # as both have read it
+    said = [answered(client, approval.id, {"decision": "deny"}) for _ in range(2)]
+    assert [status for status, _ in said] == [200, 404]
+    assert "it is denied" in said[1][1]["message"]
+    assert decisions(home) == [("approved", "dashboard", "session"), ("declined", "dashboard", "session")]
+
+
+def test_a_yes_is_recorded_as_one_though_a_no_follows_at_once(
+    browser: Browser, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, approval = browser(), opened(paths)
+    find = approvals.find
+
+    def after_a_no(file: PolicyFile, ref: str) -> Approval:
+        assert approvals.answer(file, approval.id, scope=None, channel="terminal")
+        return find(file, ref)
+
+    monkeypatch.setattr(answering, "found", lambda *_: approval)
+    monkeypatch.setattr(approvals, "find", after_a_no)
+    assert answered(client, approval.id, {"decision": "allow"})[1]["state"] == "denied"
+    assert decisions(home) == [("approved", "dashboard", "once")]
+
+
+def test_who_finds_the_database_held_is_told_to_try_again(
+    browser: Browser, mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, approval = browser(), opened(paths)
+    monkeypatch.setattr(sqlite, "_PATIENCE_S", 0)
+    with PolicyFile.connect(paths) as other, sqlite.transaction(other.db):
+        status, error = answered(client, approval.id, {"decision": "allow"})
+        ran = mcpctl("approvals", "deny", approval.id)
+    assert (status, error["code"]) == (503, "database_held")
+    assert (ran.code, ran.err) == (
+        ExitCode.UNUSABLE,
+        "mcpctl: database is locked\nhint: another process has it at this moment; try again\n",
+    )
+    assert state(paths, approval).state == "pending"
 
 
 def test_what_is_over_cannot_be_answered(browser: Browser, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,3 +214,23 @@ def test_whoever_only_reads_decides_nothing(
     assert answered(client, approval.id, {"decision": "allow", "scope": "always"}, token)[0] == 403
     assert state(paths, approval).state == "pending"
     assert asked(client, "/approvals")["total"] == "1"
+
+
+def test_the_beginning_of_an_id_is_not_enough(browser: Browser, paths: Paths) -> None:
+    client, approval = browser(), opened(paths)
+    status, error = answered(client, approval.id[:-1], {"decision": "allow"})
+    assert (status, error["message"]) == (400, "name the approval by its whole id")
+    assert state(paths, approval).state == "pending"
+
+
+def test_a_body_that_is_no_text_is_no_decision(browser: Browser, paths: Paths) -> None:
+    approval = opened(paths)
+    address, headers = f"/api/v1/approvals/{approval.id}", {"X-Form-Token": PERSON.form_token}
+    assert browser().post(address, content=b'{"decision":"\xff"}', headers=headers).status_code == 400
+
+
+def test_nothing_is_kept_while_the_configuration_cannot_be_read(browser: Browser, paths: Paths) -> None:
+    client, approval = browser(), opened(paths)
+    paths.config.write_text("[policy", encoding="utf-8")
+    assert answered(client, approval.id, {"decision": "allow"})[0] == 503
+    assert state(paths, approval).state == "pending"

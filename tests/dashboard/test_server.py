@@ -1,25 +1,28 @@
 """The connections of the dashboard: so many, and none that only pretends to ask."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from typing import Any
 
 import pytest
 import uvicorn
-from starlette.responses import PlainTextResponse
+from starlette.responses import PlainTextResponse, StreamingResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.dashboard import server
 
+ENOUGH_S = 20
+ANSWERED = PlainTextResponse("answered")
 Talk = Callable[[int], Coroutine[Any, Any, None]]
 
 
-def served(talk: Talk) -> None:
+def served(talk: Talk, app: ASGIApp = ANSWERED) -> None:
     """Talk to a server with our connections, of which any request is answered."""
 
     async def both() -> None:
         listening = server._listening(None, 0)
         settings = uvicorn.Config(
-            PlainTextResponse("answered"), http=server._Connection, ws="none", log_config=None, log_level="critical",
+            app, http=server._Connection, ws="none", log_config=None, log_level="critical",
             lifespan="off", h11_max_incomplete_event_size=server._HEAD,
         )  # fmt: skip
         running = server._Server(settings)
@@ -93,3 +96,26 @@ def test_connections_beyond_the_bound_are_dropped_and_those_before_stay(monkeypa
             writer.close()
 
     served(talk)
+
+
+def test_an_answer_that_nobody_reads_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "_UNREAD_S", 0.2)
+    ended = asyncio.Event()
+
+    async def endless() -> AsyncIterator[bytes]:
+        while True:
+            yield b"x" * (1 << 16)
+            await asyncio.sleep(0)  # what has ended is noticed on the loop
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        await StreamingResponse(endless())(scope, receive, send)
+        ended.set()
+
+    async def talk(port: int) -> None:
+        _, writer = await asyncio.open_connection("127.0.0.1", port, limit=1)
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(ENOUGH_S):
+            await ended.wait()
+        writer.close()
+
+    served(talk, answer)

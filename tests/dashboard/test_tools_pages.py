@@ -88,10 +88,26 @@ def test_tools_are_filtered_and_sorted(asked: str, expected: list[str], browser:
     configured.demo_tools(paths)
     recorded.two_sessions(paths)
     page = browser().get(f"/tools?{asked}").text.replace("<wbr>", "")
-    shown = re.findall(r'<th scope="row"><a href="/tools/[^"]*"><bdi>([^<]*)', page)
+    shown = re.findall(r'<th scope="row"><a href="/tools/[^"]*"><bdi>([^<]*)', page.replace("<wbr>", ""))
     assert sorted(shown) == sorted(expected)
     assert "sort=usage" not in asked or shown == expected
     assert expected or "No tool matches these filters." in page
+
+
+def test_words_find_tools_and_stay_with_the_filters(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    client = browser()
+    page = client.get("/tools?q=forecast+for+a+city&hint=read-only").text
+    shown = re.findall(r'<th scope="row"><a href="/tools/[^"]*"><bdi>([^<]*)', page.replace("<wbr>", ""))
+    assert shown[0] == "weather:get_forecast"
+    assert "notes:delete_note" not in shown
+    assert '<input id="q" name="q" type="search" size="32" value="forecast for a city">' in page
+    assert '<input type="hidden" name="hint" value="read-only">' in page
+    assert links(page, "Key") == ["/tools?q=forecast+for+a+city&hint=read-only&sort=key"]
+    assert links(page, "Best first") == ["/tools?q=forecast+for+a+city&hint=read-only"]
+    nothing = text_of(client.get("/tools?q=%22zzqq%22%3E").text)
+    assert "0 of 7 tools." in nothing
+    assert "No tool has such words." in nothing
 
 
 def test_a_default_counts_and_is_no_declaration(browser: Browser, paths: Paths) -> None:

@@ -41,6 +41,7 @@ def test_a_folder_that_cannot_be_written_is_named(
         assert told(found("data")) == [("D141", str(paths.data), f"it cannot be written: {error.strerror}")]
         if error.errno == 28:
             patch.setattr("mcpctl.store.health.of_state", lambda _: ("disk I/O error", "remove it"))
+            patch.setattr("mcpctl.store.health.damage", lambda _: "disk I/O error")
             assert [code for code, *_ in told(found("data"))] == ["D141"]
     assert not list(paths.data.glob(".doctor*"))
 

@@ -99,7 +99,7 @@ def test_servers_of_newest_versions_are_told_once(paths: Paths, found: Found, bi
     program(bin_ / "npx")
     says(bin_ / "node", "echo v20.0.0")
     configure(paths, {name: {"command": "npx", "args": [name]} for name in ("a", "b")})
-    assert told(found("programs")) == [("D135", None, "no version is named in the entry of a, b")]
+    assert told(found("programs")) == [("D135", None, "no version is named in the entries of: a, b")]
 
 
 def test_a_client_with_a_window_needs_a_path_that_finds_what_starts_servers(

@@ -19,7 +19,7 @@ from tests.servers import command
 
 pytestmark = pytest.mark.process
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "6"))
 """Kills at random moments; a hundred on request."""
 
 

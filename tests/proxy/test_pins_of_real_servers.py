@@ -15,7 +15,7 @@ from mcpctl.proxy.gateway import Gateway
 from tests.proxy.client import LATEST, write_config
 
 pytestmark = pytest.mark.process
-CAPABILITIES = (b"{}", b'{"elicitation":{},"roots":{},"sampling":{}}', b"{}")
+CAPABILITIES = (b"{}", b'{"elicitation":{},"roots":{},"sampling":{}}')
 
 
 def test_no_connection_to_a_real_server_finds_a_change(home: Path, paths: Paths, tmp_path: Path) -> None:

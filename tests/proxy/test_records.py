@@ -22,10 +22,10 @@ from tests.servers import command
 pytestmark = pytest.mark.process
 
 
-SERVES, CALLS = 8, 100
+SERVES, CALLS = 4, 100
 
 
-def test_eight_at_once_put_every_call_on_record_once_and_in_order(
+def test_four_at_once_put_every_call_on_record_once_and_in_order(
     home: Path, paths: Paths, serve: Serve, mcpctl: Mcpctl
 ) -> None:
     write_config(home, {"counter": command("counter")})

@@ -5,7 +5,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +33,32 @@ SENT = "The call was sent and may have taken effect; it was not sent again"
 TRANSPORTS = pytest.mark.parametrize("name", ["http", "sse", "json"])
 
 
-@contextmanager
-def web(*args: str) -> Iterator[str]:
-    """The address of a running `tests.servers.web`."""
-    argv = [sys.executable, "-m", "tests.servers.web", *args]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
-        assert process.stdout
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.kill()
+Web = Callable[..., AbstractContextManager[str]]
 
 
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
+def web() -> Iterator[Web]:
+    """Runs a `tests.servers.web` for as long as the block lasts; its address."""
+    argv = [sys.executable, "-m", "tests.servers.web"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT) as template:
+
+        def said(line: object) -> str:
+            assert template.stdin and template.stdout
+            print(json.dumps(line), file=template.stdin, flush=True)
+            return template.stdout.readline().strip()
+
+        @contextmanager
+        def running(*args: str) -> Iterator[str]:
+            try:
+                yield said(args)
+            finally:
+                assert said(None) == "ended"
+
+        yield running
+
+
+@pytest.fixture(scope="module")
+def address(web: Web) -> Iterator[str]:
     """One for all tests that leave it as it is."""
     with web() as found:
         yield found
@@ -243,7 +255,7 @@ def test_a_tool_that_is_new_is_found(clients: dict[str, Client], revision: str, 
 
 
 @ERAS
-def test_a_server_that_goes_away_and_comes_back_is_connected_anew(serve: Serve, revision: str) -> None:
+def test_a_server_that_goes_away_and_comes_back_is_connected_anew(serve: Serve, web: Web, revision: str) -> None:
     with web() as address:
         client = serve(entries(address, "http", "sse"), revision=revision)
         for name in ("http", "sse"):
@@ -259,7 +271,7 @@ def test_a_server_that_goes_away_and_comes_back_is_connected_anew(serve: Serve, 
                 until("it to be tried again", lambda name=name: not client.call(f"{name}:echo").is_error)
 
 
-def test_a_session_that_the_server_has_forgotten_is_opened_again_and_every_call_sent(serve: Serve) -> None:
+def test_a_session_that_the_server_has_forgotten_is_opened_again_and_every_call_sent(serve: Serve, web: Web) -> None:
     with web() as address:
         client = serve(entries(address, "http"))
         client.call("http:echo")
@@ -329,12 +341,13 @@ def test_a_server_that_cannot_be_reached_is_told_in_words(
 
 
 def test_a_certificate_that_nobody_vouches_for_is_told_with_what_to_do(
-    home: Path, tmp_path: Path, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+    home: Path, tmp_path: Path, web: Web, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cert = tmp_path / "cert.pem"
     subprocess.run(
         [
-            *("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test"),
+            *("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"),
+            *("-days", "2", "-subj", "/CN=test"),
             *("-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(tmp_path / "key.pem"), "-out", str(cert)),
         ],
         check=True,

@@ -1,4 +1,4 @@
-"""Servers at URLs, most made with the MCP SDK, in one process: it prints its address and serves until it is ended.
+"""Servers at URLs, most made with the MCP SDK, in one process, which prints its address: see `template`.
 
 `/http/mcp` and `/sse/mcp` speak the two transports; `/json/mcp` answers without event streams; `/legacy/mcp` has never
 heard of 2026-07-28; `/token/mcp` wants `secret` as a bearer; `/raw` answers what no SDK would, and `/raw_sse` the same
@@ -9,8 +9,10 @@ import argparse
 import contextlib
 import json
 import os
+import signal
 import socket
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import anyio
@@ -214,12 +216,12 @@ class RawSse:
         return Response(status_code=202)
 
 
-def main() -> None:
-    """Serve."""
+def main(arguments: Sequence[str]) -> None:
+    """Print the address, and serve."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--cert")
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     inner = {
         "http": Web().server.streamable_http_app(),
         "json": Web().server.streamable_http_app(json_response=True),
@@ -258,5 +260,33 @@ def main() -> None:
     uvicorn.Server(config).run(sockets=[listening])
 
 
+def template() -> None:
+    """Become a server with the arguments that a line of stdin has, once for each; `null` ends the last one.
+
+    To import what all of them need takes longer than what most of them do.
+    """
+    begun: list[int] = []
+    for line in sys.stdin:
+        arguments = json.loads(line)
+        if arguments is None:
+            end(begun.pop())
+            print("ended", flush=True)
+        elif pid := os.fork():
+            begun.append(pid)
+        else:
+            try:
+                main(arguments)
+            finally:
+                os._exit(1)
+    for pid in begun:
+        end(pid)
+
+
+def end(pid: int) -> None:
+    """Kill it, if it has not ended; its port is free then."""
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+
+
 if __name__ == "__main__":
-    main()
+    template()

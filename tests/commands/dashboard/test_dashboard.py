@@ -138,6 +138,12 @@ def test_a_broken_file_is_as_none(paths: Paths, content: str) -> None:
             assert other is None
 
 
+def test_a_pipe_in_place_of_the_file_is_not_waited_for(paths: Paths) -> None:
+    paths.data.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(paths.dashboard)
+    assert running(paths) is None
+
+
 def test_one_that_does_not_come_up_is_not_waited_for_forever(
     mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:

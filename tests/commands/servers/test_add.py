@@ -39,10 +39,10 @@ def by_hand(paths: Paths, text: str) -> None:
 
 
 def test_what_follows_the_dashes_is_the_command(mcpctl: Mcpctl, paths: Paths) -> None:
-    ran = mcpctl("servers", "add", "time", "--", "uvx", "mcp-server-time", "--jsonl", "-v")
+    ran = mcpctl("servers", "add", "time", "--", "sh", "mcp-server-time", "--jsonl", "-v")
     assert (ran.out, ran.err) == ("time\n", "")
     assert written(paths) == {
-        "servers": {"time": {"command": "uvx", "args": ["mcp-server-time", "--jsonl", "-v"], **MINIMAL}}
+        "servers": {"time": {"command": "sh", "args": ["mcp-server-time", "--jsonl", "-v"], **MINIMAL}}
     }
 
 
@@ -218,11 +218,11 @@ def test_a_place_that_cannot_be_written_exits_5(mcpctl: Mcpctl, tmp_path: Path) 
 
 @pytest.mark.process
 def test_servers_added_at_once_are_all_there(paths: Paths) -> None:
-    processes = [subprocess.Popen([*MCPCTL, "servers", "add", f"s{n}", "--", "run"], stdout=-1) for n in range(8)]
+    processes = [subprocess.Popen([*MCPCTL, "servers", "add", f"s{n}", "--", "run"], stdout=-1) for n in range(5)]
     for process in processes:
         process.communicate(timeout=30)
         assert process.returncode == 0
-    assert sorted(written(paths)["servers"]) == [f"s{n}" for n in range(8)]
+    assert sorted(written(paths)["servers"]) == [f"s{n}" for n in range(5)]
     assert [file.name for file in paths.config.parent.iterdir() if file.name.endswith(".new")] == []
 
 
@@ -281,9 +281,24 @@ def test_an_option_of_the_program_without_dashes_is_told_of_them(mcpctl: Mcpctl,
     assert mcpctl("servers", "add", "time", "--evn", "A=1", "--", "mcp-server-time").err.count("--env") == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["no-such-program", "x"], "mcpctl: s: there is no command 'no-such-program' on the PATH; install it, or"),
+        (["sh"], ""),
+        (["/no/such/program"], ""),
+        (["${PROGRAM}"], ""),
+    ],
+)
+def test_a_command_that_is_not_there_is_said(mcpctl: Mcpctl, words: list[str], expected: str) -> None:
+    ran = mcpctl("servers", "add", "s", "--", *words)
+    assert (ran.code, ran.out) == (0, "s\n")
+    assert ran.err.startswith(expected) if expected else ran.err == ""
+
+
 def test_a_person_is_told_which_file_was_changed(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_text('{"mcpServers": {"new": {"command": "run"}}}', encoding="utf-8")
-    add = ["add", "s", "--", "run"]
+    add = ["add", "s", "--", "sh"]
     for words in (
         add,
         ["disable", "s"],

@@ -42,6 +42,13 @@ def test_only_the_named_servers_are_asked(mcpctl: Mcpctl, paths: Paths) -> None:
     assert "not listed yet: weather" in mcpctl("tools", "ls").err
 
 
+def test_of_a_server_that_failed_the_way_to_its_reason_is_said(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"gone": {"command": "/no/such/program"}})
+    assert "list their tools with: mcpctl tools refresh" in mcpctl("tools", "ls").err
+    assert mcpctl("tools", "refresh").code == 4
+    assert "not listed yet: gone; see why gone failed with: mcpctl servers check gone" in mcpctl("tools", "ls").err
+
+
 def test_one_that_does_not_start_fails_but_the_others_are_listed(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {**DEMO, "gone": server("exits")})
     ran = mcpctl("tools", "refresh", "--json")
