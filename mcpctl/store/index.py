@@ -229,7 +229,8 @@ def sizes(sessions: Path) -> dict[str, int]:
         with os.scandir(sessions) as entries:
             names = [entry.name for entry in entries if entry.name.endswith(".jsonl")]
     except OSError as error:
-        if _is_gone(sessions):
+        # Not whether it is there: it may have been made since. A link that leads nowhere is told.
+        if isinstance(error, FileNotFoundError) and not sessions.is_symlink():
             return {}
         hint = "it must be a folder that you can read"
         raise Unusable(f"cannot read {sessions}: {error.strerror}", hint, "not_readable") from error

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -197,3 +198,21 @@ def test_a_line_that_is_damaged_is_told(paths: Paths, capsys: pytest.CaptureFixt
         file.write(line + b"\n")
     assert ids(paths) == [call_id(1)]
     assert "cannot be read; skipped" in capsys.readouterr().err
+
+
+def test_a_folder_that_is_made_at_this_moment_has_no_journals_yet(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def made_meanwhile(folder: Path) -> Any:
+        try:
+            return scandir(folder)
+        except FileNotFoundError:
+            Path(folder).mkdir(parents=True)
+            raise
+
+    monkeypatch.setattr(os, "scandir", made_meanwhile)
+    ran = mcpctl("calls", "ls", "--json")
+    assert (ran.code, ran.json, ran.err) == (0, [], "")
+    assert paths.sessions.is_dir()
