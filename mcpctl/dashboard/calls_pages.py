@@ -84,8 +84,14 @@ def call(request: Request) -> Response:
             payloads={name: json_text.shown(found[name]) for name in CALL_PAYLOADS},
             texts=json_text.texts(found["response"]), then=then, now=now,
             is_changed=_values(then) != _values(now),
-            replay=f"mcpctl calls replay {shlex.quote(found['id'])}", obstacle=obstacle(found),
+            replay=_replay(found["id"], now), obstacle=obstacle(found),
         )  # fmt: skip
+
+
+def _replay(call: str, now: Mapping[str, Any] | str) -> str:
+    """The command that calls it again: what does not only read runs only where that is said."""
+    only_reads = not isinstance(now, str) and _values(now).get("readOnlyHint")
+    return f"mcpctl calls replay {shlex.quote(call)}" + ("" if only_reads else " --execute")
 
 
 def _hints_now(board: Board, call: Row) -> Mapping[str, Any] | str:

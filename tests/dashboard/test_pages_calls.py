@@ -140,6 +140,23 @@ def test_a_call_is_shown_whole(browser: Browser, paths: Paths) -> None:
     assert page.target("1c1a0de0") == f"/sessions/{recorded.CLAUDE}"
 
 
+def test_a_call_that_waits_leads_to_what_waits_for_consent(browser: Browser, paths: Paths) -> None:
+    decided = [recorded.decided(recorded.call_id(1), "unanswerable"), recorded.decided(recorded.call_id(2), "denied")]
+    recorded.session(paths, rest=[*recorded.call(1, 1), *recorded.call(2, 2), *decided])
+    page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}")
+    assert page.target("see what waits for yours") == "/approvals"
+    assert "waits for yours" not in markup.seen(browser(), f"/tool-calls/{recorded.call_id(2)}").text
+
+
+def test_the_command_that_calls_again_what_does_more_than_read_says_so(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    recorded.session(paths, rest=[*recorded.call(1, 1), *recorded.call(2, 2, server="notes", tool="delete_note")])
+    for number, options in ((1, ""), (2, "--execute")):
+        page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(number)}")
+        assert f"mcpctl calls replay {recorded.call_id(number)} {options}".rstrip() in page.text
+        assert page.text.count("--execute") == len(options) // 9
+
+
 def test_hints_that_have_changed_since_are_shown_beside_those_of_then(browser: Browser, paths: Paths) -> None:
     configured.configure(paths, {"weather": configured.stub()})
     tool = {"name": "get_forecast", "inputSchema": {"type": "object"}}
