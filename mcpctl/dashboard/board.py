@@ -1,5 +1,6 @@
 """What all answers of a dashboard are made from."""
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 
+MOST_EXPORTS = 4
+"""Exports at once: each has a thread and a database of its own until its reader has read it."""
+
+
 @dataclass(eq=False)
 class Board:
     """A dashboard over one data directory."""
@@ -33,6 +38,8 @@ class Board:
     logins: Logins = field(default_factory=Logins)
     lists: Lists = field(default_factory=Lists)
     """What servers list, read and checked once for all pages."""
+    exports: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MOST_EXPORTS))
+    """What an export has while it is sent."""
     summaries: Summaries = field(init=False)
     """Totals for pages; where there are many calls they may be some seconds old, and say so."""
     feed: Feed = field(init=False)

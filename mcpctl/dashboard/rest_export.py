@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 from starlette.responses import Response, StreamingResponse
 
 from mcpctl.dashboard.board import Board, board_of
+from mcpctl.dashboard.error_answers import error_answer
 from mcpctl.dashboard.rest_answers import Operation
 from mcpctl.dashboard.rest_names import EXPORTED
 from mcpctl.dashboard.rest_parameters import OF_CALLS, Parameters, called
+from mcpctl.errors import McpctlError
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS
 from mcpctl.output import csv_lines, to_json
 from mcpctl.store import asking
@@ -18,9 +20,14 @@ from mcpctl.store.filters import CallFilter
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+    from starlette.types import Receive, Scope, Send
 
 _TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
 _BYTES_AT_ONCE = 1 << 16
+_SOON_S = "10"
+_FULL = McpctlError(
+    "there are as many exports as there may be at once", "ask again when one has ended", "too_many_exports"
+)
 
 
 def export(request: "Request", asked: Parameters) -> Response:
@@ -32,8 +39,26 @@ def export(request: "Request", asked: Parameters) -> Response:
         wanted = records.resolved(wanted)
     if request.method == "HEAD":
         return Response(media_type=_TYPES[format])
-    headers = {"content-disposition": f'attachment; filename="calls.{format}"'}
-    return StreamingResponse(_read(_chunks(board, wanted, fields, format)), media_type=_TYPES[format], headers=headers)
+    return _Export(request, _chunks(board, wanted, fields, format), format)
+
+
+class _Export(StreamingResponse):
+    """It is let in on the event loop, and leaves there, whatever becomes of its reader."""
+
+    def __init__(self, request: "Request", chunks: Generator[bytes], format: str) -> None:
+        headers = {"content-disposition": f'attachment; filename="calls.{format}"'}
+        super().__init__(_read(chunks), media_type=_TYPES[format], headers=headers)
+        self._request = request
+
+    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
+        exports = board_of(self._request).exports
+        if exports.locked():
+            refusal = error_answer(self._request, _FULL, 503)
+            refusal.headers["Retry-After"] = _SOON_S
+            await refusal(scope, receive, send)
+            return
+        async with exports:
+            await super().__call__(scope, receive, send)
 
 
 def _chunks(board: Board, wanted: CallFilter, fields: list[str], format: str) -> Generator[bytes]:

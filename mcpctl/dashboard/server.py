@@ -98,6 +98,7 @@ class _Server(uvicorn.Server):
 class _Connection(H11Protocol):
     """A connection that has to send each request in time, and to read what is answered."""
 
+    _late: asyncio.TimerHandle | None = None
     _unread: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
@@ -109,7 +110,7 @@ class _Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         if self.cycle and not self.cycle.response_complete:
-            self._late.cancel()
+            _cancel(self._late)
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -117,8 +118,8 @@ class _Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self._late.cancel()
-        self._read_on()
+        _cancel(self._late)
+        _cancel(self._unread)
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -126,11 +127,13 @@ class _Connection(H11Protocol):
 
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._read_on()
-
-    def _read_on(self) -> None:
-        if self._unread:
-            self._unread.cancel()
+        _cancel(self._unread)
 
     def _await_request(self) -> None:
+        _cancel(self._late)
         self._late = self.loop.call_later(_HEAD_S, self.transport.abort)
+
+
+def _cancel(timer: asyncio.TimerHandle | None) -> None:
+    if timer:
+        timer.cancel()

@@ -1,5 +1,6 @@
 """The records over REST: the same as `--json`, field by field, in REST's names."""
 
+import asyncio
 import sqlite3
 import subprocess
 import sys
@@ -13,6 +14,8 @@ from starlette.testclient import TestClient
 
 from mcpctl import docgen
 from mcpctl.dashboard import rest_answers, rest_names
+from mcpctl.dashboard.app import app
+from mcpctl.dashboard.board import Board
 from mcpctl.models import CALL_FIELDS, CALL_PAYLOADS, Found
 from mcpctl.paths import Paths
 from mcpctl.store import calls, statistics
@@ -20,6 +23,7 @@ from mcpctl.store.asking import GROUPS
 from mcpctl.store.filters import CallFilter
 from tests import recorded
 from tests.conftest import Mcpctl
+from tests.dashboard.conftest import PERSON, PORT, seen_by
 from tests.dashboard.held import ALIVE, BIG, KILLED, asked, every_kind, printed, same
 from tests.recorded import CLAUDE, CURSOR, call_id
 
@@ -302,6 +306,18 @@ def renamed(line: str) -> str:
     """A line of JSON with REST's names, its values byte for byte as they were."""
     row = msgspec.json.decode(line, type=dict[str, msgspec.Raw])
     return "{" + ",".join(f'"{rest_names.EXPORTED[field]}":{bytes(raw).decode()}' for field, raw in row.items()) + "}\n"
+
+
+def test_only_so_many_exports_are_sent_at_once_and_each_makes_room_at_its_end(paths: Paths) -> None:
+    recorded.two_sessions(paths)
+    board = Board(paths, PORT, exports=asyncio.Semaphore(1))
+    with TestClient(seen_by(PERSON, app(board)), base_url=f"http://127.0.0.1:{PORT}") as client:
+        for _ in range(2):
+            assert client.get("/api/v1/export").status_code == 200
+        board.exports = asyncio.Semaphore(0)
+        answer = client.get("/api/v1/export")
+    assert (answer.status_code, answer.headers["retry-after"]) == (503, "10")
+    assert answer.json()["error"]["code"] == "too_many_exports"
 
 
 def test_every_field_is_exported_under_a_name_of_its_own() -> None:
