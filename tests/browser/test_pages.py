@@ -89,9 +89,12 @@ def test_no_rule_of_axe_is_broken(work: None, dashboard: Started) -> None:
     broken = []
     for name, path in PAGES.items():
         tab.go(visitor.url + path).see(f"{axe}; 0")
-        for scheme in ("light", "dark"):
+        # All but its colours is the same in the dark.
+        for scheme, rules in (("light", ""), ("dark", "{runOnly: ['color-contrast']}")):
             tab.prefer(scheme)
-            found = tab.see("axe.run().then(r => r.violations.map(v => [v.id, v.help, v.nodes.map(n => n.html)]))")
+            found = tab.see(
+                f"axe.run({rules}).then(r => r.violations.map(v => [v.id, v.help, v.nodes.map(n => n.html)]))"
+            )
             broken += [(name, scheme, *each) for each in found]
     assert not broken, "\n".join(map(str, broken))
 
