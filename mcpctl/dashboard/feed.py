@@ -8,15 +8,13 @@ from mcpctl.dashboard.logins import Login
 from mcpctl.dashboard.state_events import StateEvents
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
-from mcpctl.store.records import Records
+from mcpctl.store.records import Records, Watch
 
 MOST_OF_LOGIN = 4
 """Streams: a browser opens six connections to a host, and pages need some."""
 MOST = 32
 """Streams in all."""
 _PAUSE_S = 0.1
-_PAUSES = 20
-"""After so many pauses everything is looked at again: not every file system says that a folder has changed."""
 
 
 class Feed:
@@ -97,20 +95,20 @@ class _Reader:
     def __init__(self, records: Records, state: StateEvents) -> None:
         self._records = records
         self._state = state
-        self._seen: object = None
-        self._pauses = 0
+        self._watch = Watch()
 
     def read_for(self, listeners: Sequence[Listener]) -> None:
         """Read once for all of them."""
         look = [each.events and each.events.look() for each in listeners]
-        is_new = None in look or look != self._seen or self._pauses >= _PAUSES
-        if is_new:
-            is_done = self._records.refreshed()
-            self._seen, self._pauses = look if is_done else None, 0
-            for listener in listeners if is_done else ():
+        if None in look:
+            self._watch.forget()
+        is_new = self._watch.is_due(look)
+        if is_new and self._records.refreshed():
+            for listener in listeners:
                 if listener.events is None:
                     listener.begin(self._records)
-        self._pauses += 1
+        elif is_new:
+            self._watch.forget()
         changes = self._state.changes()
         for listener in listeners:
             if listener.events:

@@ -209,16 +209,12 @@ class Records:
 
         While nothing is new, only the journals of sessions that are not closed are looked at, and seldom all of them.
         """
-        seen: object = None
-        pauses = 0
+        watch = Watch()
         while True:
-            look = events.look()
-            if look != seen or pauses >= _PAUSES:
-                seen, pauses = look, 0
+            if watch.is_due(events.look()):
                 if not self.refreshed():
-                    seen = None
+                    watch.forget()
                 yield from events.read()
-            pauses += 1
             pause()
 
     def refreshed(self) -> bool:
@@ -245,6 +241,26 @@ class Records:
         from mcpctl.store import index
 
         return index.on_disk(paths, on_progress)
+
+
+class Watch:
+    """When to read what is followed: where a look at it differs from the last one, and now and then in any case."""
+
+    def __init__(self) -> None:
+        self._seen: object = None
+        self._pauses = 0
+
+    def is_due(self, look: object) -> bool:
+        """Whether it is to be read now that it looks so; asked once before each pause."""
+        is_due = look != self._seen or self._pauses >= _PAUSES
+        if is_due:
+            self._seen, self._pauses = look, 0
+        self._pauses += 1
+        return is_due
+
+    def forget(self) -> None:
+        """Have it read the next time, however it looks then."""
+        self._seen = None
 
 
 class _Untouched(Records):
