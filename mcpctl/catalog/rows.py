@@ -68,7 +68,7 @@ class Order:
     by: str | None = None
     """One of `GROUPS`, within which they are sorted."""
 
-    def of(self, rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def of(self, rows: Sequence[Row]) -> Sequence[Row]:
         """The rows in that order; what ties stays as it was."""
         if name := self.sort:
             rows = sorted(rows, key=lambda row: (row[name] is not None, row[name]), reverse=name in USAGE_FIELDS)

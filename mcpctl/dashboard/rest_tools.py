@@ -19,9 +19,8 @@ from mcpctl.dashboard.rest_parameters import OF_TOOLS, WINDOW, Parameters
 from mcpctl.errors import WrongUsage
 from mcpctl.models import Found, RawJson, Row, Usage
 from mcpctl.paths import Paths
-from mcpctl.search import providers
+from mcpctl.search import providers, search_rows
 from mcpctl.store.records import recorded_usage
-from mcpctl.toolsets.toolset import searched
 from mcpctl.toolsets.toolset_files import is_path
 
 
@@ -39,9 +38,7 @@ def tools(request: Request, asked: Parameters) -> Response:
         if query is None:
             found = rows.listed(catalog, wanted, order, usage)
         else:
-            for server in wanted.servers:
-                catalog.config.server(server)
-            found = Found.of(ranked(catalog, query, usage, paths, wanted))
+            found = ranked(catalog, query, usage, paths, wanted)
         window = [_told(row, _text(catalog, row)) for row in found.rows(asked.limit, asked.offset)]
     chosen = asked.chosen(rest_names.TOOL)
     return answer({"tools": [rest_names.renamed(row, chosen) for row in window], "total": found.count()})
@@ -71,18 +68,11 @@ def _catalog(request: Request, asked: Parameters) -> AbstractContextManager[Cata
     return board_of(request).catalog(toolset, asked.one("project"))
 
 
-def ranked(
-    catalog: Catalog, query: str, usage: Usage, paths: Paths, wanted: Wanted | None = None
-) -> list[dict[str, Any]]:
+def ranked(catalog: Catalog, query: str, usage: Usage, paths: Paths, wanted: Wanted | None = None) -> Found:
     """The tools that have the words, as `tools search` ranks them without a model and without a service."""
-    tools = {tool.key: tool for tool in catalog.visible()}
-    provider = providers.build(list(tools.values()), searched(tools.values()), paths.search_index)
-    hits = provider.search([query], limit=len(tools) or 1).hits
-    return [
-        {"relevance": hit.relevance, **rows.row(tools[hit.key], catalog, usage)}
-        for hit in hits
-        if wanted is None or wanted.met_by(tools[hit.key])
-    ]
+    return search_rows.search(
+        catalog, [query], wanted or Wanted(), usage, providers.build, index_path=paths.search_index, tells=False
+    )
 
 
 def _text(catalog: Catalog, row: Row) -> str:

@@ -58,7 +58,8 @@ def tools(request: Request) -> Response:
     with board.catalog(toolset) as catalog:
         order, used = rows.Order(sort or None), recorded_usage(board.paths)
         every = list(rows.listed(catalog, rows.Wanted(), order, used, with_signature=False).rows(None, 0))
-        having = order.of(rest_tools.ranked(catalog, query, used, board.paths)) if query else every
+        found_by = rest_tools.ranked(catalog, query, used, board.paths) if query else None
+        having = order.of([*found_by.rows(None, 0)]) if found_by else every
         in_force, unlisted, servers = catalog.toolset, catalog.unlisted(), catalog.config.enabled
     asked = _filters(sorted({row["server"] for row in every}))
     orders = {**_SORTS, "": "Best first"} if query else _SORTS

@@ -23,22 +23,22 @@ def search(
     *,
     explained: bool = False,
     index_path: Path | None = None,
+    tells: bool = True,
 ) -> Found:
     """The tools that match any of the queries, best first; filters leave tools out and never change a relevance.
 
     `build` makes the provider, and `index_path` is a file for its index. Without `usage` the rows lack the fields of
-    usage. With `explained` each row has the explanation of its relevance.
+    usage. With `explained` each row has the explanation of its relevance. What is odd about the result is told on
+    stderr, unless nobody who asked reads that.
     """
     for server in filters.servers:
         catalog.config.server(server)
     tools = {tool.key: tool for tool in catalog.visible()}
     ranking = build(list(tools.values()), searched(tools.values()), index_path).search(queries, limit=len(tools) or 1)
-    _warn(queries, ranking, tools)
     hits = [hit for hit in ranking.hits if filters.met_by(tools[hit.key])]
-    if ranking.provider == "cloud" and len(ranking.hits) >= MAX_RESULTS and len(hits) < len(ranking.hits):
-        warn(f"the search service returns at most {MAX_RESULTS} tools, and the filters apply only to those")
-    if ranking.hits and not hits:
-        warn(f"no tool passes the filters, of {counted(len(ranking.hits), 'tool')} that match")
+    if tells:
+        _warn(queries, ranking, tools)
+        _warn_of_filters(ranking, len(hits))
 
     def window(limit: int | None, offset: int) -> Iterator[Row]:
         page = hits[offset : None if limit is None else offset + limit]
@@ -66,6 +66,13 @@ def _warn(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -
         warn(f"no tool is a good match, these are weak{names}")
     elif near:
         warn(f"no tool matches{names}")
+
+
+def _warn_of_filters(ranking: Ranking, left: int) -> None:
+    if ranking.provider == "cloud" and len(ranking.hits) >= MAX_RESULTS and left < len(ranking.hits):
+        warn(f"the search service returns at most {MAX_RESULTS} tools, and the filters apply only to those")
+    if ranking.hits and not left:
+        warn(f"no tool passes the filters, of {counted(len(ranking.hits), 'tool')} that match")
 
 
 def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:

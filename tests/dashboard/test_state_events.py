@@ -1,9 +1,11 @@
 """What no journal has: approvals, tools, servers and sessions whose process has died, told by streams of events."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
+import tomli_w
 
 from mcpctl import config
 from mcpctl.config import RecordSettings
@@ -36,6 +38,18 @@ def told(source: Source, *types: str) -> list[dict[str, Any]]:
     assert [each.data["type"] for each in messages] == list(types)
     assert [each.id for each in messages] == [None] * len(types)
     return [each.data["data"] for each in messages]
+
+
+def put(path: Path, content: bytes) -> None:
+    """Have the file hold this, at once: what is half written is looked at, too."""
+    other = path.with_name(f"new-{path.name}")
+    other.write_bytes(content)
+    other.replace(path)
+
+
+def reconfigure(paths: Paths, servers: Mapping[str, Any], **sections: Any) -> None:
+    """Put another config.toml in the place of the one that is looked at."""
+    put(paths.config, tomli_w.dumps({"servers": servers, **sections}).encode())
 
 
 def test_an_approval_is_told_of_when_it_is_asked_for_and_when_it_is_answered(
@@ -101,7 +115,7 @@ def test_tools_that_are_new_gone_or_held_no_more_are_changed(dashboard: Streams,
     new, _, gone = told(source, "tools.changed", "tools.held", "tools.changed")
     assert (new["key"], new["held"]) == ("files:append", "new")
     assert gone == {"key": "files:write", "server": "files", "tool": "write", "gone": True}
-    configure(paths, {"files": stub()}, policy={"on_change": "warn"})
+    reconfigure(paths, {"files": stub()}, policy={"on_change": "warn"})
     (released,) = told(source, "tools.changed")
     assert (released["key"], released["held"]) == ("files:append", None)
 
@@ -162,11 +176,11 @@ def test_a_file_that_cannot_be_read_stops_nothing(dashboard: Streams, paths: Pat
     source = dashboard.open()
     path = paths.config if name == "config.toml" else paths.data / name
     kept = path.read_bytes()
-    path.write_bytes(b"\x00broken" * 1000)
+    put(path, b"\x00broken" * 1000)
     session(paths)
     assert [each.data["type"] for each in source.take(2)] == ["sessions.created", "sessions.closed"]
-    path.write_bytes(kept)
-    configure(paths, DEMO)
+    put(path, kept)
+    reconfigure(paths, DEMO)
     assert told(source, "servers.changed") == [{"name": "files", "gone": True}]
 
 
