@@ -35,6 +35,17 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def snapshot(db: sqlite3.Connection) -> Iterator[None]:
+    """Read all that the block reads as it was at one moment, whatever other processes write meanwhile."""
+    db.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+
+
 def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
     """The failure to say when the database at `path` cannot be written: on a full disk, that it is full."""
     if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:

@@ -139,7 +139,7 @@ class State:
 
     def listed(self, of: ListKey) -> KeptList | None:
         """What a server last listed; None when it has never been asked."""
-        with told():
+        with told(), sqlite.snapshot(self._db):
             row = self._db.execute(
                 f"SELECT generation, fetched_at, instructions FROM lists WHERE {_OF_LIST}", of
             ).fetchone()

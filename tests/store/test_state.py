@@ -12,7 +12,7 @@ from pytest_snapshot.plugin import Snapshot
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
 from mcpctl.store import state_file, steps
-from mcpctl.store.state import State, StateError
+from mcpctl.store.state import ListKey, State, StateError
 from tests.conftest import Mcpctl
 
 SCHEMA = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
@@ -123,6 +123,26 @@ def test_what_another_one_holds_is_told_as_an_error_of_the_state(paths: Paths) -
 
 
 @pytest.mark.process
+def test_a_list_is_read_as_it_was_at_one_moment(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    paths.data.mkdir(parents=True)
+    of, tools = ListKey("files", "f"), State._tools
+
+    def replaced_meanwhile(state: State, key: ListKey) -> list[tuple[str, str]]:
+        monkeypatch.undo()
+        with State.connect(paths) as other:
+            other.replace(of, [("new", "{}")], "")
+        return tools(state, key)
+
+    with State.connect(paths) as state:
+        state.replace(of, [("old", "{}")], "")
+        before = state.listed(of)
+        monkeypatch.setattr(State, "_tools", replaced_meanwhile)
+        assert state.listed(of) == before
+        after = state.listed(of)
+    assert before and after
+    assert (after.tools, after.generation > before.generation) == ([("new", "{}")], True)
+
+
 def test_processes_that_make_it_at_once_agree(paths: Paths) -> None:
     program = "from mcpctl.paths import find; from mcpctl.store import state_file; state_file.connect(find()).close()"
     processes = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
