@@ -26,6 +26,7 @@ LAYERS = (
     ("server_environment",),
     ("store",),
     ("http_client", "exposure"),
+    ("oauth",),
     ("toolsets", "checks"),
     ("policy",),
     ("catalog",),

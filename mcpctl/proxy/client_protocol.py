@@ -11,7 +11,7 @@ from msgspec import Raw
 from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client
 from mcpctl.errors import warn
-from mcpctl.proxy import metatools
+from mcpctl.proxy import feature_requests, metatools, subscriptions
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
@@ -101,6 +101,10 @@ class ClientProtocol:
             self._initialize(id_, params, caller.claims)
         elif method == "logging/setLevel" and not caller.modern:
             self._set_log_level(id_, params.get("level", b""))
+        elif method in feature_requests.METHODS:
+            self._session.features.start(method, id_, caller, params, meta)
+        elif method in subscriptions.METHODS:
+            self._session.subscriptions.start(method, id_, caller, params, meta)
         elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
@@ -211,7 +215,7 @@ class ClientProtocol:
     def _notified(self, method: str, raw: Raw) -> None:
         params = _without_claims(jsonrpc.members_or_empty(raw))
         if method == "notifications/cancelled":
-            self._session.execute.cancel(params.get("requestId", b""), params)
+            self._session.cancel(params.get("requestId", b""), params)
         elif method == "notifications/roots/list_changed":
             self._session.gateway.tell_all(method, params)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mcpctl.callers import Caller, capability_set
 from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.features import Features
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
@@ -105,6 +106,10 @@ class Gateway:
         if self._catalog.view is not view:
             self._catalog = Catalog(view, None, self._lists)
         return self._catalog
+
+    def features(self, view: View) -> Features:
+        """What is known of servers' prompts and resources, for the event loop: it asks no database."""
+        return Features((), "0")
 
     @property
     def toolset_place(self) -> ToolsetPlace | None:

@@ -21,9 +21,11 @@ from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
+from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.held_tools import ruled
 from mcpctl.proxy.questions import Questions
+from mcpctl.proxy.subscriptions import Subscriptions
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Connection
@@ -62,6 +64,8 @@ class Session:
         self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
         self.questions = Questions(self.send)
         self.execute = Execute(gateway, self.recorder, self.questions, self)
+        self.features = FeatureRequests(self)
+        self.subscriptions = Subscriptions(self)
         self.caller = Caller(LEGACY_REVISIONS[-1])
         """Who speaks here, of an older client: as its handshake has said."""
         self.is_initialized = False
@@ -72,6 +76,11 @@ class Session:
         self._drifts_told: set[Drift] = set()
         gateway.turn.begin_record(self.recorder.flush)
         gateway.sessions.append(self)
+
+    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
+        """The client takes a request back."""
+        if not (self.features.cancel(request_id, params) or self.subscriptions.cancel(request_id)):
+            self.execute.cancel(request_id, params)
 
     # ---- searches and notes
 
@@ -277,6 +286,15 @@ class Session:
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what its server asked."""
         self.questions.gone(connection)
+        self.subscriptions.gone(connection)
+
+    def updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
+        """A server says that a resource has changed."""
+        self.subscriptions.updated(connection, params)
+
+    def lists_changed(self) -> None:
+        """What is known of servers' prompts and resources has changed."""
+        self.subscriptions.lists_changed()
 
     def withdrawn(self, connection: Connection, params: Mapping[str, bytes]) -> None:
         """A server takes its question back."""
@@ -301,6 +319,7 @@ class Session:
         for task in self._answering:
             task.cancel()
         await asyncio.gather(*self._answering, return_exceptions=True)
+        self.subscriptions.close()
         self.execute.close()
         self.recorder.close()
         self.gateway.turn.end_record(self.recorder.flush)

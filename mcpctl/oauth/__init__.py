@@ -1,0 +1,1 @@
+"""Logins to remote servers: their tokens, kept, refreshed and given to nobody but the server that they are for."""
