@@ -344,10 +344,10 @@ def test_what_a_server_announces_is_found_or_gone(serve: Serve, revision: str) -
 
 
 def test_a_tool_that_is_not_known_is_looked_up_once_and_refused(tmp_path: Path, serve: Serve) -> None:
-    client = serve({"pages": command("pages", 3)})
-    client.call("pages:tool_0")
     tap = f"tee -a '{tmp_path / 'received'}' | {' '.join(command('pages', 3))}"
-    client = serve({"pages": ["sh", "-c", tap]})
+    serve({"pages": ["sh", "-c", tap]}).discover("pages:tool_0")
+    client = serve({"pages": ["sh", "-c", tap]})  # which knows the list, and so asks for none beside that of its start
+    (tmp_path / "received").write_text("")
     client.call("pages:tool_0")
     known = until("the list after the start", lambda: _text(tmp_path / "received").count('"tools/list"'))
     answer = client.call("pages:tool_7")
