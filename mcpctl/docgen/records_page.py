@@ -58,8 +58,8 @@ FIELDS = {
     " index and under --json its message is the beginning of the tool's first text.",
     "response_bytes": "The size of the whole response in bytes.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
-    "call_id": "The call that it is about, or what was read; null for an attempt that never became one, and for what was"
-    " refused outside of any call.",
+    "call_id": "The call that it is about, or what was read; null for an attempt that never became one, and for what"
+    " was refused outside of any call.",
     "kind": "What was read: prompt or resource.",
     "key": "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
     " without a server where it is of none.",
