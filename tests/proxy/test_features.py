@@ -11,7 +11,7 @@ from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from tests.proxy.client import LATEST, MODERN
 from tests.proxy.in_memory import World, play
-from tests.proxy.library import CONTENTS, PROMPT, Library
+from tests.proxy.library import CONTENTS, PROMPT, Library, library
 
 ERAS = pytest.mark.parametrize("revision", [LATEST, MODERN])
 PAIRS = pytest.mark.parametrize(
@@ -58,9 +58,7 @@ def test_what_a_server_answers_is_passed_on_as_it_is(home: Path, paths: Paths, r
         got = await client.request("prompts/get", {"name": "a_ask me", "arguments": {"q": "w"}, "x": 1})
         assert read["result"]["contents"] == json.loads(CONTENTS)["contents"]
         assert got["result"]["messages"] == json.loads(PROMPT)["messages"]
-        server = world.servers["a"]
-        assert isinstance(server, Library)
-        (_, first), (_, second) = server.asked
+        first, second = library(world).got
         assert first["uri"] == "note://a"
         assert (second["name"], second["arguments"], second["x"]) == ("ask me", {"q": "w"}, 1)
 
