@@ -15,11 +15,13 @@ from mcpctl.store.journal_lines import (
     CallStarted,
     DecisionMade,
     DiscoveryFinished,
+    ReadFinished,
     SessionClosed,
     SessionCreated,
 )
+from mcpctl.tool_keys import OWN
 
-COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}')"
+COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
 """Whether a row of `calls` counts as a call: the rounds of one have a row each."""
 _LONGEST_REASON = 500
 """Characters of a tool's own words that stand as the error of its call."""
@@ -34,11 +36,15 @@ CALL = (
 )  # fmt: skip
 CALL_END = (
     "status", "response", "error", "duration_ms", "output_tokens", "total_tokens", "response_bytes",
-    "response_truncated",
+    "response_truncated", "delivered_bytes", "shortened", "response_file",
 )  # fmt: skip
 DISCOVERY = (
     "id", "position", "session_id", "query", "context", "provider", "fallback", "results", "started_at",
     "duration_ms", "tokens", "project",
+)  # fmt: skip
+READ = (
+    "id", "position", "session_id", "via", "kind", "server", "name", "status", "error", "started_at", "duration_ms",
+    "response_bytes", "client_name", "client_version", "project", "toolset",
 )  # fmt: skip
 DECISION = (
     "id", "position", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope",
@@ -67,6 +73,7 @@ class Changes:
     """These interrupt the calls that run in the tables; no call among these lines was begun before them."""
     calls: dict[str, StartedCall] = field(default_factory=dict)
     discoveries: dict[str, tuple[int, DiscoveryFinished]] = field(default_factory=dict)
+    reads: dict[str, tuple[int, ReadFinished]] = field(default_factory=dict)
     decisions: dict[str, tuple[int, DecisionMade]] = field(default_factory=dict)
 
     def add(self, position: int, line: AnyLine) -> None:
@@ -76,13 +83,11 @@ class Changes:
                 if line.id not in self.calls:
                     self.calls[line.id] = StartedCall(position, line)
             case CallFinished():
-                call = self.calls.get(line.id)
-                if call is None:
-                    self.ended.append(line)
-                elif call.end is None:
-                    call.end = line
+                self._end(line)
             case DiscoveryFinished():
                 self.discoveries.setdefault(line.id, (position, line))
+            case ReadFinished():
+                self.reads.setdefault(line.id, (position, line))
             case DecisionMade():
                 self.decisions.setdefault(line.id, (position, line))
             case SessionCreated():
@@ -90,11 +95,18 @@ class Changes:
             case SessionClosed():
                 self.closed.append(line)
 
+    def _end(self, line: CallFinished) -> None:
+        call = self.calls.get(line.id)
+        if call is None:
+            self.ended.append(line)
+        elif call.end is None:
+            call.end = line
+
     def come_before(self, line: SessionCreated | SessionClosed) -> bool:
         """Whether they have to be applied before the line can be added."""
         if isinstance(line, SessionClosed):
             return bool(self.calls)
-        return bool(self.calls or self.discoveries or self.decisions or self.ended or self.closed)
+        return bool(self.calls or self.discoveries or self.reads or self.decisions or self.ended or self.closed)
 
 
 def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
@@ -120,7 +132,10 @@ class Activity:
 
 
 def activity(
-    calls: Iterable[StartedCall], ended: Iterable[CallFinished], discoveries: Iterable[DiscoveryFinished]
+    calls: Iterable[StartedCall],
+    ended: Iterable[CallFinished],
+    discoveries: Iterable[DiscoveryFinished],
+    reads: Iterable[ReadFinished],
 ) -> Mapping[str, Activity]:
     """What sessions gained, by id. `ended` are the lines that ended an earlier call."""
     sessions: dict[str, Activity] = {}
@@ -144,12 +159,14 @@ def activity(
         gained = of(line.session_id, line.timestamp)
         gained.discoveries += 1
         gained.discovery_tokens += line.tokens
+    for read in reads:
+        of(read.session_id, read.timestamp)
     return sessions
 
 
 def _counts(start: CallStarted) -> bool:
     """Whether it is a call of its own: what goes on with another, after the tool had asked for input, is the same."""
-    return start.parent_id is None or start.via == REPLAY
+    return start.parent_id is None or start.via == REPLAY or start.server == OWN
 
 
 def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
@@ -171,6 +188,15 @@ def session_row(journal: str, line: SessionCreated) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def read_row(position: int, line: ReadFinished) -> tuple[Any, ...]:
+    """The columns `READ`."""
+    return (
+        line.id, position, line.session_id, line.via, line.kind, line.server, line.name, line.status,
+        _text(line.error), line.started_at, line.duration_ms, line.response_bytes, line.client_name,
+        line.client_version, line.project, line.toolset,
+    )  # fmt: skip
+
+
 def decision_row(position: int, line: DecisionMade) -> tuple[Any, ...]:
     """The columns `DECISION`."""
     return (
@@ -187,7 +213,7 @@ def call_row(call: StartedCall) -> tuple[Any, ...]:
         line.id, call.position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server,
         line.tool, _text(line.arguments), *_annotations(bytes(line.annotations)), line.timestamp, line.input_tokens,
         line.encoding, line.client_name, line.client_version, line.project, line.toolset,
-        *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, None, None)),
+        *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, *(None,) * 5)),
     )  # fmt: skip
 
 
@@ -196,6 +222,7 @@ def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
     return (
         line.status, _text(line.response), _text(line.error) or _reason(line), line.duration_ms, line.output_tokens,
         input_tokens + line.output_tokens, line.response_bytes, line.response_truncated,
+        line.delivered_bytes or line.response_bytes, bool(line.shortened), bool(line.response_file),
     )  # fmt: skip
 
 
