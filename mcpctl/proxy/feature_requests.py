@@ -114,7 +114,7 @@ class FeatureRequests:
     async def _listed(self, method: str, request: CallRequest) -> None:
         """Answer a list with what is known at this moment."""
         await self._gateway.current()
-        await self._load(self._gateway.view(request.caller))
+        await self._gateway.features_loaded()
         try:
             features = self._features(request.caller)[1]
         except Failed:
@@ -216,13 +216,10 @@ class FeatureRequests:
 
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""
-        await self._load(reading.view)
-        try:
-            self._located(reading)
-        except Failed:
-            if unlisted := await self._gateway.searching.unlisted(reading.view):
-                refreshing = self._gateway.background(self._gateway.refresh(unlisted, reading.request.caller))
-                await asyncio.wait([refreshing], timeout=_LOOK_S)
+        await self._gateway.features_loaded()
+        if unknown := dict(self._gateway.known_features.unknown(reading.view.config)):
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, reading.request.caller))
+            await asyncio.wait([refreshing], timeout=_LOOK_S)
         self.again(reading)
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
@@ -232,10 +229,6 @@ class FeatureRequests:
     def _broken(self, reading: Reading, error: BaseException) -> None:
         warn(f"internal error: {error!r}")
         reading.refuse(Failure("internal_error", {"reason": f"internal error: {type(error).__name__}"}))
-
-    async def _load(self, view: View) -> None:
-        """Have what is kept of servers' prompts and resources be known; no server is waited for."""
-        await asyncio.gather(*(self._gateway.load(name, view) for name in view.config.enabled))
 
     # ---- to the upstreams
 
