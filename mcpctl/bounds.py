@@ -48,5 +48,10 @@ INSTRUCTIONS = 1 << 16
 NAME = 1024
 """Characters of a tool's name."""
 
+LISTENS = 100
+"""`subscriptions/listen` requests of one client that are open at once."""
+WATCHED = 1000
+"""Resources that one client is told of."""
+
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The shortest and longest wait before a stream is opened again, whatever its server asks for."""

@@ -183,7 +183,9 @@ class ClientProtocol:
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        servers = self._named_to(self._with_claims(self._session.caller, claims))
+        caller = self._with_claims(self._session.caller, claims)
+        self._session.subscriptions.begin(caller, subscriptions.LISTS)
+        servers = self._named_to(caller)
         self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, servers, self._offer)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:

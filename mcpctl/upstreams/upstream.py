@@ -49,6 +49,9 @@ class Events(Protocol):
     def log_level(self) -> bytes:
         """What servers are to log, in JSON; empty while no client has said."""
 
+    def connected(self, connection: Connection) -> None:
+        """A connection is the one that answers from now on."""
+
     def gone(self, connection: Connection) -> None:
         """A connection has ended."""
 
@@ -253,6 +256,7 @@ class Upstream:
         if connection.announces:
             self._listing.listen(connection, caller)
         self._listing.begin(connection, caller)
+        self._events.connected(connection)
 
     def _last_words(self) -> str:
         return next((each.last_words for each in self._opened if each.last_words), "")
