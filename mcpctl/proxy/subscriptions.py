@@ -259,7 +259,7 @@ def _owner(features: Features, uri: str) -> Owner | None:
 def _listed(features: Features, kind: str) -> Sequence[Any]:
     """What a list of this kind shows."""
     shown: Mapping[str, Feature] = getattr(features, kind)
-    return [(name, feature.definition) for name, feature in shown.items()]
+    return [(name, feature.tool.text) for name, feature in shown.items()]
 
 
 def _error_object(error: Failed, caller: Caller) -> bytes:
