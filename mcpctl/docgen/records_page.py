@@ -40,7 +40,7 @@ FIELDS = {
     "parent_id": "The earlier round of this call, or null. A tool that asks for input is called again with it: all"
     " these rounds are one call, which begins with the first round and ends with the outcome of the last. Where via is"
     " replay, the call that was called again.",
-    "server": "The server that was called.",
+    "server": "The server that was called; null where what was to be read is of none.",
     "tool": "The tool's name on its server.",
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
     " a string with their beginning.",
@@ -51,15 +51,18 @@ FIELDS = {
     "output_tokens": "The tokens of the response, estimated.",
     "total_tokens": "Input and output tokens together.",
     "encoding": "The way in which tokens were counted.",
-    "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}. Of a session: active or closed.",
+    "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}; of what was read one of these, too."
+    " Of a session: active or closed.",
     "response": "JSON: the server's result, cut to max_response_kb, with secrets redacted; null if there is none.",
     "error": "JSON: the error of the server or of mcpctl, or null. For a tool_error it is null in the journal; in the"
     " index and under --json its message is the beginning of the tool's first text.",
     "response_bytes": "The size of the whole response in bytes.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
-    "call_id": "The call that it is about; null for an attempt that never became one, and for what was refused outside"
-    " of any call.",
-    "key": "The tool's key, as it was asked for.",
+    "call_id": "The call that it is about, or what was read; null for an attempt that never became one, and for what"
+    " was refused outside of any call.",
+    "kind": "What was read: prompt or resource.",
+    "key": "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
+    " without a server where it is of none.",
     "decision_id": "The last decision of the call, or null.",
     "decision": f"{', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}. asked: somebody is asked; unanswerable: nobody could"
     " be.",
@@ -86,7 +89,8 @@ FIELDS = {
     "discovery_tokens": "The tokens of the answers to the session's searches.",
     "journal": "The file name of the journal.",
     "position": "The start of the line in the journal, in bytes.",
-    "name": "The journal's file name.",
+    "name": "The journal's file name. Of what was read: the name of the prompt, or the URI of the resource, on its"
+    " server; where it is of none, as it was asked for.",
     "offset": "How far the journal has been read, in bytes.",
     "calls": "The number of the tool's calls on record, failed ones included. A call in several rounds counts once.",
     "failed": "Whether it did not do what was asked, as --failed has it; 0 or 1.",
