@@ -15,9 +15,8 @@ from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
 from mcpctl.failure import Failed
-from mcpctl.policy import words
 from mcpctl.proxy import metatools
-from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.reading import rejection
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
 
@@ -67,7 +66,7 @@ class Subscription:
 
     def features(self) -> Features:
         """What the client may list, get and read now."""
-        return _features(self._session.gateway, self.caller)
+        return self._session.features.listable(self.caller)
 
     def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
         """A resource that is watched has changed, or the part of it that has this URI on its server."""
@@ -172,7 +171,7 @@ class Subscriptions:
         try:
             await work
         except Failed as error:
-            self._session.send(jsonrpc.error(id_, error.error or _error_object(error, caller)))
+            self._session.send(jsonrpc.error(id_, error.error or rejection(error.failure, caller)))
         except jsonrpc.Malformed as error:
             self._refuse(id_, jsonrpc.INVALID_PARAMS, str(error))
 
@@ -188,7 +187,7 @@ class Subscriptions:
         assert self._older
         if method == "resources/subscribe":
             self._admit(1)
-            await self._watch(self._older, uri, _features(self._session.gateway, caller).owner(uri))
+            await self._watch(self._older, uri, self._session.features.seen(caller)[1].owner(uri))
         else:
             self._forget(self._older, uri)
         self._session.send(jsonrpc.result(id_, b"{}"))
@@ -243,12 +242,6 @@ class Subscriptions:
             self._watched.unwatch(owner, subscription)
 
 
-def _features(gateway: Gateway, caller: Caller) -> Features:
-    """What this caller may list, get and read at this moment: nothing where its token does not count."""
-    view = gateway.view(caller)
-    return Features((), "") if view.access.is_barred else gateway.features(view)
-
-
 def _owner(features: Features, uri: str) -> Owner | None:
     try:
         return features.owner(uri)
@@ -260,11 +253,3 @@ def _listed(features: Features, kind: str) -> Sequence[Any]:
     """What a list of this kind shows."""
     shown: Mapping[str, Feature] = getattr(features, kind)
     return [(name, feature.tool.text) for name, feature in shown.items()]
-
-
-def _error_object(error: Failed, caller: Caller) -> bytes:
-    code = error.failure.code
-    if code in ("unknown_resource", "ambiguous_resource"):
-        number = jsonrpc.INVALID_PARAMS if caller.modern else jsonrpc.RESOURCE_NOT_FOUND
-        return jsonrpc.error_object(number, "Resource not found")
-    return jsonrpc.error_object(jsonrpc.INTERNAL_ERROR, words.for_model(error.failure))

@@ -15,8 +15,6 @@ from mcpctl.wire import loose_json
 
 PARSE_ERROR, INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS, INTERNAL_ERROR = -32700, -32600, -32601, -32602, -32603
 UNSUPPORTED_VERSION = -32022
-RESOURCE_NOT_FOUND = -32002
-"""Of older clients; those of 2026-07-28 know it as `INVALID_PARAMS`."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CLIENT_INFO_KEY = "io.modelcontextprotocol/clientInfo"
