@@ -47,7 +47,6 @@ class Subscription:
         self._session = session
         self._known: dict[str, Sequence[Any]] = {}
         """What the client may list, as far as it was told of changes."""
-        session.gateway.when_current(self.compare)
 
     def tell(self, method: str, params: Mapping[str, bytes]) -> None:
         """Send a notification."""
@@ -103,11 +102,19 @@ class Subscriptions:
         """Of requests that are not answered, or not acknowledged."""
         self._comparing: asyncio.TimerHandle | None = None
 
-    def begin(self, caller: Caller, lists: Collection[str]) -> None:
-        """An older client has shaken hands, and was told that it will hear of changes of these lists."""
+    def begin(self, caller: Caller, announced: Collection[str]) -> None:
+        """An older client has shaken hands, and was told that it will hear of changes of what was announced."""
         if self._older:
             self._end(self._older)
+        lists = [name for name, (kind, *_) in LISTS.items() if kind in announced]
         self._older = Subscription(self._session, caller, lists)
+        self._session.gateway.background(self._note(self._older))
+
+    async def _note(self, subscription: Subscription) -> None:
+        """Note what the client may list before anything changes."""
+        await self._session.gateway.current()
+        await self._session.gateway.features_loaded()
+        subscription.compare()
 
     def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
         """Begin one request."""
@@ -197,16 +204,16 @@ class Subscriptions:
         wanted = jsonrpc.members(params.get("notifications", b"null"))
         lists = [name for name in LISTS if wanted.get(name) == b"true"]
         uris = jsonrpc.value(wanted.get("resourceSubscriptions", b"[]"), list[str])
-        if len(self._listens) >= bounds.LISTENS:
+        if len(self._listens.keys() | self._tasks.keys()) > bounds.LISTENS:
             raise jsonrpc.Malformed(f"a client has at most {bounds.LISTENS} subscriptions open")
+        listen = Subscription(self._session, caller, lists, id_)
+        await self._note(listen)
         self._admit(len(uris))
-        gateway = self._session.gateway
-        await gateway.current()
-        listen = self._listens[id_] = Subscription(self._session, caller, lists, id_)
-        features = listen.features()
-        owners = [(uri, owner) for uri in dict.fromkeys(uris) if (owner := _owner(features, uri))]
-        if owners:
-            watching = [gateway.background(self._watch_if_agreed(listen, *each)) for each in owners]
+        self._listens[id_] = listen
+        features, background = listen.features(), self._session.gateway.background
+        listen.owners = {uri: owner for uri in uris if (owner := _owner(features, uri))}
+        if listen.owners:
+            watching = [background(self._watch_if_agreed(listen, *each)) for each in listen.owners.items()]
             await asyncio.wait(watching, timeout=_AGREED_S)
         honoured = dict.fromkeys(lists, b"true")
         if listen.owners:
