@@ -77,14 +77,12 @@ class FeatureRequests:
         try:
             ref = reference(request.extra.get("ref", b"null"))
         except jsonrpc.Malformed:
-            self._error(
-                request, jsonrpc.INVALID_PARAMS, "ref is that of a prompt, by its name, or of a resource, by its URI"
-            )
+            self._error(request, jsonrpc.INVALID_PARAMS, "ref is of the type ref/prompt or ref/resource")
             return
 
         def located() -> Owner | None:
             try:
-                return ref.owner(self._features(request.caller)[1])
+                return ref.owner(self.seen(request.caller)[1])
             except Failed:
                 return None
 
@@ -93,7 +91,7 @@ class FeatureRequests:
         self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
-        self.session.error(reading.request, error or rejection(failure, reading))
+        self.session.error(reading.request, error or rejection(failure, reading.request.caller))
 
     def _error(self, request: CallRequest, code: int, message: str) -> None:
         self.session.error(request, jsonrpc.error_object(code, message))
@@ -115,10 +113,7 @@ class FeatureRequests:
         """Answer a list with what is known at this moment."""
         await self._gateway.current()
         await self._gateway.features_loaded()
-        try:
-            features = self._features(request.caller)[1]
-        except Failed:
-            features = _NOTHING
+        features = self.listable(request.caller)
         page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
         if page is None:
             self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
@@ -200,19 +195,26 @@ class FeatureRequests:
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
-        reading.view, features = self._features(reading.request.caller)
+        reading.view, features = self.seen(reading.request.caller)
         if reading.method == READ:
             return features.owner(reading.name)
         if found := features.prompts.get(reading.name):
             return Owner(found.server, found.name)
         raise Failed(Failure("unknown_prompt", {"name": reading.name}))
 
-    def _features(self, caller: Caller) -> tuple[View, Features]:
+    def seen(self, caller: Caller) -> tuple[View, Features]:
         """What this caller may have, and what it is seen from; raises `Failed` where nothing may be had."""
         view = self._gateway.view(caller)
         if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
             raise Failed(failure)
         return view, self._gateway.features(view)
+
+    def listable(self, caller: Caller) -> Features:
+        """What this caller may list at this moment."""
+        try:
+            return self.seen(caller)[1]
+        except Failed:
+            return _NOTHING
 
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""

@@ -27,6 +27,7 @@ from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
 from mcpctl.proxy.warming import Warming
+from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.toolset_files import ToolsetPlace
@@ -64,6 +65,7 @@ class Gateway:
         self.turn = Turn()
         self.sessions: list[Listener] = []
         """Who is told what servers do: one for each client."""
+        self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._followed = followed
@@ -317,10 +319,16 @@ class Gateway:
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
-        from_servers.route(connection, message, self.sessions)
+        if not self.watched.take(connection, message):
+            from_servers.route(connection, message, self.sessions)
+
+    def connected(self, connection: Connection) -> None:
+        """A server that is connected again is asked again for what is watched of it."""
+        self.watched.connected(connection)
 
     def gone(self, connection: Connection) -> None:
-        """What a server asked ends with it."""
+        """What a server asked ends with it, and what it was asked."""
+        self.watched.gone(connection)
         for session in self.sessions:
             session.gone(connection)
 

@@ -3,7 +3,7 @@
 These texts are read by models: each says what the tool is for, what is behind it, and shows an example.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ ANNOTATE = "add-tool-annotation"
 SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
 
 _CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
+Announced = Mapping[str, Mapping[str, Any]]
+"""The capabilities beside these, by name."""
 _MAX_NAMES = 600
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
 Servers = Sequence[str] | None
@@ -91,14 +93,15 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
-    """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
+def answers(servers: Servers, offer: Offer, announced: Announced) -> dict[tuple[str, bool], bytes]:
+    """The results that are the same for all who see the same, by method and by whether the client's era is the modern
+    one."""
     listed = {"tools": tools(servers, offer)}
     modern = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
     cached = {"ttlMs": 3_600_000, "cacheScope": "private"}
     discovered = {
         "supportedVersions": [MODERN_REVISION],
-        "capabilities": _CAPABILITIES,
+        "capabilities": {**_CAPABILITIES, **announced},
         "instructions": instructions(servers, offer),
     }
     encode = msgspec.json.encode
@@ -110,12 +113,12 @@ def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], b
     }
 
 
-def initialized(revision: str, servers: Servers, offer: Offer = _PLAIN) -> bytes:
+def initialized(revision: str, servers: Servers, offer: Offer, announced: Announced) -> bytes:
     """The answer to `initialize`."""
     return msgspec.json.encode(
         {
             "protocolVersion": revision,
-            "capabilities": _CAPABILITIES,
+            "capabilities": {**_CAPABILITIES, **announced},
             "serverInfo": msgspec.Raw(SERVER_INFO),
             "instructions": instructions(servers, offer),
         }

@@ -227,6 +227,7 @@ class Upstream:
             except Exception as error:
                 exchange.failed(Failure("cannot_send", {"reason": "this request cannot be sent", "said": f": {error}"}))
         self._lists.begin(connection, caller)
+        self._events.connected(connection)
 
     def _last_words(self) -> str:
         return next((each.last_words for each in self._opened if each.last_words), "")
