@@ -128,8 +128,8 @@ _ABOUT = (
     " size is on record. What servers asked the client is in the journals alone.",
 )
 _VIEWS = (
-    "SQL of your own should ask the views v_calls, v_sessions, v_discoveries and v_decisions: they are read-only, their"
-    " columns are the fields of --json, and they stay when a table changes. New columns may come. A session whose"
+    "Your own SQL should ask the views v_calls, v_sessions, v_discoveries, v_reads and v_decisions. They are read-only,"
+    " their columns are the fields of --json, and they stay when a table changes. New columns may come. A session whose"
     " process was killed is closed in them, and its last calls are interrupted, as far as mcpctl db path last saw."
     " Times are UTC; strftime('%Y-%m-%d', started_at, 'localtime') is the day here. examples/datasette has queries.",
 )

@@ -4,9 +4,9 @@ A list waits for no server and a read goes to one server alone: a URI may be a s
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,8 +18,9 @@ from mcpctl.policy.decide import FIND, Subject, decide
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists
 from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
-from mcpctl.proxy.reading import NAMED_BY, Reading, rejection
+from mcpctl.proxy.reading import NAMED_BY, OWN, Reading, rejection
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
@@ -41,7 +42,7 @@ class FeatureRequests:
     def __init__(self, session: "Session") -> None:
         self.session = session
         self.recorder = session.recorder
-        self.in_flight: dict[bytes, Reading] = {}
+        self.in_flight: dict[bytes, Reading | Completing] = {}
         self.idle = asyncio.Event()
         """Set while nothing is got or read."""
         self.idle.set()
@@ -55,21 +56,41 @@ class FeatureRequests:
         """Begin one request, which is answered once."""
         extra = {name: value for name, value in params.items() if name != "_meta"}
         request = CallRequest(id_, caller, meta, extra)
-        if method in LISTS:
+        if id_ in self.in_flight:
+            self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
+        elif method in LISTS:
             self.session.begin(self._listed(method, request))
         elif method in NAMED_BY:
             self._start_reading(method, request)
         else:
-            self._error(request, jsonrpc.METHOD_NOT_FOUND, "Method not found")
+            self._complete(request)
 
     def _start_reading(self, method: str, request: CallRequest) -> None:
-        name = _text(request.extra.get(NAMED_BY[method], b""))
-        if request.id in self.in_flight:
-            self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
-        elif name is None:
+        try:
+            name = jsonrpc.value(request.extra.get(NAMED_BY[method], b"null"), str)
+        except jsonrpc.Malformed:
             self._error(request, jsonrpc.INVALID_PARAMS, f"{method} needs {NAMED_BY[method]}, a string")
         else:
             self._begin(Reading(self, request, method, name, partial(self.session.answer, request), self._refused))
+
+    def _complete(self, request: CallRequest) -> None:
+        try:
+            ref = reference(request.extra.get("ref", b"null"))
+        except jsonrpc.Malformed:
+            self._error(
+                request, jsonrpc.INVALID_PARAMS, "ref is that of a prompt, by its name, or of a resource, by its URI"
+            )
+            return
+
+        def located() -> Owner | None:
+            try:
+                return ref.owner(self.seen(request.caller)[1])
+            except Failed:
+                return None
+
+        completing = Completing(request, located, self.session.answer, self.ended)
+        self._keep(completing)
+        self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
         self.session.error(reading.request, error or rejection(failure, reading.request.caller))
@@ -93,7 +114,7 @@ class FeatureRequests:
     async def _listed(self, method: str, request: CallRequest) -> None:
         """Answer a list with what is known at this moment."""
         await self._gateway.current()
-        await self._gateway.searching.unlisted(self._gateway.view(request.caller))
+        await self._gateway.features_loaded()
         features = self.listable(request.caller)
         page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
         if page is None:
@@ -129,7 +150,7 @@ class FeatureRequests:
 
         self._number += 1
         # No client's: those are JSON.
-        request = CallRequest(b"own-%d" % self._number, caller, {}, params)
+        request = CallRequest(OWN + b"%d" % self._number, caller, {}, params)
         self._begin(Reading(self, request, method, name, answer, fail))
         try:
             return await outcome
@@ -140,13 +161,16 @@ class FeatureRequests:
     # ---- the decision
 
     def _begin(self, reading: Reading) -> None:
-        self.in_flight[reading.request.id] = reading
-        self.idle.clear()
+        self._keep(reading)
         self.again(reading)
+
+    def _keep(self, request: Reading | Completing) -> None:
+        self.in_flight[request.request.id] = request
+        self.idle.clear()
 
     def again(self, reading: Reading) -> None:
         """Decide on it, as things are once it is known what is in force, and send it or refuse it."""
-        self._gateway.when_current(lambda: None if reading.done else self._proceed(reading))
+        self._gateway.when_current(partial(self._proceed, reading))
 
     def allows(self, reading: Reading) -> bool:
         """Whether it may be sent as things are now, to the server that it waits for."""
@@ -157,16 +181,19 @@ class FeatureRequests:
             return False
 
     def _proceed(self, reading: Reading) -> None:
+        if reading.done:
+            return  # taken back meanwhile
         try:
             reading.owner = self._located(reading)
+            reading.forward()
         except Failed as error:
             if error.failure.code in _UNKNOWN and not reading.has_looked:
                 reading.has_looked = True
-                self._run(self._look(reading), reading)
+                self._gateway.background(self._look(reading)).add_done_callback(partial(self._looked, reading))
             else:
                 reading.refuse(error.failure)
-            return
-        reading.forward()
+        except Exception as error:
+            self._broken(reading, error)
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
@@ -193,24 +220,28 @@ class FeatureRequests:
 
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""
-        unlisted = await self._gateway.searching.unlisted(reading.view)
-        try:
-            reading.owner = self._located(reading)
-        except Failed:
-            if unlisted:
-                refreshing = self._gateway.background(self._gateway.refresh(unlisted, reading.request.caller))
-                await asyncio.wait([refreshing], timeout=_LOOK_S)
+        await self._gateway.features_loaded()
+        if unknown := dict(self._gateway.known_features.unknown(reading.view.config)):
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, reading.request.caller))
+            await asyncio.wait([refreshing], timeout=_LOOK_S)
         self.again(reading)
 
-    def _run(self, work: Coroutine[Any, Any, None], reading: Reading) -> None:
-        def ended(task: "asyncio.Task[None]") -> None:
-            if not task.cancelled() and (error := task.exception()):
-                warn(f"internal error: {error!r}")
-                reading.refuse(Failure("internal", {"reason": f"internal error: {type(error).__name__}"}))
+    def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()):
+            self._broken(reading, error)
 
-        self._gateway.background(work).add_done_callback(ended)
+    def _broken(self, reading: Reading, error: BaseException) -> None:
+        warn(f"internal error: {error!r}")
+        reading.refuse(Failure("internal_error", {"reason": f"internal error: {type(error).__name__}"}))
 
     # ---- to the upstreams
+
+    def goes_on(self, reading: Reading) -> None:
+        """It brings what an earlier one of the same was asked, if it does: for the record."""
+        extra = reading.request.extra
+        if "inputResponses" in extra or "requestState" in extra:
+            responses = jsonrpc.members_or_empty(extra.get("inputResponses", b""))
+            self.session.execute.parents.of(reading.key, extra.get("requestState", b""), responses)
 
     def first_view(self, caller: Caller) -> View:
         """What a request is seen from before anything can be decided."""
@@ -229,16 +260,9 @@ class FeatureRequests:
         if upstream := self._gateway.upstreams.get(server):
             upstream.cancel(exchange, dict(params))
 
-    def ended(self, reading: Reading) -> None:
+    def ended(self, reading: Reading | Completing) -> None:
         """Forget one that has its answer, or needs none."""
         if self.in_flight.get(reading.request.id) is reading:
             del self.in_flight[reading.request.id]
         if not self.in_flight:
             self.idle.set()
-
-
-def _text(raw: bytes) -> str | None:
-    try:
-        return jsonrpc.value(raw, str)
-    except jsonrpc.Malformed:
-        return None

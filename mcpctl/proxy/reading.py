@@ -34,8 +34,11 @@ NAMED_BY = {GET: "name", READ: "uri"}
 """The member of a request's params that says what is asked for."""
 _KINDS = {GET: "prompt", READ: "resource"}
 _LISTS = {GET: "prompts", READ: "resources"}
+OWN = b"own-"
+"""How the ids begin of those that are no request of the client's: its own are JSON."""
 RESOURCE_NOT_FOUND = -32002
 """What older revisions have where 2026-07-28 has `INVALID_PARAMS`."""
+_CANNOT_ASK = "it wants to know something first, and nobody can be asked here"
 _OF_PARAMS = words.OF_FEATURE | words.DENIED
 
 
@@ -72,7 +75,7 @@ class Reading(Reply):
         self._begin()
 
     def _begin(self) -> None:
-        self.record_id = new_id()
+        self.record_id, self._is_recorded = new_id(), False
         self._started = time.time()
 
     @property
@@ -89,6 +92,7 @@ class Reading(Reply):
 
     def forward(self) -> None:
         """Forward it: only what names it is changed, and only where its server calls it otherwise."""
+        self._requests.goes_on(self)
         extra, named_by = self.extra, NAMED_BY[self.method]
         if self.owner.uri != self.name:
             extra = {**extra, named_by: msgspec.json.encode(self.owner.uri)}
@@ -172,6 +176,8 @@ class Reading(Reply):
 
     def result(self, result: memoryview) -> None:
         """Pass on the server's result; a long one is looked at beside the event loop."""
+        if self.done:
+            return
         look = partial(self._looked, result, self._exchange.connection if self._exchange else None)
         if len(result) <= tool_result.AT_ONCE:
             self._pass_on(result, *look())
@@ -222,6 +228,10 @@ class Reading(Reply):
         except jsonrpc.Malformed:
             self.refuse(Failure("bad_answer", {"reason": input_rounds.ODD}))
             return
+        if self.request.id.startswith(OWN):
+            session.execute.asked.refused_all(self.server, result, self.record_id)
+            self.refuse(Failure("cannot_ask", {"reason": _CANNOT_ASK}))
+            return
         if named is None:
             session.execute.asked.refused_all(self.server, result, self.record_id)
             self.refuse(Failure("may_not_ask", {"reason": input_rounds.MAY_NOT_ASK}))
@@ -233,6 +243,8 @@ class Reading(Reply):
 
     def error(self, error: bytes) -> None:
         """Pass on the server's error."""
+        if self.done:
+            return
         connection = self._exchange.connection if self._exchange else None
         policy = self.view.config.policy
         if policy.enforces and policy.table.redact_responses == "secrets":
@@ -270,6 +282,10 @@ class Reading(Reply):
         self._fail(self, failure, b"")
 
     def _record(self, status: str, *, size: int = 0, error: bytes = b"null") -> None:
+        """Put its outcome on record, which each round has once."""
+        if self._is_recorded:
+            return
+        self._is_recorded = True
         self._requests.recorder.read_finished(
             self.record_id, _KINDS[self.method], self.server or None, self.owner.uri, status, started=self._started,
             response_bytes=size, error=error, origin=self.view.origin,

@@ -287,8 +287,9 @@ class Connection(ABC):
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
     def calls(self) -> list[Reply]:
-        """Who waits for what clients have asked for and is not answered, the latest first."""
-        return [each.reply for each in reversed(self.pending.values()) if each.method in OF_CLIENTS]
+        """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""
+        waiting = list(reversed(self.pending.values()))
+        return [each.reply for methods in ((CALL,), (GET, READ)) for each in waiting if each.method in methods]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
