@@ -27,7 +27,9 @@ class Listed:
     instructions: str = ""
     """What the server said of itself."""
     drifts: tuple[Drift, ...] = ()
-    """Those of its tools that are not as they were, or that are held."""
+    """What of it is not as it was, or is held."""
+    held: str = ""
+    """Why its instructions are held, one of `HOLDS`."""
 
     @cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -55,7 +57,7 @@ class Lists:
         self._of: dict[tuple[str, str], dict[str, Listed]] = {}
         self._in_use: dict[tuple[str, str], str] = {}
         self._suspicious: dict[ListKey, Collection[str]] = {}
-        """The names of tools that look like an attack, of the lists that were checked."""
+        """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
         self._together_at = -1
         """The `changes` after which all of them were checked together."""
         self._changing = threading.Lock()
@@ -119,7 +121,8 @@ class Lists:
 
     def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
         if self.holding.checks != UNCHECKED:
-            self._suspicious[of] = suspicious(listed.tools, {**peers, of.server: listed.tools})
+            said = Tool(of.server, "", {"description": listed.instructions}, "{}")
+            self._suspicious[of] = suspicious((*listed.tools, said), {**peers, of.server: listed.tools})
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, as one of its lists has them."""
@@ -155,8 +158,10 @@ class Lists:
             return listed
         suspicious_names = self._suspicious.get(of, ()) if self.holding.checks != UNCHECKED else ()
         tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)
-        is_same = (tools, drifts) == (listed.tools, listed.drifts)
-        return listed if is_same else replace(listed, tools=tools, drifts=drifts)
+        said = self.holding.of_instructions(of, listed.instructions, looks_bad="" in suspicious_names)
+        drifts, held = (*drifts, *([said] if said else [])), said.why if said and said.is_held else ""
+        is_same = (tools, drifts, held) == (listed.tools, listed.drifts, listed.held)
+        return listed if is_same else replace(listed, tools=tools, drifts=drifts, held=held)
 
 
 def suspicious(tools: Iterable[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:

@@ -10,21 +10,24 @@ from typing import NamedTuple
 from mcpctl import definitions
 from mcpctl.models import Tool
 from mcpctl.policy_settings import ALLOW, HOLD
-from mcpctl.store.pins import Pins, ServerPins
+from mcpctl.store.pins import CHANGED, Pins, ServerPins
 from mcpctl.store.state import ListKey
+from mcpctl.tool_keys import join
 
 UNCHECKED = "off"
 NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
 Locked = Mapping[tuple[str, str], str]
-"""What a lock file has: by server and name of a tool its pin."""
+"""What a lock file has: by server and name of a tool its pin; without a name, the hash of what the server says of
+itself."""
 _NO_PINS = ServerPins()
 
 
 class Drift(NamedTuple):
-    """A tool that is not as it was, or that is held for another reason."""
+    """A tool, or what a server says of itself, that is not as it was, or that is held for another reason."""
 
     server: str
     key: str
+    """The server's name for what it says of itself."""
     pin: str
     """What `definitions.pin_of` gives for it now."""
     why: str
@@ -60,7 +63,8 @@ class Holding:
             is_approved = pins.is_approved(tool)
             drift = "" if self.on_change == ALLOW else pins.drift(tool, of.capabilities)
             looks_bad = tool.name in suspicious and not is_approved
-            held = self._why(tool, drift, is_approved=is_approved, looks_bad=looks_bad)
+            is_locked = self.locked is None or self.locked.get((tool.server, tool.name)) == definitions.pin_of(tool)
+            held = self._why(drift, is_locked=is_locked, is_approved=is_approved, looks_bad=looks_bad)
             if held != tool.held or is_approved != tool.is_approved:
                 tool = replace(tool, held=held, is_approved=is_approved)
             judged.append(tool)
@@ -68,8 +72,21 @@ class Holding:
                 drifts.append(Drift(tool.server, tool.key, definitions.pin_of(tool), why, bool(held)))
         return tuple(judged), tuple(drifts)
 
-    def _why(self, tool: Tool, drift: str, *, is_approved: bool, looks_bad: bool) -> str:
-        if self.locked is not None and self.locked.get((tool.server, tool.name)) != definitions.pin_of(tool):
+    def of_instructions(self, of: ListKey, said: str, *, looks_bad: bool) -> Drift | None:
+        """What there is to say of what a server says of itself: that it is not as it was, or that it is held."""
+        if not said:
+            return None
+        pins, pin = self.pins.get((of.server, of.fingerprint), _NO_PINS), definitions.hashed(said)
+        is_approved = pin in pins.approved_words
+        drift = CHANGED if self.on_change != ALLOW and pins.words and pin not in pins.words else ""
+        is_locked = self.locked is None or self.locked.get((of.server, "")) == pin
+        looks_bad = looks_bad and not is_approved
+        held = self._why(drift, is_locked=is_locked, is_approved=is_approved, looks_bad=looks_bad)
+        why = held or drift or (SUSPICIOUS if looks_bad else "")
+        return Drift(of.server, join(of.server, ""), pin, why, bool(held)) if why else None
+
+    def _why(self, drift: str, *, is_locked: bool, is_approved: bool, looks_bad: bool) -> str:
+        if not is_locked:
             return NOT_LOCKED
         if is_approved:
             return ""

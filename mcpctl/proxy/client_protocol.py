@@ -105,6 +105,8 @@ class ClientProtocol:
             self._session.features.start(method, id_, caller, params, meta)
         elif method in subscriptions.METHODS:
             self._session.subscriptions.start(method, id_, caller, params, meta)
+        elif method == "server/discover":
+            self._transport.write(jsonrpc.result(id_, metatools.discovered(self._instructions_for(caller))))
         elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
@@ -130,6 +132,13 @@ class ClientProtocol:
                 self._constant.clear()
             self._constant[key] = metatools.answers(servers, self._offer)
         return self._constant[key]
+
+    def _instructions_for(self, caller: Caller) -> str:
+        """What this caller is told at first: our words, and the first ones of the servers that it sees."""
+        ours, gateway = metatools.instructions(self._named_to(caller), self._offer), self._session.gateway
+        # What is not known to be in force holds nothing back.
+        texts = gateway.introductions.of(gateway.first_view(caller)) if gateway.is_current else {}
+        return self._session.introduced.opening(ours, texts)
 
     def _named_to(self, caller: Caller) -> list[str] | None:
         """The servers that are named to this caller; None without a valid token where one is needed."""
@@ -183,8 +192,8 @@ class ClientProtocol:
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        servers = self._named_to(self._with_claims(self._session.caller, claims))
-        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, servers, self._offer)))
+        said = self._instructions_for(self._with_claims(self._session.caller, claims))
+        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, said)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:

@@ -20,6 +20,7 @@ from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
+from mcpctl.proxy.introductions import Introductions
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
@@ -72,6 +73,7 @@ class Gateway:
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
+        self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
         self._indexing = ThreadPoolExecutor(1, "index")
@@ -150,8 +152,10 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        await self._viewing.open(await self._memory.opened())
+        state = await self._memory.opened()
+        await self._viewing.open(state)
         await self.held.follow(self.config)
+        await self.introductions.open(state, self._memory.remember_harmless)
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""

@@ -43,6 +43,8 @@ class MemoryServer:
         self.tools = list(tools)
         self.modern = modern
         """Whether it speaks 2026-07-28, and nothing else."""
+        self.instructions = ""
+        """What it says of itself."""
         self.told: list[Any] = []
         """The clients' capabilities that it was told."""
         self.answer = answer
@@ -63,13 +65,14 @@ class MemoryServer:
             supported = {"supported": [MODERN_REVISION]}
             unsupported = {"code": -32022, "message": "Unsupported protocol version", "data": supported}
             found = {"resultType": "complete", "supportedVersions": [MODERN_REVISION], "capabilities": {}}
+            found["instructions"] = self.instructions
             outcome: dict[str, Any] = {"error": unsupported} if method == "initialize" else {"result": found}
             connection.say(id=message["id"], **outcome)
         elif method == "initialize":
             self.told.append(params["capabilities"])
             await self.may_start.wait()
             result = {"protocolVersion": params["protocolVersion"], "capabilities": {}, "serverInfo": INFO}
-            connection.say(id=message["id"], result=result)
+            connection.say(id=message["id"], result=result | {"instructions": self.instructions})
         elif method == "tools/list":
             await self.may_list.wait()
             connection.say(id=message["id"], result={"tools": self.tools})
@@ -156,6 +159,8 @@ class MemoryClient:
     def __init__(
         self, gateway: Gateway, offer: Offer, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None
     ) -> None:
+        self.instructions = ""
+        """What an older client was told at first."""
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.questions: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -211,7 +216,7 @@ class MemoryClient:
         """Begin as a client of its revision does."""
         if self.revision != MODERN_REVISION:
             members = {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": INFO}
-            await self.request("initialize", members)
+            self.instructions = (await self.request("initialize", members))["result"]["instructions"]
 
     def start_call(
         self, key: str, arguments: Mapping[str, Any] | None = None, *, meta_tool: str = "tool_execute", id: Any = None,
