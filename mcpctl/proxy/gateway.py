@@ -16,7 +16,7 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import from_servers
+from mcpctl.proxy import from_servers, task_calls
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
@@ -288,6 +288,8 @@ class Gateway:
         name, asked = upstream.name, upstream.name in self.asked_for
         if asked:
             self.asked_for[name] = definitions
+        unrunnable = frozenset(task_calls.unrunnable(definitions, connection))
+        definitions = [each for each in definitions if each not in unrunnable]
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
         kept = await self._memory.keep(of, definitions, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read

@@ -123,7 +123,7 @@ class Connection(ABC):
         self.revision = ""
         self.server_info = b""
         self.instructions = ""
-        """What the server says of itself to models; it is not shown to any."""
+        """What the server says of itself to models."""
         self.caller: Caller | None = None
         """The client for whom it was connected, in whose name its tools are listed."""
         self.declared = b"{}"
@@ -132,6 +132,8 @@ class Connection(ABC):
         """Whether a server of 2026-07-28 tells those who listen that its tools have changed."""
         self.logs = False
         """Whether an older server can be told what to log."""
+        self.runs_tasks = False
+        """Whether it runs tool calls as tasks."""
         self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
@@ -207,6 +209,8 @@ class Connection(ABC):
         # Its number may be another request's here, if it was sent to an earlier process.
         if self.pending.get(exchange.id) is exchange:
             del self.pending[exchange.id]
+            if exchange.method == TASK_RESULT:
+                self.send(unanswered("tasks/cancel", exchange.params, exchange.caller))
             self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
 
     def set_log_level(self, level: bytes, caller: Caller) -> None:
@@ -286,7 +290,7 @@ class Connection(ABC):
 
     def calls(self) -> list[Reply]:
         """Who waits for the tool calls that are not answered, the latest first."""
-        return [each.reply for each in reversed(self.pending.values()) if each.method == CALL]
+        return [each.reply for each in reversed(self.pending.values()) if each.method in CALLS]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
@@ -308,7 +312,9 @@ def unpassable(error: Exception) -> Failure:
     return Failure("bad_answer", {"reason": f"its answer cannot be passed on ({type(error).__name__})"})
 
 
-CALL, LISTEN = "tools/call", "subscriptions/listen"
+CALL, LISTEN, TASK_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
+CALLS = (CALL, TASK_RESULT)
+"""The requests that are a tool call, or go on with one."""
 ROOTS = "roots/list"
 ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""
