@@ -18,7 +18,8 @@ SESSION_FIELDS = (
 CALL_FIELDS = (
     "id", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "response", "status", "error",
     "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding", "annotations",
-    "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated", "decision_id",
+    "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated",
+    "delivered_bytes", "shortened", "response_file", "decision_id",
 )  # fmt: skip
 CALL_PAYLOADS = ("arguments", "response", "error")
 """The fields that have what was sent and what came back."""

@@ -149,6 +149,9 @@ class ToolCallRecord(Model):
     toolset: str | None
     response_bytes: int | None
     response_truncated: bool | None
+    delivered_bytes: int | None
+    shortened: bool | None
+    response_file: bool | None
     decision_id: str | None
 
 

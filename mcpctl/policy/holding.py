@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from mcpctl import definitions
+from mcpctl.feature_names import is_feature
 from mcpctl.models import Tool
 from mcpctl.policy_settings import ALLOW, HOLD
 from mcpctl.store.pins import CHANGED, Pins, ServerPins
@@ -63,7 +64,8 @@ class Holding:
             is_approved = pins.is_approved(tool)
             drift = "" if self.on_change == ALLOW else pins.drift(tool, of.capabilities)
             looks_bad = tool.name in suspicious and not is_approved
-            is_locked = self.locked is None or self.locked.get((tool.server, tool.name)) == definitions.pin_of(tool)
+            # Where there is a lock file nothing is seen of what it cannot have: that is not decided of each.
+            is_locked = is_feature(tool.name) or self._is_locked(tool)
             held = self._why(drift, is_locked=is_locked, is_approved=is_approved, looks_bad=looks_bad)
             if held != tool.held or is_approved != tool.is_approved:
                 tool = replace(tool, held=held, is_approved=is_approved)
@@ -93,6 +95,9 @@ class Holding:
         if looks_bad and self.checks == HOLD:
             return SUSPICIOUS
         return drift if self.on_change == HOLD else ""
+
+    def _is_locked(self, tool: Tool) -> bool:
+        return self.locked is None or self.locked.get((tool.server, tool.name)) == definitions.pin_of(tool)
 
 
 NOTHING = Holding()

@@ -106,7 +106,8 @@ class ClientProtocol:
         elif method in subscriptions.METHODS:
             self._session.subscriptions.start(method, id_, caller, params, meta)
         elif method == "server/discover":
-            self._transport.write(jsonrpc.result(id_, metatools.discovered(self._instructions_for(caller))))
+            said, announced = self._said_at_first(caller)
+            self._transport.write(jsonrpc.result(id_, metatools.discovered(said, announced)))
         elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
@@ -121,7 +122,7 @@ class ClientProtocol:
             loop.call_soon(gateway.keep_index)
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
-            loop.call_soon(gateway.warm_up, caller)
+            loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
         """The results that never change, with the names of the servers that this caller sees."""
@@ -133,12 +134,14 @@ class ClientProtocol:
             self._constant[key] = metatools.answers(servers, self._offer)
         return self._constant[key]
 
-    def _instructions_for(self, caller: Caller) -> str:
-        """What this caller is told at first: our words, and the first ones of the servers that it sees."""
+    def _said_at_first(self, caller: Caller) -> tuple[str, metatools.Announced]:
+        """What this caller is told at first: our words, and the first ones of the servers that it sees; and what these
+        have beside tools."""
         ours, gateway = metatools.instructions(self._named_to(caller), self._offer), self._session.gateway
+        view = gateway.first_view(caller)
         # What is not known to be in force holds nothing back.
-        texts = gateway.introductions.of(gateway.first_view(caller)) if gateway.is_current else {}
-        return self._session.introduced.opening(ours, texts)
+        texts = gateway.introductions.of(view) if gateway.is_current else {}
+        return self._session.introduced.opening(ours, texts), gateway.announced(view)
 
     def _named_to(self, caller: Caller) -> list[str] | None:
         """The servers that are named to this caller; None without a valid token where one is needed."""
@@ -192,8 +195,8 @@ class ClientProtocol:
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        said = self._instructions_for(self._with_claims(self._session.caller, claims))
-        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, said)))
+        said, announced = self._said_at_first(self._with_claims(self._session.caller, claims))
+        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, said, announced)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:

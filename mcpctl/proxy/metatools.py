@@ -3,7 +3,7 @@
 These texts are read by models: each says what the tool is for, what is behind it, and shows an example.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +27,8 @@ _MAX_NAMES = 600
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
 Servers = Sequence[str] | None
 """The names that are said; None where none is to be said, for want of a token."""
+Announced = Mapping[str, Mapping[str, Any]]
+"""The capabilities that servers bring beside tools."""
 
 
 @dataclass(frozen=True)
@@ -104,18 +106,19 @@ def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], b
     }
 
 
-def discovered(said: str) -> bytes:
+def discovered(said: str, announced: Announced) -> bytes:
     """The answer to `server/discover`, with these instructions."""
-    supported = {"supportedVersions": [MODERN_REVISION], "capabilities": _CAPABILITIES, "instructions": said}
+    capabilities = {**_CAPABILITIES, **announced}
+    supported = {"supportedVersions": [MODERN_REVISION], "capabilities": capabilities, "instructions": said}
     return msgspec.json.encode(supported | _CACHED | _MODERN)
 
 
-def initialized(revision: str, said: str) -> bytes:
+def initialized(revision: str, said: str, announced: Announced) -> bytes:
     """The answer to `initialize`, with these instructions."""
     return msgspec.json.encode(
         {
             "protocolVersion": revision,
-            "capabilities": _CAPABILITIES,
+            "capabilities": {**_CAPABILITIES, **announced},
             "serverInfo": msgspec.Raw(SERVER_INFO),
             "instructions": said,
         }

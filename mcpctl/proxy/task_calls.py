@@ -3,7 +3,7 @@
 The server answers such a call with a task, and the task's result is asked for at once: that answer waits for its end.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -41,6 +41,12 @@ def runs_as_task(tool: Tool | None) -> bool:
 def unrunnable(definitions: Iterable[bytes], connection: Connection) -> list[bytes]:
     """Those of the definitions that run only as tasks, on a connection to a server that does not say it runs any."""
     return [] if connection.runs_tasks else [each for each in definitions if b'"taskSupport"' in each and _only(each)]
+
+
+def runnable(definitions: Sequence[bytes], connection: Connection) -> list[bytes]:
+    """The definitions without those that are `unrunnable`."""
+    left_out = frozenset(unrunnable(definitions, connection))
+    return [each for each in definitions if each not in left_out]
 
 
 def _only(definition: bytes) -> bool:
