@@ -291,8 +291,9 @@ class Connection(ABC):
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
     def calls(self) -> list[Reply]:
-        """Who waits for the tool calls that are not answered, the latest first."""
-        return [each.reply for each in reversed(self.pending.values()) if each.method in CALLS]
+        """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""
+        waiting = list(reversed(self.pending.values()))
+        return [each.reply for methods in (CALLS, (GET, READ)) for each in waiting if each.method in methods]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
@@ -315,8 +316,11 @@ def unpassable(error: Exception) -> Failure:
 
 
 CALL, LISTEN, TASK_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
+GET, READ, COMPLETE = "prompts/get", "resources/read", "completion/complete"
 CALLS = (CALL, TASK_RESULT)
 """The requests that are a tool call, or go on with one."""
+OF_CLIENTS = frozenset((*CALLS, GET, READ, COMPLETE))
+"""The requests that are made for a client, which waits for the answer."""
 ROOTS = "roots/list"
 ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""

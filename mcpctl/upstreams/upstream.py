@@ -16,7 +16,7 @@ from mcpctl.policy import words
 from mcpctl.server_settings import Server
 from mcpctl.store.redact import mask
 from mcpctl.upstreams import handshake
-from mcpctl.upstreams.connection import CALLS, Connection, Exchange
+from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
 from mcpctl.upstreams.events import Events
 from mcpctl.upstreams.server_lists import ServerLists
 from mcpctl.upstreams.stdio import Stdio
@@ -156,14 +156,14 @@ class Upstream:
         self._is_ending = True
         self._fail_queue(failure)
         for connection in self._live:
-            for exchange in [each for each in connection.pending.values() if each.method in CALLS]:
+            for exchange in [each for each in connection.pending.values() if each.method in OF_CLIENTS]:
                 self.cancel(exchange, {"reason": b'"the server was removed"'})
                 exchange.failed(failure)
 
     async def finish(self) -> None:
         """Let the calls that it has come to their end, as long as they take, then end it."""
         self._is_ending = True
-        while self._queue or any(each.method in CALLS for live in self._live for each in live.pending.values()):
+        while self._queue or any(each.method in OF_CLIENTS for live in self._live for each in live.pending.values()):
             await asyncio.sleep(_LOOK_S)  # calls end in many ways, and it is not urgent
         await self.stop()
 
