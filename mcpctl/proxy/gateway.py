@@ -17,11 +17,12 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import from_servers
+from mcpctl.proxy import from_servers, task_calls
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.index_keeping import IndexKeeping
+from mcpctl.proxy.introductions import Introductions
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
@@ -77,6 +78,7 @@ class Gateway:
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
+        self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
         self._loading: asyncio.Task[None] | None = None
@@ -162,8 +164,10 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        await self._viewing.open(await self._memory.opened())
+        state = await self._memory.opened()
+        await self._viewing.open(state)
         await self.held.follow(self.config)
+        await self.introductions.open(state, self._memory.remember_harmless)
         await self._load_features()
 
     async def _load_features(self) -> None:
@@ -283,7 +287,8 @@ class Gateway:
         if asked:
             self.asked_for[name] = definitions
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
-        kept = await self._memory.keep(of, definitions, connection.instructions, asked=asked)
+        runnable = task_calls.runnable(definitions, connection)
+        kept = await self._memory.keep(of, runnable, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
         await self.held.put(of, kept)
 
