@@ -77,9 +77,7 @@ class FeatureRequests:
         try:
             ref = reference(request.extra.get("ref", b"null"))
         except jsonrpc.Malformed:
-            self._error(
-                request, jsonrpc.INVALID_PARAMS, "ref is that of a prompt, by its name, or of a resource, by its URI"
-            )
+            self._error(request, jsonrpc.INVALID_PARAMS, "ref is of the type ref/prompt or ref/resource")
             return
 
         def located() -> Owner | None:
