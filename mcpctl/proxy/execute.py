@@ -20,6 +20,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
+from mcpctl.proxy.shortening import Shortening
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Exchange
 from mcpctl.upstreams.question import Question
@@ -43,6 +44,7 @@ class Execute:
         self.parents = Parents()
         self.consent = Consent(gateway, recorder, questions)
         self.asked = QuestionLog(recorder)
+        self.shortening = Shortening(gateway.paths, recorder)
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
