@@ -18,6 +18,7 @@ from mcpctl.errors import NotFound, Refused, Unusable
 from mcpctl.near_names import did_you_mean
 from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
 from mcpctl.server_settings import URL, Server, check_project_name, check_server
+from mcpctl.tool_keys import OWN, READ
 
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
@@ -212,6 +213,9 @@ class Config:
 
 def no_server(name: str, known: Iterable[str]) -> NotFound:
     """The failure for a name that no server has."""
+    if name == OWN:
+        hint = "read an answer that was kept with: mcpctl calls response ID --path P"
+        return NotFound(f"{OWN}:{READ} is for the clients of mcpctl serve", hint, "server_not_found")
     hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
     return NotFound(f"no server '{name}'", hint, "server_not_found")
 

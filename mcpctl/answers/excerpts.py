@@ -49,7 +49,7 @@ def matches(text: bytes, words: str, offset: int, limit: int, context: int) -> t
         start, end = _around(text, found, found + len(sought), context, shown_to)
         excerpt = b"%d: %b" % (start, text[start:end])
         if shown and size + len(excerpt) > limit:
-            return Piece(b"\n".join(shown), offset, found), number
+            return Piece(b"\n".join(shown), offset, start), number
         shown.append(excerpt[: _character(excerpt, limit)])
         size += len(excerpt) + 1
         # What stands in the same excerpt is shown by it.

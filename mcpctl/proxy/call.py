@@ -108,7 +108,7 @@ class Call(Reply):
         if self.arguments:
             params["arguments"] = self.arguments
         self._exchange = Exchange(upstream.CALL, params, self.request.meta, self.request.caller, self, self.tool)
-        self._execute.send(self.server, self._exchange)
+        self._execute.send(self.server, self._exchange, self)
 
     def _adopt(self, parked: Parked, exchange: Exchange) -> None:
         """Be the call that goes on with a parked one, with the answers that this request brings."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+import sys
 from dataclasses import replace
 from typing import Any
 
@@ -38,7 +39,7 @@ class ClientProtocol:
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[tuple[str, ...] | None, dict[tuple[str, bool], bytes]] = {}
+        self._constant: dict[tuple[tuple[str, ...] | None, Offer], dict[tuple[str, bool], bytes]] = {}
         self._modern_callers: dict[bytes, Caller] = {}
         self._claiming: dict[tuple[Caller, Claims], Caller] = {}
         self._warmed: set[Claims] = set()
@@ -123,12 +124,15 @@ class ClientProtocol:
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
         """The results that never change, with the names of the servers that this caller sees."""
-        servers = self._named_to(caller)
-        key = servers if servers is None else tuple(servers)
+        servers, config = self._named_to(caller), self._session.gateway.config
+        offer = replace(
+            self._offer, max_result_chars=config.serve.max_result_chars, shortens=config.least_limit < sys.maxsize
+        )
+        key = servers if servers is None else tuple(servers), offer
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:
                 self._constant.clear()
-            self._constant[key] = metatools.answers(servers, self._offer)
+            self._constant[key] = metatools.answers(servers, offer)
         return self._constant[key]
 
     def _named_to(self, caller: Caller) -> list[str] | None:

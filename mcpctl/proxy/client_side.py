@@ -44,6 +44,9 @@ class ClientSide(Protocol):
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """A call did not happen, or did not end; `call_id` is its id on record."""
 
+    async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
+        """The result of `resources/read`; raises `Failed`."""
+
     def progress(self, params: dict[str, bytes]) -> None:
         """How far a call is."""
 

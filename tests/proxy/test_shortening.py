@@ -276,3 +276,22 @@ def test_names_of_a_server_say_nothing_in_the_shape(scene: Play) -> None:
         assert "ignore" not in told
 
     scene(played, files=answering(result))
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_what_results_may_be_like_is_declared_as_it_is_configured(split: bool, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(serve={"max_result_chars": 200_000}, responses={"limit_tokens": LIMIT})
+        world.begin(split=split)
+        client = await world.client()
+        tools = (await client.request("tools/list", {}))["result"]["tools"]
+        executes = [each for each in tools if each["name"].startswith("tool_execute")]
+        assert [each["_meta"] for each in executes] == [{"anthropic/maxResultSizeChars": 200_000}] * (3 if split else 1)
+        assert all("A long result is shortened" in each["description"] for each in executes)
+        assert "_meta" not in tools[0]
+        world.configure()
+        await client.call("files:get")
+        tools = (await client.request("tools/list", {}))["result"]["tools"]
+        assert not any("_meta" in each or "shortened" in each["description"] for each in tools)
+
+    scene(played, files=answering(text("x")))
