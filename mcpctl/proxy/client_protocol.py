@@ -26,6 +26,8 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 """What marks a request of 2026-07-28, whole or in part."""
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
+_OF_USE = feature_requests.METHODS | {"tools/list", "tools/call"}
+"""What a client asks for that makes use of servers."""
 _MOST_CALLERS = 100
 
 
@@ -110,7 +112,7 @@ class ClientProtocol:
             self._transport.write(jsonrpc.result(id_, answer))
         else:
             self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
-        if method in ("tools/list", "tools/call") and caller.claims not in self._warmed:
+        if method in _OF_USE and caller.claims not in self._warmed:
             self._warm_up(caller)
 
     def _warm_up(self, caller: Caller) -> None:

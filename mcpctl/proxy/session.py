@@ -86,13 +86,13 @@ class Session:
 
     def discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         """Answer one `tool_discovery`."""
-        self._begin(self._discovered(id_, caller, arguments))
+        self.begin(self._discovered(id_, caller, arguments))
 
     def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         """Answer one `add-tool-annotation`."""
-        self._begin(self._annotated(id_, caller, arguments))
+        self.begin(self._annotated(id_, caller, arguments))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Run what the client waits for and which starts nothing: it has the longer grace of the end."""
         task = asyncio.create_task(work)
         self._answering.add(task)
@@ -270,8 +270,8 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is in flight."""
-        return bool(self.execute.in_flight)
+        """Whether a call is in flight, or a prompt or resource is read."""
+        return bool(self.execute.in_flight or self.features.in_flight)
 
     @property
     def is_recording(self) -> bool:
@@ -311,10 +311,12 @@ class Session:
         try:
             async with asyncio.timeout(grace_s):
                 await self.execute.idle.wait()
+                await self.features.idle.wait()
                 if self._answering:
                     await asyncio.wait(self._answering)
         except TimeoutError:
             self.execute.interrupt()
+            self.features.interrupt()
 
     async def close(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""

@@ -285,8 +285,9 @@ class Connection(ABC):
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
     def calls(self) -> list[Reply]:
-        """Who waits for the tool calls that are not answered, the latest first."""
-        return [each.reply for each in reversed(self.pending.values()) if each.method == CALL]
+        """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""
+        waiting = list(reversed(self.pending.values()))
+        return [each.reply for methods in ((CALL,), (GET, READ)) for each in waiting if each.method in methods]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
@@ -309,6 +310,9 @@ def unpassable(error: Exception) -> Failure:
 
 
 CALL, LISTEN = "tools/call", "subscriptions/listen"
+GET, READ, COMPLETE = "prompts/get", "resources/read", "completion/complete"
+OF_CLIENTS = frozenset((CALL, GET, READ, COMPLETE))
+"""The requests that are made for a client, which waits for the answer."""
 ROOTS = "roots/list"
 ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""

@@ -18,7 +18,7 @@ from mcpctl.server_settings import Server
 from mcpctl.store.redact import mask
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.upstreams import handshake
-from mcpctl.upstreams.connection import CALL, Connection, Exchange
+from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
 from mcpctl.upstreams.listing import Listing
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.transports import Transports, why_not_started
@@ -180,14 +180,14 @@ class Upstream:
         self._is_ending = True
         self._fail_queue(failure)
         for connection in self._live:
-            for exchange in [each for each in connection.pending.values() if each.method == CALL]:
+            for exchange in [each for each in connection.pending.values() if each.method in OF_CLIENTS]:
                 self.cancel(exchange, {"reason": b'"the server was removed"'})
                 exchange.failed(failure)
 
     async def finish(self) -> None:
         """Let the calls that it has come to their end, as long as they take, then end it."""
         self._is_ending = True
-        while self._queue or any(each.method == CALL for live in self._live for each in live.pending.values()):
+        while self._queue or any(each.method in OF_CLIENTS for live in self._live for each in live.pending.values()):
             await asyncio.sleep(_LOOK_S)  # calls end in many ways, and it is not urgent
         await self.stop()
 

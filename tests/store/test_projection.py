@@ -18,7 +18,7 @@ from tests.recorded import CLAUDE, call, call_id, closed, created, finished, ope
 
 TABLES = ("sessions", "calls", "discoveries", "usage")
 NOISE = (
-    b'{"type":"reads.finished","v":1}\n',
+    b'{"type":"later.finished","v":1}\n',
     b'{"type":"calls.started","id":5}\n',
     b"\n",
     b'{"type":"calls.fin\n',

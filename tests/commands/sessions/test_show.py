@@ -45,7 +45,7 @@ def test_an_ambiguous_beginning_is_refused_with_what_it_could_be(mcpctl: Mcpctl,
 def test_calls_are_there_oldest_first_without_their_responses(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     row = mcpctl("sessions", "show", CURSOR, "--json").json
-    assert tuple(row) == (*SESSION_FIELDS, "tools", "calls", "decisions")
+    assert tuple(row) == (*SESSION_FIELDS, "tools", "calls", "reads", "decisions")
     assert [call["id"] for call in row["calls"]] == [call_id(4), call_id(5), call_id(6)]
     assert set(row["calls"][0]) == set(CALL_FIELDS) - {"response", "session_id"}
 
