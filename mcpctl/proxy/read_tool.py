@@ -15,13 +15,13 @@ from mcpctl import bounds
 from mcpctl.answers import excerpts, path, readable
 from mcpctl.answers.readable import Readable
 from mcpctl.answers.shape import shape
-from mcpctl.callers import Caller
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.proxy import refusals
+from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.shortening import CALLS, Answered, Shortening, aside
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store import responses
@@ -70,13 +70,6 @@ class _Refused(Exception):
     """Raised with why nothing is read, for a model."""
 
 
-class Source(Protocol):
-    """Where resources are read."""
-
-    async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
-        """The result of `resources/read`; raises `Failed`."""
-
-
 class ReadCall(Answered, Protocol):
     """A call of this tool."""
 
@@ -93,10 +86,10 @@ class _Blocks(NamedTuple):
 class ReadTool:
     """Of one session."""
 
-    def __init__(self, paths: Paths, shortening: Shortening, source: Source) -> None:
+    def __init__(self, paths: Paths, shortening: Shortening, client: ClientSide) -> None:
         self._paths = paths
         self._shortening = shortening
-        self._source = source
+        self._client = client
         self._reading: set[asyncio.Task[None]] = set()
 
     def begin(self, call: ReadCall) -> None:
@@ -127,7 +120,7 @@ class ReadTool:
         if request.uri.startswith(CALLS):
             return await loop.run_in_executor(aside, partial(self._of_call, request, call))
         try:
-            result = await self._source.read(request.uri, call.request.caller, request.server)
+            result = await self._client.features.read(request.uri, call.request.caller, request.server)
         except Failed as error:
             raise _Refused(words.for_model(error.failure)) from None
         return await loop.run_in_executor(aside, _of_resource, request, result)

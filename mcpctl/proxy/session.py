@@ -222,10 +222,6 @@ class Session:
         self._tell_drifts()
         self.answer(request, refusals.result(words.for_model(failure, call=call_id[:8]), request.caller))
 
-    async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
-        """The result of `resources/read`."""
-        return await self.features.read(uri, caller, server)
-
     def _tell_drifts(self) -> None:
         """Put on record, once, which tools are held or are not as they were; a session that is on record alone."""
         if not self.is_recording:

@@ -290,7 +290,7 @@ def test_what_results_may_be_like_is_declared_as_it_is_configured(split: bool, s
         assert all("A long result is shortened" in each["description"] for each in executes)
         assert "_meta" not in tools[0]
         world.configure()
-        await client.call("files:get")
+        await client.call("files:get", meta_tool="tool_execute_read" if split else "tool_execute")
         tools = (await client.request("tools/list", {}))["result"]["tools"]
         assert not any("_meta" in each or "shortened" in each["description"] for each in tools)
 
