@@ -12,6 +12,8 @@ from mcpctl import bounds
 from mcpctl.wire import jsonrpc
 
 _DEEP = 3
+_LONG = 600
+"""Characters of a shape; one that is longer is told less deep."""
 _LONGEST = 40
 """Characters of a name that is told."""
 _SOME = 20
@@ -33,7 +35,8 @@ def shape(value: bytes) -> str:
     if len(value) > bounds.ANSWER_JSON:
         return f"{_kind(value)} (more than {bounds.ANSWER_JSON >> 20} MB, not looked into)"
     try:
-        return _shape(value, _DEEP)
+        shapes = (_shape(value, deep) for deep in range(_DEEP, 0, -1))
+        return next((each for each in shapes if len(each) <= _LONG), _kind(value))
     except (jsonrpc.Malformed, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return _kind(value)
 

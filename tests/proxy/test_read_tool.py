@@ -14,6 +14,7 @@ from mcpctl.store import responses
 from mcpctl.store.responses import Owner
 from tests.proxy.client import MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+from tests.proxy.library import NOTE, Library, see
 
 Play = Callable[..., None]
 ITEMS = [{"id": number, "title": f"Title {number}", "body": "lorem ipsum " * 5} for number in range(300)]
@@ -285,3 +286,56 @@ def test_a_client_of_the_newer_era_reads_too(scene: Play) -> None:
         assert (result["content"][0]["text"], result["resultType"]) == ("p2", "complete")
 
     scene(played)
+
+
+# ---- resources
+
+
+def shelf(contents: list[dict[str, Any]]) -> Callable[[], Library]:
+    """A server whose resource has these contents."""
+    return lambda: Library(read=json.dumps({"contents": contents}))
+
+
+def resource(contents: list[dict[str, Any]], checked: Callable[[MemoryClient], Any], scene: Play) -> None:
+    """Play a scene with a client of one server that has a resource, `note://a`."""
+
+    async def played(world: World) -> None:
+        world.configure(responses={"limit_tokens": 1000})
+        world.begin()
+        see(world, NOTE)
+        await checked(await world.client())
+
+    scene(played, a=shelf(contents))
+
+
+def test_what_an_answer_links_to_is_read_in_the_same_way(scene: Play) -> None:
+    async def checked(client: MemoryClient) -> None:
+        size = len(DOCUMENT)
+        remark, piece = await read(client, "note://a", limit=100)
+        assert (remark, piece) == (f"bytes 0{DASH}100 of {size:,}; next offset 100", DOCUMENT[:100])
+        assert await read(client, "note://a", path="next") == ["p2"]
+        assert "1 matches" in (await read(client, "note://a", grep='"next"'))[0]
+        assert await read(client, "note://a", path="next", server="a") == ["p2"]
+
+    resource([{"uri": "note://a", "text": DOCUMENT}], checked, scene)
+
+
+def test_bytes_come_as_they_are_or_not_at_all(scene: Play) -> None:
+    blob = {"uri": "note://a", "mimeType": "image/png", "blob": "aGk=" * 100}
+
+    async def checked(client: MemoryClient) -> None:
+        answer = await client.start_call("@mcpctl:read", {"uri": "note://a"})
+        assert answer["result"]["content"] == [{"type": "resource", "resource": blob}]
+        assert await read(client, "note://a", limit=100) == ["image/png: 300 bytes, more than limit; not shown"]
+
+    resource([blob], checked, scene)
+
+
+def test_a_resource_that_nobody_has_is_said(scene: Play) -> None:
+    async def checked(client: MemoryClient) -> None:
+        failed, reason = await read(client, "other://x")
+        assert failed == "failed"
+        assert reason.startswith("mcpctl: ")
+        assert "could not be read" not in reason
+
+    resource([], checked, scene)
