@@ -5,7 +5,7 @@ Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` be
 
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,9 +15,10 @@ import msgspec
 
 from mcpctl import files, policy_settings, projects, toml_places, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
+from mcpctl.feature_names import EXPOSABLE
 from mcpctl.near_names import did_you_mean
 from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
-from mcpctl.server_settings import URL, Server, check_project_name, check_server
+from mcpctl.server_settings import URL, Server, check_expose, check_project_name, check_server
 from mcpctl.tool_keys import OWN, READ
 
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
@@ -83,6 +84,7 @@ class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """`[serve]`."""
 
     max_result_chars: int = 0
+    expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
 
 
 TOKEN_BYTES = 4
@@ -144,6 +146,11 @@ class Config:
         written += [*self.clients.values(), *self.servers.values()]
         return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
 
+    @property
+    def shortens(self) -> bool:
+        """Whether any answer is to be shortened."""
+        return self.least_limit < sys.maxsize
+
     def answer_limit(self, server: str, client: str | None) -> int:
         """Bytes beyond which this server's answers to that client are shortened; 0 where none is."""
         limits = (
@@ -152,6 +159,11 @@ class Config:
             self.responses.limit_tokens,
         )
         return next(limit for limit in limits if limit is not None) * TOKEN_BYTES
+
+    def exposes(self, server: str) -> Collection[str]:
+        """Which of `EXPOSABLE` clients see of a server."""
+        own = self.servers[server].expose if server in self.servers else None
+        return self.serve.expose if own is None else own
 
     @property
     def optimization(self) -> str:
@@ -276,7 +288,8 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
                              may_be_0=("limit_tokens", "keep_mb")),
         {name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
          for name, table in toml_values.tables(path, "clients", document).items()},
-        toml_values.section(path, "serve", document.get("serve", {}), Serve, may_be_0=("max_result_chars",)),
+        toml_values.section(path, "serve", document.get("serve", {}), Serve, _check_serve,
+                             ("max_result_chars",)),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text, members,
@@ -300,6 +313,10 @@ def _check_search(search: Search) -> None:
             raise ValueError(f".{key}: must be an http:// or https:// address")
     if search.semantic_url and not search.semantic_model:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
+
+
+def _check_serve(serve: Serve) -> None:
+    check_expose(serve.expose)
 
 
 def _check_records(records: RecordSettings) -> None:

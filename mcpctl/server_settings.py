@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import bounds, toml_values
+from mcpctl.feature_names import EXPOSABLE
 from mcpctl.policy_settings import ALLOW, ASK, TRUSTS
 from mcpctl.projects import UNASSIGNED
 
@@ -49,6 +50,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     only: list[str] | None = None
     trust_hints: str = TRUSTS[0]
     limit_tokens: int | None = None
+    expose: list[str] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -80,6 +82,7 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     _check_lists(server)
     _check_only(name, server.only or ())
     _check_limit(server.limit_tokens)
+    check_expose(server.expose or ())
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < toml_values.MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
@@ -101,6 +104,12 @@ def _check_lists(server: Server) -> None:
 def _check_limit(limit: int | None) -> None:
     if limit is not None and limit < 0:
         raise ValueError(".limit_tokens: must be 0 or more")
+
+
+def check_expose(kinds: Sequence[str]) -> None:
+    """Raises ValueError where something is not a kind of features."""
+    if not set(kinds).issubset(EXPOSABLE):
+        raise ValueError(f".expose: may have {' and '.join(EXPOSABLE)}")
 
 
 def _check_only(name: str, patterns: Sequence[str]) -> None:

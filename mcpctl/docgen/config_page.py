@@ -52,6 +52,7 @@ SERVER = {
     " them: yes, no, or pinned, which is those of definitions that mcpctl tools approve has approved. Hints that"
     " tighten always count, and so do those that your own toolset sets.",
     "limit_tokens": 'In place of the value in [clients."NAME"] and in [responses], for the answers of this server.',
+    "expose": "What clients see of this server beside its tools, in place of the value in [serve].",
 }
 PROJECT = {
     "optimization": "How searches rank tools in this project, in place of the value in [search].",
@@ -126,6 +127,10 @@ SERVE = {
     "max_result_chars": "The most characters of a result of tool_execute that a client which knows"
     ' _meta["anthropic/maxResultSizeChars"] is to take before it puts the result into a file: it is declared on'
     " tool_execute. What servers declare of their own tools is not seen by clients. 0: nothing is declared.",
+    "expose": "What clients see of servers beside their tools: prompts, resources (with templates), with completions"
+    " for both. They are for the user and the application and cost the model nothing. [] is neither. They go with the"
+    " tools of their server: where none of these can be found, for a project, a token, a toolset or deny, its prompts"
+    " and resources are not there; with a lock file none are. What is held is neither listed nor readable.",
 }
 RECORDS = {
     "keep_sessions": "How many sessions are kept. The session with the oldest last activity is removed first, with all"

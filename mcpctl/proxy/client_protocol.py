@@ -2,7 +2,6 @@
 
 import asyncio
 import re
-import sys
 from dataclasses import replace
 from typing import Any
 
@@ -26,9 +25,9 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 """What marks a request of 2026-07-28, whole or in part."""
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
-_OF_USE = feature_requests.METHODS | {"tools/list", "tools/call"}
-"""What a client asks for that makes use of servers."""
 _MOST_CALLERS = 100
+_WARMING = feature_requests.METHODS | {"tools/list", "tools/call"}
+"""What shows that a client is there to use servers."""
 
 
 class ClientProtocol:
@@ -41,7 +40,7 @@ class ClientProtocol:
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[tuple[tuple[str, ...] | None, Offer], dict[tuple[str, bool], bytes]] = {}
+        self._constant: dict[Any, dict[tuple[str, bool], bytes]] = {}
         self._modern_callers: dict[bytes, Caller] = {}
         self._claiming: dict[tuple[Caller, Claims], Caller] = {}
         self._warmed: set[Claims] = set()
@@ -112,7 +111,7 @@ class ClientProtocol:
             self._transport.write(jsonrpc.result(id_, answer))
         else:
             self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
-        if method in _OF_USE and caller.claims not in self._warmed:
+        if method in _WARMING and caller.claims not in self._warmed:
             self._warm_up(caller)
 
     def _warm_up(self, caller: Caller) -> None:
@@ -122,19 +121,17 @@ class ClientProtocol:
             loop.call_soon(gateway.keep_index)
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
-            loop.call_soon(gateway.warm_up, caller)
+            loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
-        """The results that never change, with the names of the servers that this caller sees."""
-        servers, config = self._named_to(caller), self._session.gateway.config
-        offer = replace(
-            self._offer, max_result_chars=config.serve.max_result_chars, shortens=config.least_limit < sys.maxsize
-        )
-        key = servers if servers is None else tuple(servers), offer
+        """The results that are the same for all who see the same servers, as they are configured now."""
+        servers, announced = self._named_to(caller), self._announced_to(caller)
+        offer = self._offer.configured(self._session.gateway.config)
+        key = servers if servers is None else tuple(servers), tuple(announced), offer
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:
                 self._constant.clear()
-            self._constant[key] = metatools.answers(servers, offer)
+            self._constant[key] = metatools.answers(servers, offer, announced)
         return self._constant[key]
 
     def _named_to(self, caller: Caller) -> list[str] | None:
@@ -147,6 +144,11 @@ class ClientProtocol:
         if self._servers is None:
             self._servers = list(view.config.enabled)
         return self._servers
+
+    def _announced_to(self, caller: Caller) -> metatools.Announced:
+        """The capabilities beside tools that this caller is told of."""
+        gateway = self._session.gateway
+        return gateway.announced(gateway.first_view(caller))
 
     def _with_claims(self, caller: Caller, claims: Claims) -> Caller:
         """The caller with what this request claims, the same one each time."""
@@ -189,8 +191,11 @@ class ClientProtocol:
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        servers = self._named_to(self._with_claims(self._session.caller, claims))
-        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, servers, self._offer)))
+        caller = self._with_claims(self._session.caller, claims)
+        announced = self._announced_to(caller)
+        self._session.subscriptions.begin(caller, announced)
+        result = metatools.initialized(revision, self._named_to(caller), self._offer, announced)
+        self._transport.write(jsonrpc.result(id_, result))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:

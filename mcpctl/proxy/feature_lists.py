@@ -3,14 +3,12 @@
 Only what a client has to call otherwise than its server does is changed in them.
 """
 
-from collections.abc import Iterable, Mapping
-from functools import partial
+import re
 from itertools import islice
 from weakref import WeakKeyDictionary
 
 import msgspec
 
-from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES, Feature, Features
 from mcpctl.proxy import refusals
@@ -21,6 +19,7 @@ LISTS = {"prompts/list": PROMPTS, "resources/list": RESOURCES, "resources/templa
 """What each of these requests lists."""
 _MEMBERS = {PROMPTS: b"prompts", RESOURCES: b"resources", TEMPLATES: b"resourceTemplates"}
 _PAGE = 1000
+_NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 _TTL_MS = 10_000
 """Short: a client that is not told of changes is to find them all the same."""
 _CACHED = b'"ttlMs":%d,"cacheScope":"private"' % _TTL_MS
@@ -34,16 +33,17 @@ class FeatureLists:
 
     async def page(self, features: Features, kind: str, cursor: bytes) -> bytes | None:
         """The members of the result that lists them from this cursor on, as JSON without braces; None where the cursor
-        is of another list, or is none. A page is made once, and a long one beside the event loop."""
-        offset = _offset(cursor, features, kind)
+        is of another list, or is none. A page is made once, beside the event loop."""
+        offset = _offset(cursor, features.generation)
+        if offset is None:
+            return None
         pages = self._pages.setdefault(features, {})
-        if offset is not None and (kind, offset) not in pages:
-            named = list(islice(_of(features, kind).items(), offset, offset + _PAGE))
-            following = f"{features.generation}.{offset + _PAGE}" if len(_of(features, kind)) > offset + _PAGE else ""
-            is_long = sum(len(each.tool.text) for _, each in named) > bounds.LITTLE
-            work = partial(_encoded, kind, named, following)
-            pages[kind, offset] = await beside(work) if is_long else work()
-        return None if offset is None else pages[kind, offset]
+        if (kind, offset) not in pages:
+            made = await beside(_page, features, kind, offset)
+            if made is None:
+                return None
+            pages[kind, offset] = made
+        return pages[kind, offset]
 
 
 def result(page: bytes, caller: Caller) -> bytes:
@@ -51,25 +51,27 @@ def result(page: bytes, caller: Caller) -> bytes:
     return refusals.own(b"{%b,%b}" % (page, _CACHED) if caller.modern else b"{%b}" % page, caller)
 
 
-def _of(features: Features, kind: str) -> Mapping[str, Feature]:
-    return {PROMPTS: features.prompts, RESOURCES: features.resources, TEMPLATES: features.templates}[kind]
-
-
-def _offset(cursor: bytes, features: Features, kind: str) -> int | None:
+def _offset(cursor: bytes, generation: str) -> int | None:
     """Where the page begins that a cursor in JSON is of."""
     if cursor in (b"", b"null"):
         return 0
-    pages = range(_PAGE, len(_of(features, kind)), _PAGE)
     try:
-        said = jsonrpc.value(cursor, str)
+        before, _, offset = jsonrpc.value(cursor, str).rpartition(".")
     except jsonrpc.Malformed:
         return None
-    return next((each for each in pages if said == f"{features.generation}.{each}"), None)
+    number = int(offset) if before == generation and _NUMBER.fullmatch(offset) else 0
+    return number if number and number % _PAGE == 0 else None
 
 
-def _encoded(kind: str, named: Iterable[tuple[str, Feature]], following: str) -> bytes:
-    listed = b'"%b":[%b]' % (_MEMBERS[kind], b",".join(_definition(kind, name, each) for name, each in named))
-    return b'%b,"nextCursor":%b' % (listed, msgspec.json.encode(following)) if following else listed
+def _page(features: Features, kind: str, offset: int) -> bytes | None:
+    named = {PROMPTS: features.prompts, RESOURCES: features.resources, TEMPLATES: features.templates}[kind]
+    if offset and offset >= len(named):
+        return None
+    shown = islice(named.items(), offset, offset + _PAGE)
+    listed = b'"%b":[%b]' % (_MEMBERS[kind], b",".join(_definition(kind, *each) for each in shown))
+    if offset + _PAGE >= len(named):
+        return listed
+    return b'%b,"nextCursor":"%b.%d"' % (listed, features.generation.encode(), offset + _PAGE)
 
 
 def _definition(kind: str, name: str, feature: Feature) -> bytes:

@@ -77,14 +77,12 @@ class FeatureRequests:
         try:
             ref = reference(request.extra.get("ref", b"null"))
         except jsonrpc.Malformed:
-            self._error(
-                request, jsonrpc.INVALID_PARAMS, "ref is that of a prompt, by its name, or of a resource, by its URI"
-            )
+            self._error(request, jsonrpc.INVALID_PARAMS, "ref is of the type ref/prompt or ref/resource")
             return
 
         def located() -> Owner | None:
             try:
-                return ref.owner(self._features(request.caller)[1])
+                return ref.owner(self.seen(request.caller)[1])
             except Failed:
                 return None
 
@@ -93,7 +91,7 @@ class FeatureRequests:
         self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
-        self.session.error(reading.request, error or rejection(failure, reading))
+        self.session.error(reading.request, error or rejection(failure, reading.request.caller))
 
     def _error(self, request: CallRequest, code: int, message: str) -> None:
         self.session.error(request, jsonrpc.error_object(code, message))
@@ -114,11 +112,8 @@ class FeatureRequests:
     async def _listed(self, method: str, request: CallRequest) -> None:
         """Answer a list with what is known at this moment."""
         await self._gateway.current()
-        await self._load(self._gateway.view(request.caller))
-        try:
-            features = self._features(request.caller)[1]
-        except Failed:
-            features = _NOTHING
+        await self._gateway.features_loaded()
+        features = self.listable(request.caller)
         page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
         if page is None:
             self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
@@ -200,29 +195,33 @@ class FeatureRequests:
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
-        reading.view, features = self._features(reading.request.caller)
+        reading.view, features = self.seen(reading.request.caller)
         if reading.method == READ:
             return features.owner(reading.name)
         if found := features.prompts.get(reading.name):
             return Owner(found.server, found.name)
         raise Failed(Failure("unknown_prompt", {"name": reading.name}))
 
-    def _features(self, caller: Caller) -> tuple[View, Features]:
+    def seen(self, caller: Caller) -> tuple[View, Features]:
         """What this caller may have, and what it is seen from; raises `Failed` where nothing may be had."""
         view = self._gateway.view(caller)
         if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
             raise Failed(failure)
         return view, self._gateway.features(view)
 
+    def listable(self, caller: Caller) -> Features:
+        """What this caller may list at this moment."""
+        try:
+            return self.seen(caller)[1]
+        except Failed:
+            return _NOTHING
+
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""
-        await self._load(reading.view)
-        try:
-            self._located(reading)
-        except Failed:
-            if unlisted := await self._gateway.searching.unlisted(reading.view):
-                refreshing = self._gateway.background(self._gateway.refresh(unlisted, reading.request.caller))
-                await asyncio.wait([refreshing], timeout=_LOOK_S)
+        await self._gateway.features_loaded()
+        if unknown := dict(self._gateway.known_features.unknown(reading.view.config)):
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, reading.request.caller))
+            await asyncio.wait([refreshing], timeout=_LOOK_S)
         self.again(reading)
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
@@ -232,10 +231,6 @@ class FeatureRequests:
     def _broken(self, reading: Reading, error: BaseException) -> None:
         warn(f"internal error: {error!r}")
         reading.refuse(Failure("internal_error", {"reason": f"internal error: {type(error).__name__}"}))
-
-    async def _load(self, view: View) -> None:
-        """Have what is kept of servers' prompts and resources be known; no server is waited for."""
-        await asyncio.gather(*(self._gateway.load(name, view) for name in view.config.enabled))
 
     # ---- to the upstreams
 

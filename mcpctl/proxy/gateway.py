@@ -1,17 +1,18 @@
 """What all clients share, for `serve` and for commands: the configuration in force, upstreams, catalog, search."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from mcpctl.callers import Caller, capability_set
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Features
+from mcpctl.catalog.known_features import KnownFeatures
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failure
+from mcpctl.feature_names import list_of
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
@@ -20,12 +21,15 @@ from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
+from mcpctl.proxy.index_keeping import IndexKeeping
 from mcpctl.proxy.searching import Searching
+from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
+from mcpctl.proxy.warming import Warming
+from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
-from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
@@ -33,8 +37,8 @@ from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.turn import Turn
 
-_INDEX_EVERY_S = 2.0
 _STARTS_AT_ONCE = 4
+_LOAD_S = 0.25
 
 
 class Gateway:
@@ -61,6 +65,7 @@ class Gateway:
         self.turn = Turn()
         self.sessions: list[Listener] = []
         """Who is told what servers do: one for each client."""
+        self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._followed = followed
@@ -73,8 +78,11 @@ class Gateway:
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
         self.logs = ServerLogs(paths, lambda: self.config.records)
-        self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
-        self._indexing = ThreadPoolExecutor(1, "index")
+        self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
+        self._loading: asyncio.Task[None] | None = None
+        self.warming = Warming(self)
+        self.known_features = KnownFeatures(self._lists)
+        self._features = ServerFeatures(self.known_features, self._memory, self.held, self.sessions)
         self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -83,7 +91,6 @@ class Gateway:
         """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
         """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
-        self._first_look: asyncio.Task[None] | None = None
         self._settling: asyncio.Task[None] | None = None
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self._settle(self._open_state())
@@ -109,7 +116,12 @@ class Gateway:
 
     def features(self, view: View) -> Features:
         """What is known of servers' prompts and resources, for the event loop: it asks no database."""
-        return Features((), "0")
+        return self.known_features.of(self.catalog(view))
+
+    def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
+        """The capabilities beside tools of which a client is told, by name, for the event loop: those of which there
+        is anything, as far as is known, and where nothing is known yet of a server all."""
+        return self.known_features.announced(self.catalog(view))
 
     @property
     def toolset_place(self) -> ToolsetPlace | None:
@@ -152,6 +164,16 @@ class Gateway:
     async def _open_state(self) -> None:
         await self._viewing.open(await self._memory.opened())
         await self.held.follow(self.config)
+        await self._load_features()
+
+    async def _load_features(self) -> None:
+        self._loading = self.background(self._features.load(self.config))
+        await asyncio.wait({self._loading}, timeout=_LOAD_S)  # calls do not wait for thousands
+
+    async def features_loaded(self) -> None:
+        """Return once what is kept of prompts and resources is known."""
+        if self._loading:
+            await asyncio.wait({self._loading})
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
@@ -223,7 +245,7 @@ class Gateway:
             async with self._starts:
                 if upstream := self.upstreams.get(name):
                     try:
-                        await upstream.refresh(caller)
+                        await upstream.refresh_all(caller)
                     except Exception as error:
                         failures[name] = words.why_unlisted(error)
                         self.failed(upstream, failures[name])
@@ -232,33 +254,9 @@ class Gateway:
         await asyncio.gather(*map(refresh_one, names))
         return failures
 
-    def warm_up(self, caller: Caller) -> None:
-        """In the background: list the servers that it sees whose tools are unknown or stale, and make search ready."""
-        self.background(self._warmed_up(caller))
-
     def keep_index(self) -> None:
         """In the background: tidy the records, and keep their index near them."""
-        self.background(self._keep_index())
-
-    async def _warmed_up(self, caller: Caller) -> None:
-        await self.current()
-        view = self.view(caller)
-        ready = self.background(self.searching.make_ready(view))
-        await self.first_look()
-        if due := self.catalog(view).due():
-            self.background(self.refresh(due, caller))
-        await ready
-
-    async def first_look(self) -> None:
-        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
-        if self._first_look is None:
-            self._first_look = self.background(self._note_unlisted())
-        await asyncio.shield(self._first_look)
-
-    async def _note_unlisted(self) -> None:
-        unlisted = await self.searching.unlisted(self.view(None))
-        if len(unlisted) == len(self.upstreams):
-            self.added.update(unlisted)
+        self.background(self._index.keep())
 
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
         """Pass a notification of an older client's on to every older server that is connected."""
@@ -289,6 +287,19 @@ class Gateway:
         await self.current()  # what is pinned may still be read
         await self.held.put(of, kept)
 
+    async def features_listed(
+        self, upstream: Upstream, connection: Connection, kind: str, definitions: list[bytes]
+    ) -> None:
+        """Keep what a server lists of its prompts, resources or templates, and hold of it what is to be held."""
+        of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
+        kept = await self._features.keep(of, definitions, connection.instructions)
+        await self.current()
+        await self._features.put(of, kept, self.config)
+
+    def exposed(self, name: str) -> Collection[str]:
+        """Which kinds of features clients see of a server."""
+        return self.config.exposes(name)
+
     def tools_known(self, name: str) -> None:
         """Send the calls that waited for a server's list."""
         for session in self.sessions:
@@ -308,29 +319,18 @@ class Gateway:
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
-        from_servers.route(connection, message, self.sessions)
+        if not self.watched.take(connection, message):
+            from_servers.route(connection, message, self.sessions)
+
+    def connected(self, connection: Connection) -> None:
+        """A server that is connected again is asked again for what is watched of it."""
+        self.watched.connected(connection)
 
     def gone(self, connection: Connection) -> None:
-        """What a server asked ends with it."""
+        """What a server asked ends with it, and what it was asked."""
+        self.watched.gone(connection)
         for session in self.sessions:
             session.gone(connection)
-
-    # ---- keeping the records
-
-    async def _keep_index(self) -> None:
-        """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
-        loop = asyncio.get_running_loop()
-        tidied_with_session = False
-        await loop.run_in_executor(self._indexing, self._upkeep.tidy)
-        while True:
-            await asyncio.sleep(_INDEX_EVERY_S)
-            if any(session.is_recording for session in self.sessions):
-                job = self._upkeep.catch_up if tidied_with_session else self._upkeep.tidy
-                tidied_with_session = True
-                await loop.run_in_executor(self._indexing, job)
-
-    def _is_busy(self) -> bool:
-        return any(session.is_busy for session in list(self.sessions))
 
     # ---- ending
 
@@ -352,4 +352,4 @@ class Gateway:
         self._memory.close()
         self.policy.close()
         self.logs.close()
-        self._indexing.shutdown(wait=False)
+        self._index.close()

@@ -3,14 +3,15 @@
 These texts are read by models: each says what the tool is for, what is behind it, and shows an example.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from mcpctl import __version__
 from mcpctl.callers import MODERN_REVISION
+from mcpctl.config import Config
 from mcpctl.hints import PERMISSIONS
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
@@ -21,6 +22,8 @@ ANNOTATE = "add-tool-annotation"
 SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
 
 _CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
+Announced = Mapping[str, Mapping[str, Any]]
+"""The capabilities beside these, by name."""
 _MAX_NAMES = 600
 _MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
@@ -38,6 +41,10 @@ class Offer:
     """What is declared of the results of the tools that call tools; 0 for nothing."""
     shortens: bool = False
     """Whether long results may be answered in part."""
+
+    def configured(self, config: Config) -> "Offer":
+        """The same, as it is configured."""
+        return replace(self, max_result_chars=config.serve.max_result_chars, shortens=config.shortens)
 
     @property
     def executes(self) -> dict[str, str | None]:
@@ -96,14 +103,15 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
-    """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
+def answers(servers: Servers, offer: Offer, announced: Announced) -> dict[tuple[str, bool], bytes]:
+    """The results that are the same for all who see the same, by method and by whether the client's era is the modern
+    one."""
     listed = {"tools": tools(servers, offer)}
     modern = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
     cached = {"ttlMs": 3_600_000, "cacheScope": "private"}
     discovered = {
         "supportedVersions": [MODERN_REVISION],
-        "capabilities": _CAPABILITIES,
+        "capabilities": {**_CAPABILITIES, **announced},
         "instructions": instructions(servers, offer),
     }
     encode = msgspec.json.encode
@@ -115,12 +123,12 @@ def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], b
     }
 
 
-def initialized(revision: str, servers: Servers, offer: Offer = _PLAIN) -> bytes:
+def initialized(revision: str, servers: Servers, offer: Offer, announced: Announced) -> bytes:
     """The answer to `initialize`."""
     return msgspec.json.encode(
         {
             "protocolVersion": revision,
-            "capabilities": _CAPABILITIES,
+            "capabilities": {**_CAPABILITIES, **announced},
             "serverInfo": msgspec.Raw(SERVER_INFO),
             "instructions": instructions(servers, offer),
         }

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
+from mcpctl.callers import Caller
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure, failed
 from mcpctl.policy import words
@@ -299,10 +300,10 @@ class Reading(Reply):
         self._requests.ended(self)
 
 
-def rejection(failure: Failure, reading: Reading) -> bytes:
+def rejection(failure: Failure, caller: Caller) -> bytes:
     """The JSON-RPC error that a client is told of a failure: words of ours alone."""
     code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
-    if failure.code == "unknown_resource" and not reading.request.caller.modern:
+    if failure.code == "unknown_resource" and not caller.modern:
         code = RESOURCE_NOT_FOUND
     # Whatever was sent of it has changed nothing.
     message = words.for_model(replace(failure, was_sent=False))

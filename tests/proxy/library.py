@@ -4,8 +4,7 @@ import asyncio
 import json
 from typing import Any
 
-from mcpctl.catalog.features import EXPLICIT, NAMED_BY, Feature, Features, Owner
-from mcpctl.failure import Failed, Failure
+from mcpctl.catalog.features import NAMED_BY, Feature, Features
 from mcpctl.models import Tool
 from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, World
@@ -57,21 +56,6 @@ def library(world: World, name: str = "a") -> Library:
     return server
 
 
-class Owned(Features):
-    """Features whose URIs belong to who lists them."""
-
-    def owner(self, uri: str) -> Owner:
-        """Whose it is."""
-        if uri.startswith(EXPLICIT):
-            server, _, own = uri.removeprefix(EXPLICIT).partition(":")
-            return Owner(server, own)
-        if uri == "two://":
-            raise Failed(Failure("ambiguous_resource", {"uri": uri, "servers": ["a", "b"]}))
-        if uri not in self.resources:
-            raise Failed(Failure("unknown_resource", {"uri": uri}))
-        return Owner(self.resources[uri].server, uri)
-
-
 def feature(kind: str, definition: str, server: str = "a") -> Feature:
     """One of a server's, as it defines it."""
     decoded = json.loads(definition)
@@ -86,7 +70,7 @@ FILES = feature("templates", '{"uriTemplate":"file:///{path}","name":"F"}')
 
 def see(world: World, *features: Feature, generation: str = "1") -> None:
     """Have clients see these."""
-    seen = Owned(features, generation)
+    seen = Features(features, generation)
     world.gateway.features = lambda view: seen  # type: ignore[method-assign]
 
 

@@ -55,7 +55,7 @@ def test_a_completion_is_asked_of_whose_it_is(scene: Play, home: Path, revision:
 def test_what_nobody_has_is_not_completed(scene: Play, revision: str) -> None:
     async def played(world: World) -> None:
         client = await begun(world, revision)
-        for ref in ({"type": "ref/prompt", "name": "x"}, {"type": "ref/resource", "uri": "note://z"}):
+        for ref in ({"type": "ref/prompt", "name": "x"}, {"type": "ref/resource", "uri": "nowhere://z"}):
             result = (await client.request(COMPLETE, {"ref": ref, "argument": ARGUMENT}))["result"]
             assert result["completion"] == NONE
             assert result.get("resultType") == ("complete" if revision == MODERN else None)

@@ -19,6 +19,7 @@ from tests.proxy.library import (
     ASK,
     CONTENTS,
     GET,
+    NOTE,
     PROMPT,
     READ,
     Library,
@@ -176,17 +177,17 @@ def test_reads_and_calls_go_on_side_by_side(scene: Play) -> None:
 def test_what_nobody_has_is_refused_and_asked_of_nobody(scene: Play, home: Path, revision: str, code: int) -> None:
     async def played(world: World) -> None:
         client = await begun(world, revision)
-        error = (await client.request(READ, {"uri": "note://z"}))["error"]
-        assert error == {"code": code, "message": "mcpctl: there is no resource 'note://z' of any server"}
+        error = (await client.request(READ, {"uri": "nowhere://z"}))["error"]
+        assert error == {"code": code, "message": "mcpctl: there is no resource 'nowhere://z' of any server"}
         error = (await client.request(GET, {"name": "ask me"}))["error"]
         assert error == {"code": -32602, "message": "mcpctl: there is no prompt 'ask me'"}
         assert library(world).got == []
         first, second = reads(home)
-        assert (first["server"], first["name"], first["status"]) == (None, "note://z", "failed")
+        assert (first["server"], first["name"], first["status"]) == (None, "nowhere://z", "failed")
         assert (second["kind"], json.loads(json.dumps(second["error"]))["code"]) == ("prompt", "unknown_prompt")
         decided = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
         assert [(each["key"], each["rule"]) for each in decided] == [
-            ("@resources/note://z", "unknown_resource"), ("@prompts/ask me", "unknown_prompt"),
+            ("@resources/nowhere://z", "unknown_resource"), ("@prompts/ask me", "unknown_prompt"),
         ]  # fmt: skip
         assert [each["call_id"] for each in decided] == [first["id"], second["id"]]
 
@@ -197,7 +198,8 @@ def test_what_nobody_has_is_refused_and_asked_of_nobody(scene: Play, home: Path,
 def test_a_uri_of_several_servers_is_read_from_none_of_them(scene: Play, revision: str) -> None:
     async def played(world: World) -> None:
         client = await begun(world, revision)
-        error = (await client.request(READ, {"uri": "two://"}))["error"]
+        see(world, NOTE, feature("resources", '{"uri":"note://a"}', "b"))
+        error = (await client.request(READ, OF_A))["error"]
         message = "mcpctl: several servers have this URI: a, b; read mcpctl+a:URI"
         assert error == {"code": -32602, "message": message}
         assert library(world).got == []
@@ -466,7 +468,7 @@ def test_what_was_read_is_on_record_without_what_it_was(scene: Play, home: Path,
         assert (second["kind"], second["name"]) == ("prompt", "ask me")
         text = json.dumps(journal_lines(home))
         assert "private" not in text
-        assert "1e2" not in text
+        assert "x-vendor" not in text
         assert first["session_id"] == second["session_id"] == journal_lines(home)[0]["id"]
 
     scene(played)
@@ -519,7 +521,7 @@ def test_others_read_and_get_on_record_too(scene: Play, home: Path) -> None:
             "note://a", "note://b", {"q": "w"},
         ]  # fmt: skip
         with pytest.raises(Failed) as unknown:
-            await features.read("note://z", caller)
+            await features.read("nowhere://z", caller)
         assert unknown.value.failure.code == "unknown_resource"
         library(world).answers[GET] = '{"error":{"code":1,"message":"no"}}'
         with pytest.raises(Failed) as refused:
