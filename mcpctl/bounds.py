@@ -59,5 +59,14 @@ LISTENS = 100
 WATCHED = 1000
 """Resources that one client is told of."""
 
+ANSWER_JSON = 16 << 20
+"""Bytes of an answer's JSON that is looked into: for its shape, or by a path."""
+PATH = 1000
+"""Characters of a path into an answer."""
+PATH_S = 1
+"""Seconds of CPU that a path may take."""
+PATH_MEMORY = 512 << 20
+"""Bytes of memory that it may take."""
+
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The shortest and longest wait before a stream is opened again, whatever its server asks for."""

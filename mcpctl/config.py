@@ -19,6 +19,7 @@ from mcpctl.feature_names import EXPOSABLE
 from mcpctl.near_names import did_you_mean
 from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
 from mcpctl.server_settings import URL, Server, check_expose, check_project_name, check_server
+from mcpctl.tool_keys import OWN, READ
 
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
@@ -145,6 +146,11 @@ class Config:
         written += [*self.clients.values(), *self.servers.values()]
         return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
 
+    @property
+    def shortens(self) -> bool:
+        """Whether any answer is to be shortened."""
+        return self.least_limit < sys.maxsize
+
     def answer_limit(self, server: str, client: str | None) -> int:
         """Bytes beyond which this server's answers to that client are shortened; 0 where none is."""
         limits = (
@@ -219,6 +225,9 @@ class Config:
 
 def no_server(name: str, known: Iterable[str]) -> NotFound:
     """The failure for a name that no server has."""
+    if name == OWN:
+        hint = "read an answer that was kept with: mcpctl calls response ID --path P"
+        return NotFound(f"{OWN}:{READ} is for the clients of mcpctl serve", hint, "server_not_found")
     hint = did_you_mean(name, known, "list servers with: mcpctl servers ls")
     return NotFound(f"no server '{name}'", hint, "server_not_found")
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from mcpctl.near_names import did_you_mean
+from mcpctl.tool_keys import OWN
 
 MODES = ("enforce", "record", "off")
 DENY, ASK, ALLOW = "deny", "ask", "allow"
@@ -25,7 +26,7 @@ _ONE_OF = {
 }
 TRUSTS = ("yes", "pinned", "no")
 """Which declared hints may loosen: all; only those of definitions that a person has approved; none."""
-_GLOB = re.compile(r"[A-Za-z0-9_*?-]+:.+|\*\Z", re.DOTALL)
+_GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
 
 
 class PolicyRule(NamedTuple):

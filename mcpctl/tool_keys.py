@@ -4,7 +4,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
-_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9_./-]{1,128})?")
+_PLAIN = re.compile(r"(?:[A-Za-z0-9_-]{1,64}|@mcpctl)(?::[A-Za-z0-9_./-]{1,128})?")
 """Server names are ours; tool names have this form by the specification (2025-11-25, Tool Names)."""
 
 OWN, READ = "@mcpctl", "read"

@@ -26,7 +26,7 @@ LAYERS = (
     ("config",),
     ("server_environment",),
     ("store",),
-    ("http_client", "exposure"),
+    ("http_client", "exposure", "answers"),
     ("oauth",),
     ("toolsets", "checks"),
     ("policy",),

@@ -18,7 +18,7 @@ from mcpctl.policy.view import View
 from mcpctl.policy_settings import ASK as ASK_RULE
 from mcpctl.policy_settings import DENY
 from mcpctl.store.grants import Grant
-from mcpctl.tool_keys import join
+from mcpctl.tool_keys import OWN, join
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
 READ = "read"
@@ -96,6 +96,8 @@ def decide(subject: Subject) -> Verdict:
     """
     if subject.view.access.is_barred:  # before anything is told from anything else
         return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
+    if subject.server == OWN:
+        return _of_own(subject)
     failure = _of_server(subject)
     if failure is None and subject.verb == READ:
         return _of_feature(subject)
@@ -135,6 +137,13 @@ def _of_server(subject: Subject) -> Failure | None:
     if server in config.problems:
         return _failure(subject, "server_unusable", reason=config.problems[server])
     return _failure(subject, "server_disabled" if server in config.servers else "unknown_tool")
+
+
+def _of_own(subject: Subject) -> Verdict:
+    """On the tool of our own: it is in every project and toolset, and nowhere found."""
+    if subject.tool is None or subject.verb not in _CALLS:
+        return Verdict(REFUSE, _failure(subject, "unknown_tool"))
+    return _of_class(subject) or _of_policy(subject)
 
 
 def _of_name(subject: Subject) -> Failure | None:

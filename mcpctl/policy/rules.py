@@ -10,6 +10,7 @@ from mcpctl.config import Config
 from mcpctl.hints import Hint
 from mcpctl.models import Tool
 from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, Policy, PolicyRule
+from mcpctl.tool_keys import OWN
 from mcpctl.toolsets.toolset import Toolset
 
 _OPEN_WORLD = CLASSES[-1]
@@ -47,7 +48,9 @@ class Rules:
         if kept and kept[0] is tool:
             return kept[1]
         rule = next(self.matching(server, name, tool), None)
-        ruling = Ruling(rule.effect, rule) if rule else Ruling(self.policy.table.default, None)
+        # What was passed on in part is read on, whatever the default is: that is for the tools of servers.
+        default = ALLOW if server == OWN else self.policy.table.default
+        ruling = Ruling(rule.effect, rule) if rule else Ruling(default, None)
         if tool:
             self._rulings[server, name] = tool, ruling
         return ruling
@@ -100,7 +103,7 @@ class Rules:
     def _trusts(self, server: str, tool: Tool) -> bool:
         """Whether what the tool declares may loosen."""
         trust = self.config.servers[server].trust_hints if server in self.config.servers else "no"
-        return trust == "yes" or (trust == "pinned" and tool.is_approved)
+        return server == OWN or trust == "yes" or (trust == "pinned" and tool.is_approved)
 
 
 _UNKNOWN = frozenset((CLASSES[3], _OPEN_WORLD))
@@ -128,7 +131,8 @@ class Matcher:
     """Whether a rule matches: what tightens compares names as servers may read them, what loosens exactly."""
 
     def __init__(self, rule: PolicyRule) -> None:
-        self._class = rule.pattern if rule.pattern.startswith("@") else ""
+        self._is_own = rule.pattern.startswith(f"{OWN}:")
+        self._class = rule.pattern if rule.pattern.startswith("@") and not self._is_own else ""
         self._is_exact = rule.effect == ALLOW
         server, name = tool_keys.split("*:*" if rule.pattern == "*" else rule.pattern)
         if not self._is_exact:
@@ -137,7 +141,10 @@ class Matcher:
         self._name = re.compile(re.escape(name)) if rule.is_of_one_tool else _glob(name)
 
     def reaches(self, server: str) -> bool:
-        """Whether it may match a tool of this server, by the server's name."""
+        """Whether it may match a tool of this server, by the server's name. Our own tool is matched by rules that name
+        it, and not by those that are for all, or for a class."""
+        if server == OWN:
+            return self._is_own
         return bool(self._class or self._server.fullmatch(server if self._is_exact else server.casefold()))
 
     def names(self, subject: _Named) -> bool:

@@ -110,7 +110,7 @@ class Call(Reply):
         if task_calls.runs_as_task(self.tool):
             params |= task_calls.PARAMS
         self._exchange = Exchange(upstream.CALL, params, self.request.meta, self.request.caller, self, self.tool)
-        self._execute.send(self.server, self._exchange)
+        self._execute.send(self.server, self._exchange, self)
 
     def _adopt(self, parked: Parked, exchange: Exchange) -> None:
         """Be the call that goes on with a parked one, with the answers that this request brings."""
@@ -282,11 +282,20 @@ class Call(Reply):
         if result.wants_input:
             self._want_input(result)
             return
-        self.record.end("tool_error" if result.is_error else "ok", response=result.result, recorded=result.recorded)
+        is_long = len(result.result) > self.view.config.least_limit
+        if not (is_long and self._execute.shortening.begin(self, result)):
+            self.deliver(result)
+
+    def deliver(self, result: ToolResult, short: bytes | None = None) -> None:
+        """Put a result on record, and answer with it, or with what stands for it."""
+        self.record.end(
+            "tool_error" if result.is_error else "ok", response=result.result, recorded=result.recorded,
+            delivered=None if short is None else len(short),
+        )  # fmt: skip
         if result.is_error:
             self._with_help(result.answer, translate.with_block, self._answer)
         else:
-            self._answer(result.answer)
+            self._answer(result.answer if short is None else short)
 
     def _want_input(self, result: ToolResult) -> None:
         """Pass on that the tool wants input; for an older client, ask it and call the tool again."""

@@ -58,11 +58,14 @@ class CallRecord:
         self.id = self._open.id
 
     def end(
-        self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None
-    ) -> None:
-        """Put its outcome on record, which it has once; `recorded` is the response as `Recordable.json` gave it."""
+        self, status: str, *, response: Json = b"null", error: bytes = b"null", recorded: bytes | None = None,
+        delivered: int | None = None,
+    ) -> None:  # fmt: skip
+        """Put its outcome on record, which it has once; `recorded` and `delivered` are as in `Recorder`."""
         if self._open:
-            self._recorder.call_finished(self._open, status, response=response, error=error, recorded=recorded)
+            self._recorder.call_finished(
+                self._open, status, response=response, error=error, recorded=recorded, delivered=delivered
+            )
             self._open = None
 
     def note_exception(self) -> None:

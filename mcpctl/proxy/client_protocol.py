@@ -127,13 +127,14 @@ class ClientProtocol:
             loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
-        """The results that never change, with the names of the servers that this caller sees."""
+        """The results that are the same for all who see the same servers, as they are configured now."""
         servers = self._named_to(caller)
-        key = servers if servers is None else tuple(servers)
+        offer = self._offer.configured(self._session.gateway.config)
+        key = servers if servers is None else tuple(servers), offer
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:
                 self._constant.clear()
-            self._constant[key] = metatools.answers(servers, self._offer)
+            self._constant[key] = metatools.answers(servers, offer)
         return self._constant[key]
 
     def _said_at_first(self, caller: Caller) -> tuple[str, metatools.Announced]:

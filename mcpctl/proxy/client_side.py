@@ -28,8 +28,19 @@ class CallRequest:
     """The call on record that it repeats."""
 
 
+class Resources(Protocol):
+    """Where resources are read for a client."""
+
+    async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
+        """The result of `resources/read`; raises `Failed`."""
+
+
 class ClientSide(Protocol):
     """Where what becomes of a client's calls goes."""
+
+    @property
+    def features(self) -> Resources:
+        """What it gets beside tools."""
 
     @property
     def is_reading(self) -> bool:

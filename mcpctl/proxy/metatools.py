@@ -4,13 +4,14 @@ These texts are read by models: each says what the tool is for, what is behind i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from mcpctl import __version__
 from mcpctl.callers import MODERN_REVISION
+from mcpctl.config import Config
 from mcpctl.hints import PERMISSIONS
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
@@ -24,6 +25,7 @@ _CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
 _MODERN = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
 _CACHED = {"ttlMs": 3_600_000, "cacheScope": "private"}
 _MAX_NAMES = 600
+_MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
 Servers = Sequence[str] | None
 """The names that are said; None where none is to be said, for want of a token."""
@@ -37,6 +39,14 @@ class Offer:
 
     split: bool = False
     annotate: bool = False
+    max_result_chars: int = 0
+    """What is declared of the results of the tools that call tools; 0 for nothing."""
+    shortens: bool = False
+    """Whether long results may be answered in part."""
+
+    def configured(self, config: Config) -> "Offer":
+        """The same, as it is configured."""
+        return replace(self, max_result_chars=config.serve.max_result_chars, shortens=config.shortens)
 
     @property
     def executes(self) -> dict[str, str | None]:
@@ -78,7 +88,7 @@ def named(servers: Servers) -> str:
 
 def tools(servers: Servers, offer: Offer = _PLAIN) -> list[dict[str, Any]]:
     """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order."""
-    executes = [_execute(named(servers), name, permission) for name, permission in offer.executes.items()]
+    executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
     return [_discovery(named(servers), offer), *executes, *([_annotate()] if offer.annotate else [])]
 
 
@@ -220,15 +230,20 @@ _KINDS = {
 }
 
 
-def _execute(servers: str, name: str, permission: str | None) -> dict[str, Any]:
+_UNCHANGED = "Its result comes back unchanged"
+
+
+def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> dict[str, Any]:
     title, does, example = _KINDS[permission]
+    result = "A long result is shortened and says how to read on" if offer.shortens else _UNCHANGED
+    meta = {"_meta": {_MAX_RESULT_CHARS: offer.max_result_chars}} if offer.max_result_chars else {}
     only = f" Only tools whose executeWith is {name} are called here." if permission else ""
     return {
         "name": name,
         "title": title,
         "description": (
             f"{does} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
-            f" {DISCOVERY} gives it. Its result comes back unchanged. If you do not know the tool's parameters, look it"
+            f" {DISCOVERY} gives it. {result}. If you do not know the tool's parameters, look it"
             f" up with {DISCOVERY} first.{only}"
             f" Example: {example}"
         ),
@@ -247,6 +262,7 @@ def _execute(servers: str, name: str, permission: str | None) -> dict[str, Any]:
             "idempotentHint": permission == "read",
             "openWorldHint": True,
         },
+        **meta,
     }
 
 

@@ -9,7 +9,7 @@ from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.models import Progress, Row, unseen
 from mcpctl.paths import Paths, cannot_write
-from mcpctl.store import clock, evictions, index, journal
+from mcpctl.store import clock, evictions, index, journal, responses
 
 _MIB = 1 << 20
 _DAY_S = 86_400
@@ -26,6 +26,7 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
         index.catch_up(db, paths.sessions)
         _evict(db, paths, settings)
         index.catch_up(db, paths.sessions)
+    responses.sweep(paths)
     index.remove_older(paths, _DAY_S)
     for beside in paths.sessions.glob("*.new"):
         # Left by a process that was killed while it created its journal: who creates one holds its lock.

@@ -127,3 +127,26 @@ def test_a_session_that_was_killed_is_closed_on_record_by_the_next(home: Path, s
     following = serve()
     following.ask("tools/list")
     until("the session to be closed", lambda: journal_lines(home)[-1]["type"] == "sessions.closed")
+
+
+def test_a_kill_after_an_answer_was_kept_and_before_it_is_on_record_leaves_a_call_that_was_interrupted(
+    tmp_path: Path, serve: Serve, mcpctl: Mcpctl, home: Path
+) -> None:
+    (tmp_path / "sitecustomize.py").write_text(
+        "import os\n"
+        "from mcpctl.store import responses\n"
+        "def keep(*given, begin=responses.keep, **named):\n"
+        "    begin(*given, **named)\n"
+        "    os.kill(os.getpid(), 9)\n"
+        "responses.keep = keep\n",
+        encoding="utf-8",
+    )
+    client = serve({"raw": command("raw")}, responses={"limit_tokens": 1000}, env={"PYTHONPATH": f"{tmp_path}:{ROOT}"})
+    client.start_call("raw:big", {"bytes": 9000})
+    assert client.wait() == -signal.SIGKILL
+    row = mcpctl("calls", "show", "last", "--json").json
+    assert (row["status"], row["response"], row["shortened"]) == ("interrupted", None, None)
+    assert "x" * 9000 in mcpctl("calls", "response", "last").out
+    assert mcpctl("db", "rebuild").code == 0
+    assert "x" * 9000 in mcpctl("calls", "response", "last").out
+    assert not list((home / "data" / "responses").rglob("*.new"))

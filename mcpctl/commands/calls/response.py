@@ -1,0 +1,90 @@
+"""`mcpctl calls response`"""
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+if TYPE_CHECKING:
+    from mcpctl.answers.readable import Readable
+    from mcpctl.errors import NotFound
+    from mcpctl.models import Row
+
+JsonPath = Annotated[
+    str | None,
+    typer.Option("--path", metavar="PATH", show_default=False,
+                 help="Print only what this JMESPath selects of its JSON."),
+]  # fmt: skip
+
+
+def response(
+    call: Annotated[
+        str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.calls)
+    ],
+    path: JsonPath = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Print the whole answer of a call of which the client got a part.
+
+    A pipe gets the bytes of the server's result, JSON, or what --path selects: JSON too, of a string its text. A path
+    applies to the structured content, or else to the text that is JSON. A terminal gets the texts.
+
+    Answers are kept only if they are longer than limit_tokens in config.toml, and as long as keep_mb has room. Secrets
+    in them are not redacted.
+
+    \b
+    Examples:
+      mcpctl calls response last | jq .
+      mcpctl calls response 5f0a --path 'items[*].title'
+    """
+    from mcpctl.answers import readable
+    from mcpctl.store import responses
+
+    with opt.records(data_dir) as records:
+        row = records.call(records.call_id(call))
+    kept = responses.find(opt.paths(None, data_dir), row["id"], row["session_id"])
+    if kept is None:
+        raise _not_kept(row)
+    if path is not None:
+        _print(_selected(readable.of_result(kept.result), path) + b"\n")
+    elif not sys.stdout.isatty():
+        _print(kept.result)
+    else:
+        parts = readable.of_result(kept.result)
+        left = f"[{len(parts.others)} blocks that are not text]\n".encode() if parts.others else b""
+        _print(parts.text + b"\n" + left)
+
+
+def _print(data: bytes) -> None:
+    """Print bytes as they are; on a terminal, without what could command it."""
+    from mcpctl import output
+    from mcpctl.output import text
+
+    if sys.stdout.isatty():
+        output.write_lines(iter([text.block_of(data.decode("utf-8", "replace").rstrip("\n"))]))
+    else:
+        output.write_bytes(data)
+
+
+def _selected(parts: "Readable", expression: str) -> bytes:
+    from mcpctl.answers import path
+    from mcpctl.errors import WrongUsage
+
+    try:
+        return path.apply(expression, parts.value)
+    except path.PathFailed as error:
+        raise WrongUsage(f"--path: {error}", "see https://jmespath.org for what a path can be", "bad_path") from None
+
+
+def _not_kept(row: "Row") -> "NotFound":
+    from mcpctl.errors import NotFound
+
+    if row["response_file"]:
+        what, hint = "is not kept any more", "raise keep_mb under [responses] in config.toml to keep more"
+    else:
+        what = "was not shortened, so it is not kept beside the record"
+        hint = f"see: mcpctl calls show {row['id'][:8]}; limit_tokens under [responses] in config.toml has answers kept"
+    return NotFound(f"the answer of call {row['id'][:8]} {what}", hint, "response_not_kept")

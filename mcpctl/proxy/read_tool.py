@@ -1,0 +1,221 @@
+"""`@mcpctl:read`, the tool of our own: reads on in an answer that was shortened, and what answers link to.
+
+It is called as every other tool is, and decided on and put on record as such, but for what it answers.
+"""
+
+import asyncio
+import re
+from functools import partial
+from typing import Annotated, Any, NamedTuple, Protocol
+
+import msgspec
+from msgspec import Meta
+
+from mcpctl import bounds
+from mcpctl.answers import excerpts, path, readable
+from mcpctl.answers.readable import Readable
+from mcpctl.answers.shape import shape
+from mcpctl.errors import warn
+from mcpctl.failure import Failed
+from mcpctl.models import Tool
+from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.proxy import refusals
+from mcpctl.proxy.client_side import ClientSide
+from mcpctl.proxy.shortening import CALLS, Answered, Shortening, aside
+from mcpctl.proxy.tool_result import ToolResult
+from mcpctl.store import responses
+from mcpctl.tool_keys import OWN, READ
+from mcpctl.wire import jsonrpc
+
+_USUAL, _MOST = 8000, 100_000
+"""Bytes that are read at once where nothing is said, and at most."""
+_LONGEST_URI = 8192
+_LONGEST_WORDS = 200
+_MIME_TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
+_AND = "\N{EN DASH}"
+_DEFINITION: dict[str, Any] = {
+    "name": READ,
+    "description": "Read on in an answer that was shortened, or what an answer links to.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {
+            "uri": {"type": "string", "description": f"{CALLS}ID of an answer, or the URI of a resource."},
+            "path": {"type": "string", "description": "JMESPath: what to select of the JSON in it."},
+            "offset": {"type": "integer", "minimum": 0, "description": "The byte to begin at."},
+            "limit": {"type": "integer", "minimum": 16, "maximum": _MOST, "default": _USUAL},
+            "grep": {"type": "string", "description": "Show only lines with these words, as they stand."},
+            "context": {"type": "integer", "minimum": 0, "maximum": 10, "description": "Lines around each of those."},
+            "server": {"type": "string", "description": "The server of a resource that several have."},
+        },
+        "required": ["uri"],
+    },
+    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
+}
+TOOL = Tool(OWN, READ, _DEFINITION, msgspec.json.encode(_DEFINITION).decode())
+"""The tool as policies see it."""
+
+
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    uri: Annotated[str, Meta(min_length=1, max_length=_LONGEST_URI)]
+    path: str | None = None
+    offset: Annotated[int, Meta(ge=0)] | None = None
+    limit: Annotated[int, Meta(ge=16, le=_MOST)] = _USUAL
+    grep: Annotated[str, Meta(min_length=1, max_length=_LONGEST_WORDS)] | None = None
+    context: Annotated[int, Meta(ge=0, le=10)] = 0
+    server: str | None = None
+
+
+class _Refused(Exception):
+    """Raised with why nothing is read, for a model."""
+
+
+class ReadCall(Answered, Protocol):
+    """A call of this tool."""
+
+    arguments: bytes
+
+
+class _Blocks(NamedTuple):
+    """What is answered: a remark, if there is one, and blocks of content in JSON."""
+
+    remark: str
+    blocks: tuple[bytes, ...]
+
+
+class ReadTool:
+    """Of one session."""
+
+    def __init__(self, paths: Paths, shortening: Shortening, client: ClientSide) -> None:
+        self._paths = paths
+        self._shortening = shortening
+        self._client = client
+        self._reading: set[asyncio.Task[None]] = set()
+
+    def begin(self, call: ReadCall) -> None:
+        """Answer a call; nobody else waits for it."""
+        task = asyncio.create_task(self._answer(call))
+        self._reading.add(task)
+        task.add_done_callback(self._reading.discard)
+
+    async def _answer(self, call: ReadCall) -> None:
+        try:
+            answer, is_error = await self._read(call), False
+        except _Refused as refusal:
+            answer, is_error = _Blocks(f"mcpctl: {refusal}", ()), True
+        except Exception as error:
+            warn(f"an answer could not be read: {error!r}")
+            answer, is_error = _Blocks("mcpctl: it could not be read", ()), True
+        blocks = [_text(answer.remark)] * bool(answer.remark) + [*answer.blocks]
+        result = b'{"content":[%b]%b}' % (b",".join(blocks), b',"isError":true' * is_error)
+        own = refusals.own(result, call.request.caller)
+        call.deliver(ToolResult(result, is_error, False, own, b"null"))
+
+    async def _read(self, call: ReadCall) -> _Blocks:
+        try:
+            request = msgspec.json.decode(call.arguments or b"{}", type=_Request)
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+            raise _Refused(f'{error}. Example: {{"uri": "{CALLS}ID", "offset": 0}}') from None
+        loop = asyncio.get_running_loop()
+        if request.uri.startswith(CALLS):
+            return await loop.run_in_executor(aside, partial(self._of_call, request, call))
+        try:
+            result = await self._client.features.read(request.uri, call.request.caller, request.server)
+        except Failed as error:
+            raise _Refused(words.for_model(error.failure)) from None
+        return await loop.run_in_executor(aside, _of_resource, request, result)
+
+    def _of_call(self, request: _Request, call: ReadCall) -> _Blocks:
+        """Of an answer that is kept; one that others may read is not told from one that is not there."""
+        id_ = request.uri.removeprefix(CALLS)
+        me = self._shortening.owner(call.view, OWN, READ)
+        kept = responses.find(self._paths, id_, me.session_id)
+        if kept is None and id_ in self._shortening.calls:
+            raise _Refused("the answer is not kept any more, newer ones have its place (keep_mb); call the tool again")
+        if kept is None or not kept.owner.lets(me) or kept.owner.server not in call.view.config.enabled:
+            raise _Refused("there is no such call, or its answer is not kept, or not for this session")
+        try:
+            return _part(request, readable.of_result(kept.result))
+        except jsonrpc.Malformed:
+            raise _Refused("what is kept of that call cannot be read") from None
+
+
+def parent_of(arguments: bytes) -> str | None:
+    """The call whose answer is to be read; None where it is something else."""
+    uri = jsonrpc.members_or_empty(arguments).get("uri", b"").strip(b'"').decode("utf-8", "replace")
+    id_ = uri.removeprefix(CALLS)
+    return id_ if id_ != uri and responses.is_id(id_) else None
+
+
+def _of_resource(request: _Request, result: bytes) -> _Blocks:
+    """Of the contents of a resource: its text in parts; bytes as its server gave them, or not at all."""
+    texts: list[bytes] = []
+    others: list[bytes] = []
+    remarks: list[str] = []
+    try:
+        for item in jsonrpc.items(jsonrpc.members(result).get("contents", b"[]"), bounds.MEMBERS):
+            content = jsonrpc.value(item, _Contents)
+            if content.text is not None:
+                texts.append(content.text.encode())
+            elif len(content.blob) <= request.limit:
+                others.append(b'{"type":"resource","resource":%b}' % item)
+            else:
+                kind = content.mime_type if _MIME_TYPE.fullmatch(content.mime_type) else "bytes"
+                remarks.append(f"{kind}: {len(content.blob) * 3 // 4:,} bytes, more than limit; not shown")
+    except (jsonrpc.Malformed, UnicodeEncodeError):
+        raise _Refused("what the server has answered is not a resource") from None
+    if not texts:
+        return _Blocks("; ".join(remarks) or "it is empty" * (not others), tuple(others))
+    part = _part(request, Readable(texts, b"", others, 0))
+    return _Blocks("; ".join([part.remark, *remarks]) if remarks else part.remark, (*part.blocks, *others))
+
+
+class _Contents(msgspec.Struct):
+    text: str | None = None
+    blob: str = ""
+    mime_type: str = msgspec.field(name="mimeType", default="")
+
+
+def _part(request: _Request, parts: Readable) -> _Blocks:
+    """What is asked for of a text, or of what a path selects."""
+    text = parts.text if request.path is None else _selected(request.path, parts)
+    if request.grep is not None:
+        return _matches(request, request.grep, text)
+    if request.path is None or request.offset is not None:
+        return _window(request, text)
+    if len(text) > request.limit:
+        raise _Refused(
+            f"path: what it selects has {len(text):,} bytes, more than limit ({request.limit:,})."
+            f" Shape: {shape(text)}. Select less, raise limit (at most {_MOST:,}), or read it by offset"
+        )
+    remark = f"path: nothing is there. Shape of all: {shape(parts.value)}" if text == b"null" else ""
+    return _Blocks(remark, (_text(text.decode("utf-8", "replace")),))
+
+
+def _selected(expression: str, parts: Readable) -> bytes:
+    try:
+        return path.apply(expression, parts.value)
+    except path.PathFailed as error:
+        raise _Refused(f"path: {error}") from None
+
+
+def _window(request: _Request, text: bytes) -> _Blocks:
+    piece = excerpts.piece(text, request.offset or 0, request.limit)
+    remark = f"bytes {piece.start:,}{_AND}{piece.end:,} of {len(text):,}{_next(piece, text)}"
+    return _Blocks(remark, (_text(piece.text.decode("utf-8", "replace")),))
+
+
+def _matches(request: _Request, sought: str, text: bytes) -> _Blocks:
+    piece, number = excerpts.matches(text, sought, request.offset or 0, request.limit, request.context)
+    if not number:
+        return _Blocks(f"no match in bytes {piece.start:,}{_AND}{len(text):,}", ())
+    remark = f"{number:,} matches, each after the byte where it begins, of {len(text):,}{_next(piece, text)}"
+    return _Blocks(remark, (_text(piece.text.decode("utf-8", "replace")),))
+
+
+def _next(piece: excerpts.Piece, text: bytes) -> str:
+    return f"; next offset {piece.end}" if piece.end < len(text) else ""
+
+
+def _text(text: str) -> bytes:
+    return msgspec.json.encode({"type": "text", "text": text})

@@ -1,0 +1,149 @@
+"""Answers over the limit: kept whole, then put on record, then answered as a beginning that says how the rest is read.
+
+What cannot be kept is passed on whole, and so is what cannot be taken apart.
+"""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Protocol
+
+import msgspec
+
+from mcpctl.answers import excerpts, readable
+from mcpctl.answers.readable import Readable
+from mcpctl.answers.shape import example, shape
+from mcpctl.errors import warn
+from mcpctl.paths import Paths
+from mcpctl.policy.view import View
+from mcpctl.proxy import metatools
+from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.tool_result import ToolResult
+from mcpctl.store import responses
+from mcpctl.store.recorder import Recorder, tokens
+from mcpctl.store.responses import Owner
+from mcpctl.tool_keys import OWN, READ, join
+from mcpctl.wire import jsonrpc
+
+ABOUT = "mcpctl/shortened"
+"""The member of a result's `_meta` that says what was left out of it."""
+CALLS = "mcpctl://calls/"
+"""What the URI of a whole answer begins with; the id of its call follows."""
+aside = ThreadPoolExecutor(2, "answers")
+"""What keeps and reads whole answers: it may take a second, and nobody else waits for it."""
+_HEAD = 2000
+"""Bytes of the beginning that is shown, where the limit is not lower."""
+_REMEMBERED = 10_000
+
+
+class Answered(Protocol):
+    """A call whose result has come."""
+
+    request: CallRequest
+    view: View
+    server: str
+    name: str
+    done: bool
+
+    @property
+    def record_id(self) -> str:
+        """Its id on record."""
+
+    def deliver(self, result: ToolResult, short: bytes | None = None) -> None:
+        """Put the result on record, and answer with it or with what stands for it."""
+
+
+class Shortening:
+    """Of one session."""
+
+    def __init__(self, paths: Paths, recorder: Recorder) -> None:
+        self.calls: dict[str, None] = {}
+        """The ids of calls whose answers were kept, the newest last; some of the older ones may be left out."""
+        self._paths = paths
+        self._recorder = recorder
+
+    def begin(self, call: Answered, result: ToolResult) -> bool:
+        """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to
+        be looked at, since else nothing was done."""
+        limit = call.view.config.answer_limit(call.server, call.request.caller.client.name)
+        recorder = self._recorder
+        if not limit or result.is_error or call.server == OWN or not (recorder.is_of_client and recorder.is_open):
+            return False
+        work = partial(
+            self._shortened, result, limit, call.record_id, self.owner(call.view, call.server, call.name),
+            metatools.execute_with("read") if call.request.execute_class else metatools.EXECUTE,
+            call.view.config.responses.keep_mb, call.view.config.records.fsync,
+        )  # fmt: skip
+        looked = asyncio.get_running_loop().run_in_executor(aside, work)
+        looked.add_done_callback(lambda done: self._looked_at(call, result, done))
+        return True
+
+    def owner(self, view: View, server: str, tool: str) -> Owner:
+        """Whose an answer to a request is that is seen from `view`."""
+        return Owner(
+            session_id=self._recorder.session_id, server=server, tool=tool, project=view.project or "",
+            token_id=view.token_id,
+        )  # fmt: skip
+
+    def _looked_at(self, call: Answered, result: ToolResult, done: "asyncio.Future[bytes | None]") -> None:
+        short = None if done.exception() else done.result()
+        if error := done.exception():
+            warn(f"an answer is not shortened, since it cannot be kept: {error}")
+        if call.done:  # taken back, or given up, meanwhile
+            responses.drop(self._paths, self._recorder.session_id, call.record_id)
+            return
+        if short:
+            self.calls[call.record_id] = None
+            if len(self.calls) > _REMEMBERED:
+                del self.calls[next(iter(self.calls))]
+        call.deliver(result, short)
+
+    def _shortened(
+        self, result: ToolResult, limit: int, call_id: str, owner: Owner, execute: str, keep_mb: int, fsync: bool
+    ) -> bytes | None:
+        """What stands for the result, which is kept then; None where it is not too long. In any thread."""
+        whole = bytes(result.result)
+        try:
+            parts = readable.of_result(whole)
+            if parts.size <= limit:
+                return None
+            short = _short(bytes(result.answer), parts, limit, f"{CALLS}{call_id}", execute)
+        except jsonrpc.Malformed:
+            return None
+        if len(short) >= len(result.answer):
+            return None
+        responses.keep(self._paths, call_id, owner, whole, keep_mb=keep_mb, fsync=fsync)
+        return short
+
+
+def _short(answer: bytes, parts: Readable, limit: int, uri: str, execute: str) -> bytes:
+    members = jsonrpc.members(answer)
+    members.pop("structuredContent", None)
+    block = msgspec.json.encode({"type": "text", "text": _text(parts, limit, uri, execute)})
+    members["content"] = b"[%b]" % b",".join((block, *parts.others))
+    about = {"uri": uri, "bytes": len(parts.text), "tokens": tokens(len(parts.text))}
+    if execute != metatools.EXECUTE:
+        about["executeWith"] = execute
+    meta = jsonrpc.members_or_empty(members.get("_meta", b""))
+    members["_meta"] = jsonrpc.object_of({**meta, ABOUT: msgspec.json.encode(about)})
+    return jsonrpc.object_of(members)
+
+
+def _text(parts: Readable, limit: int, uri: str, execute: str) -> str:
+    text, document = parts.text, parts.document
+    head = excerpts.head(text, min(_HEAD, limit), is_json=bool(document))
+    arguments: dict[str, object] = {"uri": uri}
+    path = example(document) if document else ""
+    arguments |= {"path": path} if path else {"offset": len(head)}
+    more = msgspec.json.encode({"toolKey": join(OWN, READ), "arguments": arguments}).decode()
+    like = f" Shape: {shape(document)}." if document else ""
+    return (
+        f"Shortened by mcpctl: {len(text):,} bytes (about {_about(tokens(len(text))):,} tokens).{like}"
+        f" First {len(head):,} bytes follow. Read more (path, or offset and limit, or grep): {execute} {more}\n\n"
+        f"{head.decode('utf-8', 'replace')}"
+    )
+
+
+def _about(number: int) -> int:
+    """A number in its first two or three digits."""
+    return round(number, -max(len(str(number)) - 3, 0))
