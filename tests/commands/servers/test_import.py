@@ -752,7 +752,7 @@ def test_an_entry_that_would_have_a_command_run_is_not_taken(
     entry: dict[str, Any], mcpctl: Mcpctl, paths: Paths, user: Path
 ) -> None:
     place = write(user / "servers.json", {"evil": entry, "good": {"command": "x"}})
-    ran = mcpctl("servers", "import", "--from", str(place), "--json")
-    (why,) = (row["why"] for row in ran.json if row["source_name"] == "evil")
-    assert "would have mcpctl run a command" in why
+    ran = mcpctl("servers", "import", "--from", str(place))
+    assert ran.code == 5
+    assert "'evil' could not be imported: it would have mcpctl run a command" in ran.err
     assert list(imported(paths)) == ["good"]
