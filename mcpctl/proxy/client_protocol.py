@@ -40,7 +40,7 @@ class ClientProtocol:
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[tuple[str, ...] | None, dict[tuple[str, bool], bytes]] = {}
+        self._constant: dict[tuple[tuple[str, ...] | None, Offer], dict[tuple[str, bool], bytes]] = {}
         self._modern_callers: dict[bytes, Caller] = {}
         self._claiming: dict[tuple[Caller, Claims], Caller] = {}
         self._warmed: set[Claims] = set()
