@@ -3,6 +3,7 @@
 Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
 """
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from mcpctl.near_names import did_you_mean
 from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
 from mcpctl.server_settings import URL, Server, check_project_name, check_server
 
+_DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
@@ -45,6 +47,17 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     semantic_timeout_s: float = 5
     cloud_url: str = ""
     cloud_timeout_s: float = 5
+
+
+STORES = ("file", "keyring")
+"""Where logins may be kept, the first where nothing is said."""
+
+
+class OAuthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[oauth]`: what holds for the logins to all servers."""
+
+    store: str = STORES[0]
+    client_metadata_url: str = ""
 
 
 LIMITS = ("keep_sessions", "keep_days", "max_mb")
@@ -80,6 +93,7 @@ class Config:
     """The servers that only other projects see: neither listed, nor searched, nor started. They have no `problems`."""
     search: Search = field(default_factory=Search)
     records: RecordSettings = field(default_factory=RecordSettings)
+    oauth: OAuthSettings = field(default_factory=OAuthSettings)
     policy_table: PolicyTable | None = None
     text: str = field(default="", repr=False)
     """What the file says, to find the lines of rules."""
@@ -197,7 +211,7 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
-    known = {"servers", "projects", "search", "records", "policy"}
+    known = {"servers", "projects", "search", "records", "oauth", "policy"}
     for section in document.keys() - known:
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
@@ -224,6 +238,7 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
         toml_values.section(path, "search", document.get("search", {}), Search, _check_search),
         toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records,
                              LIMITS),
+        toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, _check_oauth),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text, members,
@@ -253,6 +268,13 @@ def _check_records(records: RecordSettings) -> None:
     for number, name in enumerate(records.redact_keys):
         if not name.strip():  # every value would be one under such a name
             raise ValueError(f".redact_keys[{number}]: must not be empty")
+
+
+def _check_oauth(oauth: OAuthSettings) -> None:
+    if oauth.store not in STORES:
+        raise ValueError(f".store: must be {' or '.join(STORES)}")
+    if oauth.client_metadata_url and not _DOCUMENT.match(oauth.client_metadata_url):
+        raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
 
 
 def _check_optimization(name: str | None) -> None:

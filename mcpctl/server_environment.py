@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from mcpctl import files
 from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 from mcpctl.errors import McpctlError
-from mcpctl.server_settings import ALL, URL, VARIABLE, Server
+from mcpctl.server_settings import ALL, URL, VARIABLE, OAuth, Server
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
@@ -50,6 +52,8 @@ class Endpoint:
     headers: dict[str, str]
     empty: frozenset[str] = frozenset()
     """The variables in the headers that have an empty value."""
+    oauth: OAuth | None = None
+    """How one logs in to it."""
 
 
 class CannotLaunch(McpctlError):
@@ -100,7 +104,18 @@ def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.envi
         if not _HEADER_VALUE.match(value):
             raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
     variables = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
-    return Endpoint(url, server.transport, headers, frozenset(m[1] for m in variables if not expand(m[0], merged)))
+    empty = frozenset(m[1] for m in variables if not expand(m[0], merged))
+    return Endpoint(url, server.transport, headers, empty, _client(server.oauth, merged))
+
+
+def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
+    if oauth is None:
+        return None
+    issuer = expand(oauth.issuer, env)
+    if issuer and not URL.match(issuer):
+        raise CannotLaunch("its oauth.issuer, once expanded, is not an address", 'write "issuer" as https://host/path')
+    client_id, secret = expand(oauth.client_id, env).strip(), expand(oauth.client_secret, env).strip()
+    return msgspec.structs.replace(oauth, issuer=issuer, client_id=client_id, client_secret=secret)
 
 
 def credentials(server: Server, where: Endpoint) -> str:

@@ -25,7 +25,7 @@ LAYERS = (
     ("config",),
     ("server_environment",),
     ("store",),
-    ("http_client", "exposure"),
+    ("http_client", "exposure", "entry_masks"),
     ("oauth",),
     ("toolsets", "checks"),
     ("policy",),
