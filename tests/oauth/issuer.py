@@ -239,6 +239,28 @@ class Running:
         return Tokens(**{**usual, **given})
 
 
+class _Web(uvicorn.Server):
+    """One that ends at once, not at its next tick."""
+
+    async def main_loop(self) -> None:
+        self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
+        self.is_up.set()
+        await self._ending.wait()
+
+    def run_in_thread(self, listening: socket.socket) -> threading.Thread:
+        """Begin."""
+        self.is_up = threading.Event()
+        thread = threading.Thread(target=self.run, kwargs={"sockets": [listening]}, name="issuer")
+        thread.start()
+        self.is_up.wait()
+        return thread
+
+    def end(self) -> None:
+        """End it."""
+        self.force_exit = True
+        self._loop.call_soon_threadsafe(self._ending.set)
+
+
 @contextlib.contextmanager
 def running(**given: Any) -> Iterator[Running]:
     """An issuer with these fields and a server, for as long as the block lasts."""
@@ -257,12 +279,11 @@ def running(**given: Any) -> Iterator[Running]:
         Mount("/tenant/oauth", Held(issuing, issuer)),
     ]
     config = uvicorn.Config(Starlette(routes=routes), log_level="critical", timeout_graceful_shutdown=0)
-    web = uvicorn.Server(config)
-    thread = threading.Thread(target=web.run, kwargs={"sockets": [listening]}, name="issuer")
-    thread.start()
+    web = _Web(config)
+    thread = web.run_in_thread(listening)
     try:
         yield found
     finally:
         issuer.may_answer.set()
-        web.should_exit = True
+        web.end()
         thread.join()

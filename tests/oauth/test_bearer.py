@@ -140,7 +140,7 @@ def test_a_refresh_that_is_under_way_at_the_end_is_not_lost(run: Running, paths:
         assert await (await world.client()).call("guarded:echo") == "done"
         await until(run.issuer.is_asked.is_set)
         asyncio.get_running_loop().call_later(0.1, run.issuer.may_answer.set)
-        await world.gateway.stop()
+        await world.gateway.upstreams["guarded"].stop()
         found = store.find(run.url)
         assert found and found.access_token == "access-1-of-0"
 
