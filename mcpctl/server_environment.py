@@ -1,6 +1,8 @@
 """The command or the address of a server: its entry in the configuration with every variable expanded."""
 
+import contextlib
 import io
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
@@ -116,6 +118,15 @@ def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
         raise CannotLaunch("its oauth.issuer, once expanded, is not an address", 'write "issuer" as https://host/path')
     client_id, secret = expand(oauth.client_id, env).strip(), expand(oauth.client_secret, env).strip()
     return msgspec.structs.replace(oauth, issuer=issuer, client_id=client_id, client_secret=secret)
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
 
 
 def credentials(server: Server, where: Endpoint) -> str:

@@ -14,8 +14,8 @@ from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
 from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
 from pydantic import ValidationError
 
+from mcpctl.oauth.first_request import challenge
 from mcpctl.oauth.requests import LoginFailed, Requests, inert
-from mcpctl.oauth.server_challenge import challenge
 from mcpctl.server_environment import Endpoint
 
 

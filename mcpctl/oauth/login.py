@@ -158,7 +158,7 @@ async def _token(
         fields = {**fields, "resource": issuer.resource_url}
     if scope and fields["grant_type"] == CLIENT_CREDENTIALS:
         fields = {**fields, "scope": scope}
-    headers, content = client.form(fields)
+    headers, content = client.request(fields)
     response = await requests.send("POST", str(issuer.metadata.token_endpoint), headers, content)
     hint = "see whether its client_id and client_secret are right, and try again"
     if response.status_code not in (HTTPStatus.OK, HTTPStatus.CREATED):

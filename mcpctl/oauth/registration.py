@@ -1,9 +1,8 @@
 """Which client logs in: the one that the configuration names, a metadata document, or one registered for this login."""
 
-import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from urllib.parse import quote, urlencode
 
 from mcp.client.auth import utils
 from mcp.client.auth.exceptions import OAuthRegistrationError
@@ -12,10 +11,11 @@ from mcp.shared.auth import OAuthClientMetadata, OAuthMetadata
 
 from mcpctl import __version__
 from mcpctl.errors import McpctlError
-from mcpctl.oauth.requests import FORM, LoginFailed, Requests, said
+from mcpctl.oauth import client_authentication
+from mcpctl.oauth.client_authentication import BASIC, METHODS, NONE, POST
+from mcpctl.oauth.requests import LoginFailed, Requests, said
 
 CONFIGURED, DOCUMENT, DYNAMIC = "configured", "metadata document", "dynamic"
-_METHODS = ("none", "client_secret_basic", "client_secret_post")
 
 
 @dataclass(frozen=True)
@@ -25,20 +25,13 @@ class Client:
     kind: str
     id: str
     secret: str | None = None
-    method: str = "none"
+    method: str = client_authentication.NONE
     """How it says to the token endpoint who it is."""
     secret_expires_at: float | None = None
 
-    def form(self, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
-        """The headers and the body of a request of this client's; https://www.rfc-editor.org/rfc/rfc6749#section-2.3"""
-        headers = dict(FORM)
-        fields = {**fields, "client_id": self.id}
-        if self.method == "client_secret_basic" and self.secret:
-            pair = f"{quote(self.id, safe='')}:{quote(self.secret, safe='')}"
-            headers["authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
-        elif self.method == "client_secret_post" and self.secret:
-            fields["client_secret"] = self.secret
-        return headers, urlencode(fields).encode()
+    def request(self, form: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
+        """The headers and the body of a request of this client's with a form."""
+        return client_authentication.request(self.method, self.id, self.secret, form)
 
 
 def configured(metadata: OAuthMetadata, client_id: str, secret: str) -> Client:
@@ -46,8 +39,8 @@ def configured(metadata: OAuthMetadata, client_id: str, secret: str) -> Client:
     if not secret:
         return Client(CONFIGURED, client_id)
     # RFC 8414, 2: an issuer that does not say takes the first.
-    supported = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
-    method = next((method for method in _METHODS[1:] if method in supported), _METHODS[1])
+    supported = metadata.token_endpoint_auth_methods_supported or [BASIC]
+    method = POST if POST in supported and BASIC not in supported else BASIC
     return Client(CONFIGURED, client_id, secret, method)
 
 
@@ -65,8 +58,8 @@ async def dynamic(
     """
     if metadata.registration_endpoint is None:
         raise _none(name, addresses[0], "the issuer registers no clients by itself")
-    supported = metadata.token_endpoint_auth_methods_supported or _METHODS
-    method = next((method for method in _METHODS if method in supported), "none")
+    supported = metadata.token_endpoint_auth_methods_supported or METHODS
+    method = next((method for method in METHODS if method in supported), NONE)
     for address in addresses:
         wanted = OAuthClientMetadata.model_validate({
             "client_name": "mcpctl", "redirect_uris": [address], "scope": scope, "application_type": "native",
@@ -84,7 +77,7 @@ async def dynamic(
         check_registration_usable(found)
     except OAuthRegistrationError:
         raise LoginFailed("the issuer registered mcpctl in a way that cannot be used", _REGISTER) from None
-    method = found.token_endpoint_auth_method or (method if found.client_secret else "none")
+    method = found.token_endpoint_auth_method or (method if found.client_secret else NONE)
     expires_at = float(found.client_secret_expires_at) if found.client_secret_expires_at else None
     return Client(DYNAMIC, found.client_id, found.client_secret, method, expires_at), address
 

@@ -9,11 +9,11 @@ import httpx2
 from mcpctl import http_client
 from mcpctl.errors import UpstreamFailed
 from mcpctl.failure import Failed
+from mcpctl.oauth.tokens import may_be_sent_to
 
 _SECONDS = 30.0
 _BYTES = 1 << 20
 _MOST_SAID = 200
-FORM = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
 
 
 class LoginFailed(UpstreamFailed):
@@ -26,6 +26,9 @@ class Requests:
     """The requests for one server's login: unencrypted only where the server itself is."""
 
     def __init__(self, server_url: str) -> None:
+        """Raises `LoginFailed` for a server that no token may be sent to."""
+        self._may_be_plain = True
+        self.check(server_url)
         self._may_be_plain = server_url.lower().startswith("http://")
 
     async def send(
@@ -47,8 +50,8 @@ class Requests:
 
     def check(self, url: str) -> None:
         """Raises `LoginFailed` for an address that a login must not use."""
-        is_plain = url.lower().startswith("http://")
-        if not url.lower().startswith("https://") and not (is_plain and self._may_be_plain):
+        is_plain = not url.lower().startswith("https://")
+        if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
             where = inert(_origin(url))
             raise LoginFailed(f"the login would go to {where}, which is not encrypted", "tell whoever runs the server")
 

@@ -34,7 +34,7 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
     client = Client(kind, tokens.client_id, secret, tokens.token_endpoint_auth_method)
     # With the refresh token its access tokens go too, where the issuer can do that (2.1).
     has_refresh = tokens.refresh_token is not None
-    headers, content = client.form({
+    headers, content = client.request({
         "token": tokens.refresh_token or tokens.access_token,
         "token_type_hint": "refresh_token" if has_refresh else "access_token",
     })  # fmt: skip

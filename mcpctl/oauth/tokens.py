@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-CLIENT_CREDENTIALS = "client_credentials"
+from mcpctl.server_environment import is_here
+
 _PORTS = {"http": 80, "https": 443}
 _MARGIN_S = 60.0
 """How long before a token expires it is refreshed, at most."""
@@ -73,3 +74,14 @@ def canonical(url: str) -> str:
         place = f"{place}:{port}"
     query = f"?{parts.query}" if parts.query else ""
     return f"{parts.scheme}://{place}{'' if parts.path == '/' and not query else parts.path}{query}"
+
+
+def may_be_sent_to(url: str) -> bool:
+    """Whether a token may go to an address: where nobody can read it on the way, and nothing else says who asks."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    is_private = parts.scheme == "https" or (parts.scheme == "http" and is_here(host))
+    return bool(host) and is_private and "@" not in parts.netloc

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from mcpctl import posix
 from mcpctl.failure import Failed
+from mcpctl.paths import Paths
 from mcpctl.server_environment import CannotLaunch, endpoint, launch
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
@@ -38,22 +39,24 @@ class Transports(Protocol):
 class RealTransports:
     """Processes and HTTP."""
 
-    def __init__(self, config_path: Path, turn: Turn) -> None:
+    def __init__(self, paths: Paths, turn: Turn) -> None:
         # It may hold tokens that no server gets, and servers run as the same user.
         posix.hide_environment()
-        self._config_path = config_path
+        self._paths = paths
         self._turn = turn
         self._processes = ServerProcesses()
 
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         if not server.url:
-            started = launch(server, self._config_path)
+            started = launch(server, self._paths.config)
             return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
-        where = endpoint(server, self._config_path)
+        where = endpoint(server, self._paths.config)
         # Aside: the first one loads an HTTP client, which takes 0.1 s.
         kind = await asyncio.to_thread(_remote, where.transport)
-        return kind(server, where, self._turn, on_message, on_gone)
+        from mcpctl.oauth.bearer import Bearer  # loaded by then
+
+        return kind(server, where, self._turn, on_message, on_gone, Bearer.of(self._paths, where))
 
     def close(self) -> None:
         """Let the watcher of processes go."""

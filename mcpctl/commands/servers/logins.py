@@ -48,7 +48,7 @@ def say_needed(paths: Paths, servers: Mapping[str, Server]) -> None:
                 asked[name] = endpoint(server, paths.config)
     if not asked:
         return
-    from mcpctl.oauth.server_challenge import needing_login
+    from mcpctl.oauth.first_request import needing_login
     from mcpctl.oauth.token_store import TokenStore
 
     store = TokenStore(paths)

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
-from http import HTTPStatus
 
 import httpx2
 
 from mcpctl import __version__
 from mcpctl.callers import LEGACY_REVISIONS
 from mcpctl.errors import McpctlError
+from mcpctl.oauth.challenge import refusal
 from mcpctl.oauth.requests import Requests
 from mcpctl.server_environment import Endpoint
 
@@ -41,7 +41,8 @@ def needing_login(servers: Mapping[str, Endpoint], timeout_s: float) -> list[str
         try:
             async with asyncio.timeout(timeout_s):
                 response = await challenge(Requests(where.url), where)
-                return response.status_code == HTTPStatus.UNAUTHORIZED
+                said = response.headers.get("www-authenticate", "")
+                return refusal(response.status_code, said, "", has_login=False, has_headers=False) is not None
         except (McpctlError, TimeoutError):
             return False
 
