@@ -5,6 +5,7 @@ import contextlib
 
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import discovery
+from mcpctl.oauth.client_authentication import NONE
 from mcpctl.oauth.registration import CONFIGURED, DYNAMIC, Client
 from mcpctl.oauth.requests import Requests
 from mcpctl.oauth.token_store import TokenStore
@@ -34,9 +35,12 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
     client = Client(kind, tokens.client_id, secret, tokens.token_endpoint_auth_method)
     # With the refresh token its access tokens go too, where the issuer can do that (2.1).
     has_refresh = tokens.refresh_token is not None
-    headers, content = client.request({
+    form = {
         "token": tokens.refresh_token or tokens.access_token,
         "token_type_hint": "refresh_token" if has_refresh else "access_token",
-    })  # fmt: skip
+    }
+    if client.method == NONE:
+        form["client_secret"] = ""  # the SDK's issuers refuse a form without one
+    headers, content = client.request(form)
     response = await requests.send("POST", str(metadata.revocation_endpoint), headers, content)
     return response.is_success
