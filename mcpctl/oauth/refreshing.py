@@ -5,17 +5,16 @@ comes twice for stolen, and ends the whole login: so the login is locked, read a
 """
 
 import asyncio
-import base64
 import re
 import time
 from collections.abc import Mapping
 from http import HTTPStatus
-from urllib.parse import quote, urlencode
 
 import msgspec
 
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, failed
+from mcpctl.oauth import client_authentication
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens, may_be_sent_to
 from mcpctl.server_settings import CLIENT_CREDENTIALS
@@ -100,26 +99,12 @@ def _asked(tokens: Tokens, secret: str | None) -> Tokens:
         form["refresh_token"] = tokens.refresh_token or ""
     if tokens.resource:
         form["resource"] = tokens.resource
-    headers = _authenticated(tokens, secret, form)
-    begun = time.time()
-    status, body = asyncio.run(_posted(tokens.token_endpoint, headers, urlencode(form).encode()))
-    return _renewed(tokens, _answer(status, body), begun)
-
-
-def _authenticated(tokens: Tokens, secret: str | None, form: dict[str, str]) -> dict[str, str]:
-    """The headers of a request in which the client says who it is; it may say so in the form."""
-    headers = {"content-type": "application/x-www-form-urlencoded", "accept": "application/json"}
-    method = tokens.token_endpoint_auth_method
-    if method not in ("none", "client_secret_post", "client_secret_basic"):
+    if tokens.token_endpoint_auth_method not in client_authentication.METHODS:
         raise over()
-    form["client_id"] = tokens.client_id  # also beside Basic: the SDK's issuers look for it there
-    if method == "client_secret_basic" and secret:
-        # Not as in a form, where a blank is a plus: some read that as one.
-        pair = f"{quote(tokens.client_id, safe='')}:{quote(secret, safe='')}"
-        return {**headers, "authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
-    if method == "client_secret_post" and secret:
-        form["client_secret"] = secret
-    return headers
+    headers, content = client_authentication.request(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
+    begun = time.time()
+    status, body = asyncio.run(_posted(tokens.token_endpoint, headers, content))
+    return _renewed(tokens, _answer(status, body), begun)
 
 
 async def _posted(url: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
