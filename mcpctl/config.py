@@ -3,6 +3,7 @@
 Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
 """
 
+import re
 import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -21,6 +22,7 @@ from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
 from mcpctl.server_settings import URL, Server, check_expose, check_project_name, check_server
 from mcpctl.tool_keys import OWN, READ
 
+_DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
 """How searches may rank tools, the first where nothing is said."""
 SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
@@ -48,6 +50,17 @@ class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     semantic_timeout_s: float = 5
     cloud_url: str = ""
     cloud_timeout_s: float = 5
+
+
+STORES = ("file", "keyring")
+"""Where logins may be kept, the first where nothing is said."""
+
+
+class OAuthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[oauth]`: what holds for the logins to all servers."""
+
+    store: str = STORES[0]
+    client_metadata_url: str = ""
 
 
 LIMITS = ("keep_sessions", "keep_days", "max_mb")
@@ -111,6 +124,7 @@ class Config:
     responses: Responses = field(default_factory=Responses)
     clients: Mapping[str, ClientSettings] = field(default_factory=dict)
     serve: Serve = field(default_factory=Serve)
+    oauth: OAuthSettings = field(default_factory=OAuthSettings)
     policy_table: PolicyTable | None = None
     text: str = field(default="", repr=False)
     """What the file says, to find the lines of rules."""
@@ -257,7 +271,7 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
-    known = {"servers", "projects", "clients", "serve", "search", "responses", "records", "policy"}
+    known = {"servers", "projects", "clients", "serve", "search", "responses", "records", "oauth", "policy"}
     for section in document.keys() - known:
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
@@ -290,6 +304,7 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
          for name, table in toml_values.tables(path, "clients", document).items()},
         toml_values.section(path, "serve", document.get("serve", {}), Serve, _check_serve,
                              ("max_result_chars",)),
+        toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, _check_oauth),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text, members,
@@ -323,6 +338,13 @@ def _check_records(records: RecordSettings) -> None:
     for number, name in enumerate(records.redact_keys):
         if not name.strip():  # every value would be one under such a name
             raise ValueError(f".redact_keys[{number}]: must not be empty")
+
+
+def _check_oauth(oauth: OAuthSettings) -> None:
+    if oauth.store not in STORES:
+        raise ValueError(f".store: must be {' or '.join(STORES)}")
+    if oauth.client_metadata_url and not _DOCUMENT.match(oauth.client_metadata_url):
+        raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
 
 
 def _check_optimization(name: str | None) -> None:

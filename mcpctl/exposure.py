@@ -14,7 +14,7 @@ from mcpctl.server_settings import Server, without_values
 from mcpctl.store.redact import is_secret_name, mask
 
 _OURS = re.compile(
-    r"sessions|responses|toolsets|logs|installs|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
+    r"sessions|responses|toolsets|logs|installs|oauth|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
 )
 """The names of mcpctl's own files in a data directory."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -88,6 +88,8 @@ def close(data: Path) -> None:
 def _has_secret(server: Server) -> bool:
     """Whether an entry has a literal secret, not a ${VAR} or ${cmd:…}."""
     pairs = [*server.env.items(), *((name, value.partition(" ")[2] or value) for name, value in server.headers.items())]
+    if server.oauth:
+        pairs.append(("client_secret", server.oauth.client_secret))
     texts = [server.command, server.url, *server.args, *server.env.values()]
     return any(is_secret_name(name) and without_values(value).strip() for name, value in pairs) or any(
         mask(text) != text for text in texts

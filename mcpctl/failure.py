@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+OF_LOGIN = frozenset(("needs_login", "login_not_refreshed"))
+"""The codes of requests that were not begun with for want of a login: with one, their connection is good as it is."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -4,8 +4,6 @@ The import takes 0.1 s; callers in an event loop do it in a thread.
 """
 
 import asyncio
-import contextlib
-import ipaddress
 import json
 import re
 import socket
@@ -19,6 +17,7 @@ import httpx2
 
 from mcpctl import __version__
 from mcpctl.failure import Failed, failed
+from mcpctl.server_environment import is_here
 from mcpctl.store.redact import mask
 
 _CONNECT_S = 30.0
@@ -166,19 +165,10 @@ def _cause_in_words(error: BaseException) -> str:
     return ""
 
 
-def _is_here(host: str) -> bool:
-    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    with contextlib.suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return False
-
-
 def _proxy(url: str) -> str | None:
     """The HTTP proxy that the environment names for this address. Without a scheme it is an http proxy, as for curl."""
     address = httpx2.URL(url)
-    if _is_here(address.host) or urllib.request.proxy_bypass(address.host):
+    if is_here(address.host) or urllib.request.proxy_bypass(address.host):
         return None
     proxies = urllib.request.getproxies()
     proxy = proxies.get(address.scheme) or proxies.get("all")

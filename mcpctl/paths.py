@@ -67,6 +67,11 @@ class Paths:
         return self.data / "logs" / f"{_NOT_IN_NAMES.sub('.', server)}.jsonl"
 
     @property
+    def oauth(self) -> Path:
+        """The folder of the logins to remote servers, one file each; several configurations may share them."""
+        return self.data / "oauth"
+
+    @property
     def installs(self) -> Path:
         """The folder of what clients' files had before and after mcpctl was installed there."""
         return self.data / "installs"

@@ -14,7 +14,7 @@ from mcpctl.server_settings import LOCAL_ONLY, REMOTE_ONLY, Server
 from mcpctl.tool_keys import join
 
 FIELDS = tuple(field.name for field in msgspec.structs.fields(Server))
-MERGED = ("env", "headers", "tools")
+MERGED = ("env", "headers", "oauth", "tools")
 """The fields that are tables: what is given is put beside what they have."""
 Change = Callable[[Any], None]
 """A function that edits the document of a config.toml, for `server_entries.edit` and `edited`."""

@@ -13,24 +13,21 @@ from typing import Any
 from mcpctl import config, exposure, files, server_settings
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
+from mcpctl.entry_masks import masked, masked_args, masked_header, masked_oauth, masked_url
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Row
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.store import clock
-from mcpctl.store.redact import MASK, is_secret_name, mask
+from mcpctl.store.redact import mask
 from mcpctl.store.state import State
 
 FIELDS = (
-    "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "inherit_env",
-    "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
+    "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "oauth", "env", "env_file",
+    "inherit_env", "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
     "expose", "tools", "prompts", "resources", "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
-_SCHEMES = ("Bearer", "Basic", "Token")
-_LONG_RANDOM = re.compile(r"(?=[^0-9]*[0-9])(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9_~.=-]{20,}")
-"""A part of a path that looks like a key: some services have it in the URL."""
-_VARIABLE_ONLY = re.compile(r"(\$\{[A-Za-z_][A-Za-z0-9_]*)(?::-[^}]*)?\}\Z")
 
 
 def ls(paths: Paths, project: str | None = None) -> list[Row]:
@@ -68,6 +65,7 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             args=masked_args(server.args),
             url=masked_url(server.url) or None,
             headers={header: masked_header(value) for header, value in server.headers.items()},
+            oauth=masked_oauth(server.oauth),
             env={variable: masked(value) for variable, value in server.env.items()},
             env_file=server.env_file,
             inherit_env=None if server.url else server.inherit_env,
@@ -87,54 +85,6 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             when, why = failure
             values.update(problem=why.removeprefix(f"server '{name}' "), failed_at=clock.iso(when))
     return values
-
-
-def masked(value: str) -> str:
-    """A value of `env` as it is shown: `${VAR}` unchanged, of `${cmd:…}` the program, anything literal as `***`."""
-    if command := server_settings.COMMAND.fullmatch(value):
-        return f"{server_settings.FROM_COMMAND}{' '.join(command[1].split()[:1])} {MASK}}}"
-    variable = _VARIABLE_ONLY.match(value)
-    if not variable:
-        return MASK
-    return value if ":-" not in value else f"{variable[1]}:-{MASK}}}"
-
-
-def masked_header(value: str) -> str:
-    """A header's value as it is shown: a scheme such as `Bearer` and `${VAR}` unchanged, anything literal as `***`."""
-    scheme, space, rest = value.partition(" ")
-    return f"{scheme} {masked(rest)}" if space and scheme in _SCHEMES else masked(value)
-
-
-def masked_url(url: str) -> str:
-    """An address with its password, the values of its query and anything like a token masked."""
-    place, question, query = re.sub(r"(?<=://)[^/?#@]*@", f"{MASK}@", url).partition("?")
-    path = "/".join(MASK if _LONG_RANDOM.fullmatch(part) else part for part in mask(place).split("/"))
-    # Every value is masked, since the names of keys differ from service to service: sig, code, k.
-    return path + question + re.sub(r"[^&#]+", _masked_parameter, query)
-
-
-def _masked_parameter(match: re.Match[str]) -> str:
-    name, equals, value = match[0].partition("=")
-    if not equals:
-        return masked(name)
-    is_plain = re.fullmatch(r"true|false|[0-9]{1,3}", value) and not is_secret_name(name)
-    return match[0] if is_plain else f"{name}={masked(value)}"
-
-
-def masked_args(args: list[str]) -> list[str]:
-    """Arguments with the values of secret options (`--token X`, `TOKEN=X`) and anything like a token masked."""
-    result: list[str] = []
-    hide_next = False
-    for arg in args:
-        option, equals, value = arg.partition("=")
-        if hide_next and not arg.startswith("-"):
-            result.append(masked(arg))
-        elif equals and is_secret_name(option.lstrip("-")):
-            result.append(f"{option}={masked(value)}")
-        else:
-            result.append(mask(arg))
-        hide_next = not equals and arg.startswith("-") and is_secret_name(arg.lstrip("-"))
-    return result
 
 
 def add(path: Path, name: str, table: Mapping[str, Any]) -> None:

@@ -1,17 +1,21 @@
 """The command or the address of a server: its entry in the configuration with every variable expanded."""
 
+import contextlib
 import io
+import ipaddress
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from mcpctl import command_values, files
 from mcpctl.command_values import CannotLaunch
 from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 from mcpctl.errors import McpctlError
-from mcpctl.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, Server
+from mcpctl.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, OAuth, Server
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
@@ -51,6 +55,8 @@ class Endpoint:
     headers: dict[str, str]
     empty: frozenset[str] = frozenset()
     """The variables in the headers that have an empty value."""
+    oauth: OAuth | None = None
+    """How one logs in to it."""
 
 
 _VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
@@ -102,7 +108,27 @@ def endpoint(server: Server, config_path: Path, env: Mapping[str, str] = os.envi
         if not _HEADER_VALUE.match(value):
             raise CannotLaunch(f"its header {name} has characters that a header cannot have", "fix the header's value")
     variables = {match for value in server.headers.values() for match in VARIABLE.finditer(value)}
-    return Endpoint(url, server.transport, headers, frozenset(m[1] for m in variables if not expand(m[0], merged)))
+    empty = frozenset(m[1] for m in variables if not expand(m[0], merged))
+    return Endpoint(url, server.transport, headers, empty, _client(server.oauth, merged))
+
+
+def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
+    if oauth is None:
+        return None
+    issuer = expand(oauth.issuer, env)
+    if issuer and not URL.match(issuer):
+        raise CannotLaunch("its oauth.issuer, once expanded, is not an address", 'write "issuer" as https://host/path')
+    client_id, secret = expand(oauth.client_id, env).strip(), expand(oauth.client_secret, env).strip()
+    return msgspec.structs.replace(oauth, issuer=issuer, client_id=client_id, client_secret=secret)
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    with contextlib.suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return False
 
 
 def credentials(server: Server, where: Endpoint) -> str:

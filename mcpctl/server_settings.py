@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
 import msgspec
@@ -25,12 +25,30 @@ ALL, MINIMAL = "all", "minimal"
 """What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
 ASKS = ("elicitation", "sampling", "roots")
 """What servers may ask clients in the middle of a call."""
-REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers"), ("command", "args", "cwd", "inherit_env")
+REMOTE_ONLY, LOCAL_ONLY = ("url", "transport", "headers", "oauth"), ("command", "args", "cwd", "inherit_env")
 """The fields of servers with a URL, and of those with a command."""
+GRANTS = CODE, CLIENT_CREDENTIALS = "code", "client_credentials"
+"""How one logs in to a server: in a browser, or with the client's own secret."""
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 URL = re.compile(r"https?://[^\s/?#]+\S*\Z", re.IGNORECASE)
 # RFC 9110, 5.1; what else h11 would take is no header that a server reads.
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+\Z")
+
+# RFC 6749, 3.3
+_PORTS = 65_535
+_SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+\Z")
+
+
+class OAuth(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One `[servers.NAME.oauth]`: how one logs in to it, as written."""
+
+    client_id: str = ""
+    client_secret: str = ""
+    scopes: list[str] = []
+    issuer: str = ""
+    redirect_port: int = 0
+    """0 for any that is free."""
+    grant: str = GRANTS[0]
 
 
 class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -41,6 +59,7 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     url: str = ""
     transport: str = "http"
     headers: dict[str, str] = {}
+    oauth: OAuth | None = None
     env: dict[str, str] = {}
     env_file: str | None = None
     inherit_env: str | list[str] = ALL
@@ -72,7 +91,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     def launch(self) -> tuple[Any, ...]:
         """What a process or connection of it was made from: where this changes, it is made anew."""
         env, headers = (sorted(self.env.items()), self.env_file, self.inherit_env), sorted(self.headers.items())
-        return self.command, self.args, self.cwd, env, self.url, self.transport, headers, sorted(self.may_ask)
+        remote = self.url, self.transport, headers, self.oauth
+        return self.command, self.args, self.cwd, env, remote, sorted(self.may_ask)
 
 
 def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
@@ -156,6 +176,26 @@ def _check_remote(server: Server) -> None:
     for name in server.headers:
         if not _HEADER_NAME.match(name):
             raise ValueError(f".headers: {name!r} is not a name of a header")
+    if server.oauth:
+        _check_oauth(server.oauth, {name.lower() for name in server.headers})
+
+
+def _check_oauth(oauth: OAuth, headers: Set[str]) -> None:
+    if "authorization" in headers:
+        raise ValueError(".oauth: headers has Authorization already; write one of the two")
+    if oauth.grant not in GRANTS:
+        raise ValueError(f".oauth.grant: must be {' or '.join(GRANTS)}")
+    if oauth.issuer and not URL.match(oauth.issuer) and not VARIABLE.search(oauth.issuer):
+        raise ValueError(".oauth.issuer: must be an http:// or https:// address")
+    if not 0 <= oauth.redirect_port <= _PORTS:
+        raise ValueError(f".oauth.redirect_port: must be a port, 1 to {_PORTS}, or 0 for any that is free")
+    for scope in oauth.scopes:
+        if not _SCOPE.match(scope):
+            raise ValueError(f".oauth.scopes: {scope!r} is not a scope; write each as an item of the list")
+    if oauth.client_secret and not oauth.client_id:
+        raise ValueError(".oauth.client_id: is missing; a client_secret is of a client")
+    if oauth.grant == CLIENT_CREDENTIALS and not oauth.client_secret:
+        raise ValueError(f".oauth: {CLIENT_CREDENTIALS} needs client_id and client_secret")
 
 
 def without_values(text: str) -> str:

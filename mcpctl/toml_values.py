@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import msgspec
 
@@ -30,12 +30,22 @@ def converted(table: Any, kind: type[_Struct]) -> _Struct:
         kinds = [_TYPES.get(name, name) for name in expected[1].split(" | ") if name != "null"]
         raise ValueError(f"{where}: must be {' or '.join(dict.fromkeys(kinds)).replace('float', 'a number')}")
     if unknown := re.search(r"unknown field `([^`]*)`", what):
-        names = [f.name for f in msgspec.structs.fields(kind)]
+        names = [f.name for f in msgspec.structs.fields(_kind_at(where, kind))]
         hint = did_you_mean(unknown[1], names, f"known are {', '.join(names)}")
         raise ValueError(f"{where}.{unknown[1]}: unknown key; {hint}")
     if missing := re.search(r"missing required field `([^`]*)`", what):
         raise ValueError(f"{where}.{missing[1]}: is missing")
     raise ValueError(f"{where}: {what}")
+
+
+def _kind_at(where: str, kind: type[msgspec.Struct]) -> type[msgspec.Struct]:
+    """The kind of the table in a `kind` that is at a place such as `.oauth`."""
+    for name in where.split(".")[1:]:
+        annotation: Any = next(field.type for field in msgspec.structs.fields(kind) if field.name == name)
+        kind = next(
+            part for part in get_args(annotation) if isinstance(part, type) and issubclass(part, msgspec.Struct)
+        )
+    return kind
 
 
 def tables(path: Path, section: str, document: dict[str, Any]) -> dict[str, Any]:

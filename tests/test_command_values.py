@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl import command_values, server_entries, server_environment
+from mcpctl import command_values, entry_masks, server_environment
 from mcpctl.command_values import LONGEST, CannotLaunch
 from mcpctl.server_environment import expand
 from mcpctl.server_settings import Server, without_values
@@ -117,9 +117,9 @@ def test_it_gets_no_token_of_ours(tmp_path: Path) -> None:
 
 
 def test_only_its_program_is_shown() -> None:
-    assert server_entries.masked("${cmd:op read op://work/key}") == "${cmd:op ***}"
-    assert server_entries.masked_header("Bearer ${cmd:op read op://work/key}") == "Bearer ${cmd:op ***}"
-    assert server_entries.masked("x${cmd:op read op://work/key}") == "***"
+    assert entry_masks.masked("${cmd:op read op://work/key}") == "${cmd:op ***}"
+    assert entry_masks.masked_header("Bearer ${cmd:op read op://work/key}") == "Bearer ${cmd:op ***}"
+    assert entry_masks.masked("x${cmd:op read op://work/key}") == "***"
 
 
 def test_endless_quotes_take_no_time() -> None:

@@ -152,6 +152,29 @@ def test_settings_are_taken(file: Path) -> None:
     assert (loaded.search.answer_tokens, loaded.records.redact_keys, loaded.records.fsync) == (5, ["pin"], True)
 
 
+def test_where_logins_are_kept_is_taken(file: Path) -> None:
+    url = "https://a.example/mcpctl.json"
+    assert load(file, f'[oauth]\nclient_metadata_url = "{url}"\n').oauth == config.OAuthSettings("file", url)
+
+
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ('store = "vault"', "oauth.store: must be file or keyring"),
+        (
+            'client_metadata_url = "http://a.example/x"',
+            "client_metadata_url: must be the https:// address of a document",
+        ),
+        (
+            'client_metadata_url = "https://a.example/"',
+            "client_metadata_url: must be the https:// address of a document",
+        ),
+    ],
+)
+def test_where_logins_cannot_be_kept_is_named(file: Path, line: str, what: str) -> None:
+    assert what in failure(file, f"[oauth]\n{line}\n").message
+
+
 # ---- one server
 
 
@@ -168,6 +191,34 @@ def test_settings_are_taken(file: Path) -> None:
         ('url = "http://a"\ntransport = "ws"', ".transport: must be http or sse"),
         ('url = "http://a"\nheaders = {"a b" = "x"}', ".headers: 'a b' is not a name of a header"),
         ('url = "http://a"\nheaders = {A = 1}', ".headers: must be text"),
+        ('command = "x"\noauth = {}', ".oauth: is for servers with a url"),
+        (
+            'url = "http://a"\noauth = {client = "x"}',
+            ".oauth.client: unknown key; did you mean 'client_id' or 'client_secret'?",
+        ),
+        ('url = "http://a"\noauth = {grant = "device"}', ".oauth.grant: must be code or client_credentials"),
+        ('url = "http://a"\noauth = {issuer = "a.example"}', ".oauth.issuer: must be an http:// or https:// address"),
+        (
+            'url = "http://a"\noauth = {redirect_port = 70000}',
+            ".oauth.redirect_port: must be a port, 1 to 65535, or 0 for any that is free",
+        ),
+        ('url = "http://a"\noauth = {redirect_port = "1"}', ".oauth.redirect_port: must be a whole number"),
+        (
+            'url = "http://a"\noauth = {scopes = ["a b"]}',
+            ".oauth.scopes: 'a b' is not a scope; write each as an item of the list",
+        ),
+        (
+            'url = "http://a"\noauth = {client_secret = "${S}"}',
+            ".oauth.client_id: is missing; a client_secret is of a client",
+        ),
+        (
+            'url = "http://a"\noauth = {grant = "client_credentials", client_id = "x"}',
+            ".oauth: client_credentials needs client_id and client_secret",
+        ),
+        (
+            'url = "http://a"\nheaders = {authorization = "x"}\noauth = {}',
+            ".oauth: headers has Authorization already; write one of the two",
+        ),
         ('command = "x"\ntransport = "http"', ".transport: is for servers with a url"),
         ('command = "x"\nheaders = {A = "b"}', ".headers: is for servers with a url"),
         ("command = 5", ".command: must be text"),

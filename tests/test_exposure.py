@@ -28,6 +28,8 @@ def mode(path: Path) -> int:
         ({"env": {"API_TOKEN": "${API_TOKEN}"}}, False), ({"env": {"LOG_LEVEL": "debug"}}, False),
         ({"command": "", "url": "https://a.example", "headers": {"Authorization": "Bearer abc"}}, True),
         ({"command": "", "url": "https://a.example", "headers": {"Authorization": "Bearer ${T}"}}, False),
+        ({"command": "", "url": "https://a.example", "oauth": {"client_id": "x", "client_secret": "abc"}}, True),
+        ({"command": "", "url": "https://a.example", "oauth": {"client_id": "x", "client_secret": "${T}"}}, False),
     ],
 )  # fmt: skip
 def test_secrets_that_others_can_read_are_said(

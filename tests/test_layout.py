@@ -26,7 +26,7 @@ LAYERS = (
     ("config",),
     ("server_environment",),
     ("store",),
-    ("http_client", "exposure", "answers"),
+    ("http_client", "exposure", "answers", "entry_masks"),
     ("oauth",),
     ("toolsets", "checks"),
     ("policy",),

@@ -9,7 +9,7 @@ import pytest
 
 from mcpctl import server_environment, server_settings
 from mcpctl.command_values import CannotLaunch
-from mcpctl.server_settings import Server
+from mcpctl.server_settings import OAuth, Server
 
 
 @pytest.fixture
@@ -229,6 +229,8 @@ def test_a_url_and_its_headers_are_expanded_when_it_is_connected(tmp_path: Path)
         ({"headers": {"A": "${TOKEN}"}}, {}, "variable TOKEN is not set"),
         ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "a\nB: c"}, "its header A has characters that a header cannot have"),
         ({"headers": {"A": "${TOKEN}"}}, {"TOKEN": "schl\u00fcssel"}, "its header A has characters"),
+        ({"oauth": {"client_id": "x", "client_secret": "${TOKEN}"}}, {}, "variable TOKEN is not set"),
+        ({"oauth": {"issuer": "${AS}"}}, {"AS": "as.example"}, "its oauth.issuer, once expanded, is not an address"),
         ({"url": "${URL}"}, {"URL": "a.example"}, "its url, once expanded, is not an address"),
     ],
 )
@@ -248,6 +250,15 @@ def test_a_refused_header_says_which_variable_is_empty_wherever_it_comes_from(tm
         "; not accepted: header One (from A, which is empty), Two (from B), Three (from C, which is empty),"
         " Four (from D, which is empty), Five (as written in the configuration)"
     )
+
+
+def test_the_client_of_a_login_is_expanded_when_it_is_used_and_makes_a_connection_of_its_own(tmp_path: Path) -> None:
+    written = {"client_id": "${ID:-mcpctl}", "client_secret": "${SECRET}", "issuer": "https://${AS}/t"}
+    server = remote(oauth=written)
+    found = server_environment.endpoint(server, tmp_path / "config.toml", {"SECRET": "s3cret", "AS": "as.example"})
+    assert found.oauth == OAuth(client_id="mcpctl", client_secret="s3cret", issuer="https://as.example/t")
+    assert remote().launch != server.launch != remote(oauth={**written, "scopes": ["a"]}).launch
+    assert remote().fingerprint == server.fingerprint
 
 
 def test_a_url_and_its_transport_make_another_server_and_its_headers_do_not() -> None:

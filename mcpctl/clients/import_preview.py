@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from mcpctl import jsonc, server_entries
+from mcpctl import entry_masks, jsonc, server_entries
 from mcpctl.clients.client_config import NAME, SHOWN
 from mcpctl.jsonc import edit as json_edit
 from mcpctl.store.redact import mask, mask_shapes
@@ -102,12 +102,12 @@ def _without_token(line: str) -> str:
 
 
 _TEXTS: Mapping[str, Callable[[str], str]] = {
-    "command": mask, "url": server_entries.masked_url, "serverUrl": server_entries.masked_url,
-    "httpUrl": server_entries.masked_url,
+    "command": mask, "url": entry_masks.masked_url, "serverUrl": entry_masks.masked_url,
+    "httpUrl": entry_masks.masked_url,
 }  # fmt: skip
 _TABLES: Mapping[str, Callable[[str], str]] = {
-    "env": server_entries.masked, "environment": server_entries.masked, "headers": server_entries.masked_header,
-    "http_headers": server_entries.masked_header,
+    "env": entry_masks.masked, "environment": entry_masks.masked, "headers": entry_masks.masked_header,
+    "http_headers": entry_masks.masked_header,
 }  # fmt: skip
 
 
@@ -124,8 +124,11 @@ def _shown(server: str, entry: Mapping[str, Any]) -> Iterator[tuple[tuple[str | 
             open_names = SHOWN if server == NAME else ()
             found = [((key, name), text, _TABLES[key](str(text))) for name, text in value.items()
                      if name not in open_names]  # fmt: skip
+        elif key == "oauth" and isinstance(value, Mapping):
+            found = [((key, name), value[name], entry_masks.masked(str(value[name])))
+                     for name in ("client_secret",) if name in value]  # fmt: skip
         elif key in ("command", "args") and isinstance(value, list):
-            masked = server_entries.masked_args([str(arg) for arg in value])
+            masked = entry_masks.masked_args([str(arg) for arg in value])
             found = [((key, number), *pair) for number, pair in enumerate(zip(value, masked, strict=True))]
         elif key == "command" and isinstance(value, Mapping):  # an older Zed's
             yield from (((key, *place), text) for place, text in _shown(server, value))

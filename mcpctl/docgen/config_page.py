@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import ClientSettings, Project, RecordSettings, Responses, Search, Serve
+from mcpctl.config import ClientSettings, OAuthSettings, Project, RecordSettings, Responses, Search, Serve
 from mcpctl.docgen import roff
 from mcpctl.policy_settings import PolicyTable, ProjectPolicyTable
-from mcpctl.server_settings import Server
+from mcpctl.server_settings import OAuth, Server
 
 NAME = "mcpctl-config"
 
@@ -19,6 +19,7 @@ SERVER = {
     "url": "The http:// or https:// address of a remote server.",
     "transport": "The transport of url: http is Streamable HTTP, sse the older transport with two connections.",
     "headers": "Headers of every request to url, by name.",
+    "oauth": "[servers.NAME.oauth], below. Only with url.",
     "env": "Variables for the server. It also gets those of env_file and what inherit_env says; env overrides both."
     " The url and headers of a remote server may use these variables too.",
     "env_file": "A dotenv file of NAME=value lines (export, quotes, comments; nothing is expanded), read when the"
@@ -53,6 +54,24 @@ SERVER = {
     " tighten always count, and so do those that your own toolset sets.",
     "limit_tokens": 'In place of the value in [clients."NAME"] and in [responses], for the answers of this server.',
     "expose": "What clients see of this server beside its tools, in place of the value in [serve].",
+}
+OAUTH = {
+    "client_id": "The client that you have registered with the issuer. Without it, mcpctl servers login registers one"
+    " by itself, where the issuer lets it.",
+    "client_secret": "The secret of that client, if it has one. Write it as ${VAR}.",
+    "scopes": "What to ask for, in place of what the server asks for.",
+    "issuer": "The authorization server, where the server names several. With it, the login is kept to that one.",
+    "redirect_port": "The port on this machine to which the browser comes back, where the client is registered with"
+    " http://127.0.0.1:PORT/callback. 0: any that is free.",
+    "grant": "code: a person logs in in the browser. client_credentials: the client logs in with its own secret, and"
+    " nobody is asked; client_id and client_secret are needed.",
+}
+OAUTH_SETTINGS = {
+    "store": "Where the tokens of logins are kept. file: in the folder oauth of the data directory, which only you can"
+    " read. keyring: in the keyring of the system; it needs the packages that pip install '.[keyring]' installs in a"
+    " clone of mcpctl.",
+    "client_metadata_url": "The https:// address of a client id metadata document of yours, used as the client id where"
+    " the issuer supports that.",
 }
 PROJECT = {
     "optimization": "How searches rank tools in this project, in place of the value in [search].",
@@ -149,6 +168,7 @@ RECORDS = {
 }
 SECTIONS: Mapping[str, tuple[type[msgspec.Struct], Mapping[str, str]]] = {
     "[servers.NAME]": (Server, SERVER),
+    "[servers.NAME.oauth]": (OAuth, OAUTH),
     "[projects.NAME]": (Project, PROJECT),
     "[projects.NAME.policy]": (ProjectPolicyTable, PROJECT_POLICY),
     "[policy]": (PolicyTable, POLICY),
@@ -157,6 +177,7 @@ SECTIONS: Mapping[str, tuple[type[msgspec.Struct], Mapping[str, str]]] = {
     '[clients."NAME"]': (ClientSettings, CLIENT),
     "[serve]": (Serve, SERVE),
     "[records]": (RecordSettings, RECORDS),
+    "[oauth]": (OAuthSettings, OAUTH_SETTINGS),
 }
 
 _EXAMPLE = """\
@@ -172,6 +193,10 @@ delete_repository = false
 url = "https://acme.example/mcp"
 headers = { Authorization = "Bearer ${ACME_TOKEN}" }
 projects = ["acme"]
+
+[servers.tracker]
+url = "https://tracker.example/mcp"
+oauth = { client_id = "mcpctl", client_secret = "${TRACKER_SECRET}", redirect_port = 8123 }
 
 [projects.acme]
 toolset = "triage"
@@ -199,6 +224,9 @@ keep_sessions = 0
 keep_days = 90
 max_mb = 4096
 redact_keys = ["passphrase"]
+
+[oauth]
+store = "file"
 """
 _ABOUT = (
     "config.toml has the servers behind mcpctl serve, the projects that see them, and the settings of search and"
@@ -225,10 +253,11 @@ _ABOUT = (
     " changes nothing and is reported once; at the start of mcpctl serve it is an error.",
 )
 _VARIABLES = (
-    "In command, args, url, headers, env, env_file and cwd, ${VAR} is replaced by the value of an environment variable,"
-    " and ${VAR:-default} by its value or, if it is empty or not set, by the default, whatever inherit_env says. This"
-    " happens when the server is started; expanded values are never stored. If a variable has neither a value nor a"
-    " default, the server is not started, and the message names the variable.",
+    "In command, args, url, headers, env, env_file, cwd and the client_id, client_secret and issuer of oauth, ${VAR} is"
+    " replaced by the value of an environment variable, and ${VAR:-default} by its value or, if it is empty or not set,"
+    " by the default, whatever inherit_env says. This happens when the server is started; expanded values are never"
+    " stored. If a variable has neither a value nor a default, the server is not started, and the message names the"
+    " variable.",
     "${cmd:COMMAND} is replaced by what COMMAND prints, as in ${cmd:op read op://work/github/token}: one of yours,"
     " since nobody else writes this file. It is split into words as a shell does, quotes and backslashes included, and"
     " no shell runs it: no $, pipe or wildcard means anything. Braces and quotes in it must be quoted, as in"
@@ -241,6 +270,7 @@ _VARIABLES = (
 )
 _KINDS = {
     "ProjectPolicyTable": "table",
+    "OAuth": "table",
     "Any": "any",
     "str": "text",
     "bool": "true or false",

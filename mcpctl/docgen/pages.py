@@ -53,6 +53,8 @@ FILES = {
     " secrets.",
     "policy.db": "In the data directory: what people have decided: pins of tools and approvals. It is no cache: if you"
     " delete it, tools are pinned anew as they are then.",
+    "oauth/*.json": "In the data directory: your logins to remote servers, one file each. They have secrets, unless"
+    " those are in a keyring, and only you can read them. If you delete one, you have to log in again.",
     "redaction.key": "In the data directory: the key of the hashes in redacted values. If you delete it, secrets of"
     " later sessions have other hashes than equal secrets of earlier ones.",
     "dashboard.json": "In the data directory: the port of the last mcpctl dashboard, and while one runs, its process"

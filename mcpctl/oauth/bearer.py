@@ -1,24 +1,152 @@
 """The `Authorization` header of a server that one has logged in to: given, refreshed in time, adopted from others."""
 
+import asyncio
+import concurrent.futures
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from mcpctl import files
+from mcpctl.errors import McpctlError
+from mcpctl.failure import failed
+from mcpctl.oauth.refreshing import refreshed
+from mcpctl.oauth.token_store import TokenStore
+from mcpctl.oauth.tokens import Tokens, may_be_sent_to
 from mcpctl.paths import Paths
 from mcpctl.server_environment import Endpoint
-from mcpctl.server_settings import Server
+
+_Done = TypeVar("_Done")
+_SETTLES_S = 10.0
+"""A server that refuses a token as new as this would refuse the next one too."""
+_PAUSE_S = 5.0
+"""After a refresh that failed, a token that still holds is not refreshed for so long."""
 
 
 class Bearer:
-    """The tokens of one server's URL, for all requests of a process; used on one event loop.
+    """The tokens of one server's URL, for all requests of a connection; used on one event loop.
 
     Nobody waits for another's request: only for a refresh, where the token that there is does not hold any more.
     """
 
-    def __init__(self, paths: Paths, name: str, server: Server, where: Endpoint) -> None:
-        self._name = name
+    def __init__(self, paths: Paths, where: Endpoint) -> None:
+        self._paths = paths
+        self._store = TokenStore(paths)
+        self._url = where.url
+        self._oauth = where.oauth
+        self._tokens: Tokens | None = None
+        self._seen: object = None
+        """The login's file as it was when it was read."""
+        self._refreshing: asyncio.Future[Tokens] | None = None
+        self._not_before = 0.0
+
+    @staticmethod
+    def of(paths: Paths, where: Endpoint) -> "Bearer | None":
+        """Those of a server that may be sent any: not one that gets its own header, nor one that is read on the way."""
+        has_own = any(name.lower() == "authorization" for name in where.headers)
+        return None if has_own or not may_be_sent_to(where.url) else Bearer(paths, where)
+
+    @property
+    def has_login(self) -> bool:
+        """Whether somebody has logged in, as far as was looked."""
+        return self._tokens is not None
+
+    async def look(self) -> None:
+        """Look for a login; raises `Failed` where there is one that cannot be read."""
+        if files.stamp(self._paths.oauth) is None:
+            self._tokens = None
+            return
+        try:
+            self._tokens = await _beside(self._found)
+        except McpctlError as error:
+            raise failed("login_not_refreshed", error.message, was_sent=False) from error
 
     async def header(self) -> str | None:
         """`Bearer TOKEN`, refreshed where it expires within a minute; None where nobody has logged in, so that the
         request is sent without. Raises `Failed` with `needs_login` where the login does not hold any more."""
-        return None
+        if self._tokens and files.stamp(self._path(self._tokens)) != self._seen:
+            await self.look()
+        tokens, now = self._tokens, time.time()
+        if tokens is None:
+            return None
+        if not tokens.is_due(now):
+            return _header(tokens)
+        if tokens.holds(now):
+            if time.monotonic() >= self._not_before:
+                self._refresh(tokens)
+            return _header(tokens)
+        return _header(await self._refreshed(tokens))
 
     async def renewed(self, refused: str | None) -> str | None:
         """The header to try once more with after a 401 to one with `refused`; None where there is no other."""
-        return None
+        await self.look()
+        tokens, now = self._tokens, time.time()
+        if tokens is None:
+            return None
+        if _header(tokens) != refused and tokens.holds(now):
+            return _header(tokens)
+        if now - tokens.issued_at < _SETTLES_S:
+            return None
+        return _header(await self._refreshed(tokens))
+
+    async def settle(self, most_s: float) -> None:
+        """Wait for a refresh that is under way, for so long at most: what it brings may be lost with this process."""
+        if self._refreshing:
+            await asyncio.wait([self._refreshing], timeout=most_s)
+
+    # ---- one refresh for all who ask meanwhile
+
+    async def _refreshed(self, tokens: Tokens) -> Tokens:
+        return await asyncio.shield(self._refresh(tokens))
+
+    def _refresh(self, tokens: Tokens) -> "asyncio.Future[Tokens]":
+        if self._refreshing is None:
+            self._refreshing = _beside(lambda: refreshed(self._store, tokens, self._secret(tokens)))
+            self._refreshing.add_done_callback(self._has_refreshed)
+        return self._refreshing
+
+    def _has_refreshed(self, done: "asyncio.Future[Tokens]") -> None:
+        self._refreshing = None
+        if done.cancelled() or done.exception():
+            self._not_before = time.monotonic() + _PAUSE_S
+        else:
+            self._tokens = done.result()
+
+    def _secret(self, tokens: Tokens) -> str | None:
+        """The client's secret: the configuration's, if it is this client's."""
+        if self._oauth and self._oauth.client_secret and self._oauth.client_id == tokens.client_id:
+            return self._oauth.client_secret
+        return tokens.client_secret
+
+    # ---- the file
+
+    def _found(self) -> Tokens | None:
+        found = self._store.find(self._url, self._oauth.issuer if self._oauth else "", secrets=False)
+        if found is None:
+            return None
+        # Before it is read: what is written meanwhile is read again.
+        self._seen = files.stamp(self._path(found))
+        return self._store.find(self._url, found.issuer)
+
+    def _path(self, tokens: Tokens) -> Path:
+        return self._store.path(tokens.server_url, tokens.issuer)
+
+
+def _header(tokens: Tokens) -> str:
+    return f"Bearer {tokens.access_token}"
+
+
+def _beside(work: Callable[[], _Done]) -> "asyncio.Future[_Done]":
+    """Have it done in a thread of its own, to its end whatever becomes of whoever waits: the process waits for it."""
+    done: concurrent.futures.Future[_Done] = concurrent.futures.Future()
+    done.set_running_or_notify_cancel()
+
+    def run() -> None:
+        try:
+            done.set_result(work())
+        except BaseException as error:
+            done.set_exception(error)
+
+    threading.Thread(target=run, name="login").start()
+    return asyncio.wrap_future(done)

@@ -1,32 +1,213 @@
 """Where logins are kept: `oauth/HASH.json` in the data directory, one file for each server's URL and issuer.
 
-Several configurations, and any number of processes, may share them.
+Several configurations, and any number of processes, may share them. The secrets of a login may be in the system's
+keyring instead; its file says so, and has the rest.
 """
 
-from contextlib import AbstractContextManager
+import contextlib
+import hashlib
+import itertools
+import os
+import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
-from mcpctl.oauth.tokens import Tokens
-from mcpctl.paths import Paths
+import msgspec
+
+from mcpctl import files, posix
+from mcpctl.errors import McpctlError, NotFound, Unusable, warn
+from mcpctl.oauth import key_ring
+from mcpctl.oauth.tokens import Tokens, canonical
+from mcpctl.paths import Paths, cannot_write, private_dir
+from mcpctl.store.redact import learn
+
+_MOST_BYTES = 64 << 10
+_MOST_FILES = 1000
+_NAME = re.compile(r"[0-9a-f]{64}\.json")
+_WAIT_S = 45.0
+"""A refresh under the lock takes 30 s at most."""
+_FIRST_LOOK_S, _LAST_LOOK_S = 0.001, 0.05
+_HINT = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
+
+
+class _Kept(Tokens, frozen=True, kw_only=True):
+    """A login as its file has it."""
+
+    keyring: str = ""
+    """The back end that has the secrets; empty where the file has them."""
+
+
+class Held:
+    """A login whose lock is held: nobody else changes it meanwhile."""
+
+    def __init__(self, store: "TokenStore", path: Path) -> None:
+        self._store = store
+        self._path = path
+
+    def read(self) -> Tokens | None:
+        """The login as it is now; raises `McpctlError`."""
+        kept = _read(self._path)
+        return self._store.with_secrets(kept) if kept else None
+
+    def keep(self, tokens: Tokens) -> None:
+        """Have it kept, whole or not at all, where its secrets are kept already; raises `McpctlError`."""
+        kept = _read(self._path)
+        self._store.write(self._path, tokens, in_keyring=bool(kept.keyring) if kept else False)
 
 
 class TokenStore:
     """The logins of a data directory. All of it may wait for a file or its lock: call it in a thread."""
 
-    def __init__(self, paths: Paths) -> None:
-        self._paths = paths
+    def __init__(self, paths: Paths, *, in_keyring: bool = False) -> None:
+        """`in_keyring` is for new logins, whose secrets the keyring is to have; those that there are say it."""
+        self._folder = paths.oauth
+        self._in_keyring = in_keyring
 
-    def find(self, server_url: str, issuer: str = "") -> Tokens | None:
-        """The login to a server, the latest of several where no issuer is named; None where there is none."""
-        raise NotImplementedError
+    def path(self, server_url: str, issuer: str) -> Path:
+        """The file of a login, whether it exists or not."""
+        key = f"{canonical(server_url)}\n{issuer}".encode()
+        return self._folder / f"{hashlib.sha256(key).hexdigest()}.json"
+
+    def find(self, server_url: str, issuer: str = "", *, secrets: bool = True) -> Tokens | None:
+        """The login to a server, the latest of several where no issuer is named; None where there is none.
+
+        Without `secrets` no keyring is asked for any. Raises `McpctlError` where one does not give them.
+        """
+        found = self._of(server_url, issuer)
+        latest = max(found, key=lambda tokens: tokens.logged_in_at, default=None)
+        return self.with_secrets(latest) if latest and secrets else latest
 
     def keep(self, tokens: Tokens) -> None:
-        """Have it kept, whole or not at all; raises `McpctlError`."""
-        raise NotImplementedError
+        """Have a new login kept, whole or not at all; raises `McpctlError`."""
+        path = self.path(tokens.server_url, tokens.issuer)
+        with self._lock(path):
+            self.write(path, tokens, in_keyring=self._in_keyring)
 
     def forget(self, server_url: str, issuer: str = "") -> int:
-        """Delete the logins to a server; how many there were."""
-        raise NotImplementedError
+        """Delete the logins to a server; how many there were. Raises `McpctlError`."""
+        found = self._of(server_url, issuer)
+        for tokens in found:
+            path = self.path(tokens.server_url, tokens.issuer)
+            with self._lock(path):
+                try:
+                    path.unlink(missing_ok=True)
+                    _lock_of(path).unlink(missing_ok=True)
+                except OSError as error:
+                    raise cannot_write(path, error, _HINT) from error
+                if tokens.keyring:
+                    key_ring.forget(path.stem)
+        return len(found)
 
-    def locked(self, tokens: Tokens) -> AbstractContextManager[None]:
-        """Hold the lock (flock) of this login: who refreshes it does so alone."""
-        raise NotImplementedError
+    @contextmanager
+    def locked(self, tokens: Tokens) -> Iterator[Held]:
+        """Hold the lock (flock) of this login: who refreshes it does so alone. Raises `McpctlError`."""
+        path = self.path(tokens.server_url, tokens.issuer)
+        with self._lock(path):
+            yield Held(self, path)
+
+    # ---- for a login that is held
+
+    def with_secrets(self, kept: _Kept) -> Tokens:
+        """A login with the secrets that the keyring has of it; raises `McpctlError`."""
+        if kept.keyring:
+            secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
+            kept = msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
+        learn(kept.access_token, kept.refresh_token, kept.client_secret)
+        return kept
+
+    def write(self, path: Path, tokens: Tokens, *, in_keyring: bool) -> None:
+        """Write a login; its lock is held."""
+        learn(tokens.access_token, tokens.refresh_token, tokens.client_secret)
+        rest = {name: getattr(tokens, name) for name in Tokens.__struct_fields__}
+        if in_keyring:
+            secrets = key_ring.Secrets(**{name: rest[name] for name in key_ring.Secrets.__struct_fields__})
+            rest |= {"access_token": "", "refresh_token": None, "client_secret": None}
+            # First, so that no file ever speaks of secrets that are not there.
+            rest["keyring"] = key_ring.keep(path.stem, secrets)
+        content = msgspec.json.encode(_Kept(**rest))
+        if len(content) > _MOST_BYTES:
+            raise Unusable(f"the login has more than {_MOST_BYTES >> 10} kB", "log in again", "login_too_large")
+        files.edit(path, lambda _: content, _HINT)
+
+    # ---- files
+
+    def _of(self, server_url: str, issuer: str) -> list[_Kept]:
+        paths = [self.path(server_url, issuer)] if issuer else self._files()
+        wanted = canonical(server_url)
+        return [kept for path in paths if (kept := _read(path)) and canonical(kept.server_url) == wanted]
+
+    def _files(self) -> list[Path]:
+        try:
+            with os.scandir(self._folder) as entries:
+                named = (Path(entry.path) for entry in entries if _NAME.fullmatch(entry.name))
+                found = list(itertools.islice(named, _MOST_FILES + 1))
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            warn(f"cannot read {self._folder}: {error.strerror or error}; no login is known")
+            return []
+        if len(found) > _MOST_FILES:
+            warn(f"{self._folder} has more than {_MOST_FILES:,} logins; the others are not looked at")
+        return found[:_MOST_FILES]
+
+    @contextmanager
+    def _lock(self, path: Path) -> Iterator[None]:
+        private_dir(self._folder)
+        fd = _locked(_lock_of(path))
+        try:
+            yield
+        finally:
+            os.close(fd)
+
+
+def _read(path: Path) -> _Kept | None:
+    """The login that a file has; None where there is none, or nothing that is one, which is said."""
+    try:
+        kept = msgspec.json.decode(files.read(path, _MOST_BYTES), type=_Kept)
+    except NotFound:
+        return None
+    except (McpctlError, ValueError, RecursionError) as error:
+        why = error.message if isinstance(error, McpctlError) else f"{path} is not a login"
+        warn(f"{why}; skipped")
+        return None
+    key = f"{canonical(kept.server_url)}\n{kept.issuer}".encode()
+    if hashlib.sha256(key).hexdigest() != path.stem:
+        warn(f"{path} is the login to another server than its name says; skipped")
+        return None
+    return kept
+
+
+def _lock_of(path: Path) -> Path:
+    """The file that is locked: beside the login's own, which each refresh replaces."""
+    return path.with_suffix(".lock")
+
+
+def _locked(path: Path) -> int:
+    """The descriptor of a file that is locked for as long as it is open, by the end of its process at the latest."""
+    until, pause = time.monotonic() + _WAIT_S, _FIRST_LOOK_S
+    while True:
+        try:
+            fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise cannot_write(path, error, _HINT) from error
+        try:
+            if posix.lock(fd) and _is_at(path, fd):
+                fd, held = -1, fd
+                return held
+        finally:
+            if fd >= 0:
+                os.close(fd)
+        if time.monotonic() > until:
+            raise Unusable(f"another process has held {path} for {_WAIT_S:g} s", "end it, or try again", "login_busy")
+        # Not `flock` that waits: nothing could bound it.
+        time.sleep(pause)
+        pause = min(2 * pause, _LAST_LOOK_S)
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    """Whether the file is still the one of this name: who deletes a login deletes its lock."""
+    with contextlib.suppress(OSError):
+        return os.path.samestat(path.lstat(), os.fstat(fd))
+    return False

@@ -3,7 +3,15 @@
 https://www.rfc-editor.org/rfc/rfc6749#section-6; the issuer's own endpoint, which is not that of the server.
 """
 
+from urllib.parse import urlsplit
+
 import msgspec
+
+from mcpctl.server_environment import is_here
+
+_PORTS = {"http": 80, "https": 443}
+_MARGIN_S = 60.0
+"""How long before a token expires it is refreshed, at most."""
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,3 +36,52 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     """The `resource` of RFC 8707 that was asked for."""
     logged_in_at: float
     refreshed_at: float | None = None
+
+    def __repr__(self) -> str:
+        """Without its secrets, so that no traceback and no message has them."""
+        return f"Tokens(server_url={self.server_url!r}, issuer={self.issuer!r})"
+
+    @property
+    def issued_at(self) -> float:
+        """When the issuer gave out the access token."""
+        return self.refreshed_at or self.logged_in_at
+
+    def holds(self, now: float) -> bool:
+        """Whether the access token has not expired."""
+        return self.expires_at is None or now < self.expires_at
+
+    def is_due(self, now: float) -> bool:
+        """Whether the access token expires within a minute; one that never lives that long, within half its life."""
+        if self.expires_at is None:
+            return False
+        return now >= self.expires_at - min(_MARGIN_S, max(self.expires_at - self.issued_at, 0.0) / 2)
+
+
+def canonical(url: str) -> str:
+    """A server's URL as logins are kept for it: scheme and host in lower case, no default port, no fragment.
+
+    https://www.rfc-editor.org/rfc/rfc8707#section-2. A URL that is not one stays as it is.
+    """
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        return url
+    if not host:
+        return url
+    place = f"[{host}]" if ":" in host else host
+    if port is not None and port != _PORTS.get(parts.scheme):
+        place = f"{place}:{port}"
+    query = f"?{parts.query}" if parts.query else ""
+    return f"{parts.scheme}://{place}{'' if parts.path == '/' and not query else parts.path}{query}"
+
+
+def may_be_sent_to(url: str) -> bool:
+    """Whether a token may go to an address: where nobody can read it on the way, and nothing else says who asks."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    is_private = parts.scheme == "https" or (parts.scheme == "http" and is_here(host))
+    return bool(host) and is_private and "@" not in parts.netloc

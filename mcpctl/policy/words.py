@@ -65,6 +65,9 @@ def for_person(failure: Failure) -> McpctlError:
         return NotFound(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
     if failure.code == "interrupted":
         return UpstreamFailed(for_model(failure), "call it again", failure.code)
+    if failure.code == "needs_login" and "server" in facts:
+        what, command = _login(facts)
+        return UpstreamFailed(f"{what}{failure.said}", f"log in with: {command}", failure.code)
     has_more = failure.said and "logs_of" in facts
     hint = f"see all that it wrote with: mcpctl servers logs {facts['logs_of']}" if has_more else ""
     return UpstreamFailed(
@@ -93,8 +96,17 @@ def _outcome(failure: Failure) -> str:
     return f"{what}; it is tried again in {facts['retry_s']} s" if "retry_s" in facts else what
 
 
+def _login(facts: Mapping[str, Any]) -> tuple[str, str]:
+    """What a server wants, and the command that gives it that."""
+    more = " with more rights" if "scopes" in facts else ""
+    scopes = "".join(f" --scope {scope}" for scope in facts.get("scopes", ()))
+    return f"server '{facts['server']}' needs a login{more}", f"mcpctl servers login {facts['server']}{scopes}"
+
+
 def _what(failure: Failure) -> str:
     facts = failure.facts
+    if failure.code == "needs_login" and "server" in facts:
+        return ": the user can log in with: ".join(_login(facts))
     parts = (f"server '{facts['server']}'" if "server" in facts else "", facts.get("did", ""))
     what = " ".join(part for part in parts if part)
     reason = facts.get("reason", "")

@@ -70,7 +70,7 @@ class Gateway:
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._followed = followed
         self._verbose = verbose
-        self._transports = transports or RealTransports(config.path, self.turn)
+        self._transports = transports or RealTransports(paths, self.turn)
         self._lists = Lists()
         self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)

@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, Caller
-from mcpctl.failure import Failed
+from mcpctl.failure import OF_LOGIN, Failed
 from mcpctl.upstreams.connection import Connection, askable
 from mcpctl.wire import jsonrpc
 
@@ -38,6 +38,8 @@ async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bo
             result = await connection.ask("server/discover", {}, caller)
         answer = jsonrpc.value(result, _Discovered)
     except Failed as error:
+        if error.failure.code in OF_LOGIN:
+            raise
         # Only what the server itself says tells what it speaks: not a network, and not one who guards it.
         is_its_own = error.error or not is_remote or error.failure.facts.get("http_status") in _KNOWS_NOT
         return False if is_its_own else None

@@ -7,7 +7,8 @@ refusal said, and parse what only has to pass. Imported in a thread, by the firs
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -16,8 +17,10 @@ import msgspec
 
 from mcpctl import bounds, http_client
 from mcpctl.errors import warn
-from mcpctl.failure import Failed, Failure, failed
+from mcpctl.failure import OF_LOGIN, Failed, Failure, failed
 from mcpctl.http_client import in_words
+from mcpctl.oauth.bearer import Bearer
+from mcpctl.oauth.challenge import refusal
 from mcpctl.server_environment import Endpoint, credentials
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import LISTEN, Connection, Exchange
@@ -29,6 +32,7 @@ from mcpctl.wire.turn import Turn
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
 _CLOSE_S = 0.3
+_SETTLE_S = 1.0
 _IN_A_ROW = 50
 JSON, EVENTS = "application/json", "text/event-stream"
 
@@ -43,9 +47,12 @@ class Remote(Connection):
         turn: Turn,
         on_message: Callable[[Connection, jsonrpc.Message], None],
         on_gone: Callable[[Connection], None],
+        bearer: Bearer | None = None,
     ) -> None:
+        """`bearer` has the login, for a server that one can log in to."""
         super().__init__(on_message, on_gone)
         self._turn = turn
+        self._bearer = bearer
         self._server = server
         self._where = where
         self._why: Failure | None = None
@@ -102,6 +109,8 @@ class Remote(Connection):
         for task in [*self._tasks, self._opening]:
             task.cancel()
         await asyncio.gather(*self._tasks, self._opening, return_exceptions=True)
+        if self._bearer:
+            await self._bearer.settle(_SETTLE_S)
         if not self.gone.is_set():
             try:
                 async with asyncio.timeout(_CLOSE_S):
@@ -123,6 +132,9 @@ class Remote(Connection):
     async def _open(self) -> None:
         """Have what the first message needs; raises `Failed`."""
         self._client = await asyncio.to_thread(http_client.client, self._where.url, self._where.headers)
+        if self._bearer:
+            await self._bearer.look()
+            await self._bearer.header()  # now, since a server's first answer is not waited for as long as an issuer's
 
     @abstractmethod
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
@@ -131,6 +143,26 @@ class Remote(Connection):
     async def _close(self) -> None:
         """Say goodbye and let go of every socket."""
         await self._client.aclose()
+
+    @asynccontextmanager
+    async def _http(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None = None
+    ) -> AsyncGenerator[httpx2.Response]:
+        """The response to an HTTP request, in the name of who has logged in; raises `Failed`.
+
+        What is refused for its token is sent again with another, once: the server has not begun with it.
+        """
+        bearer = await self._bearer.header() if self._bearer else None
+        async with AsyncExitStack() as open_:
+            sent = http_client.request(self._client, method, url, _with(headers, bearer), content)
+            response = await open_.enter_async_context(sent)
+            if self._bearer and response.status_code == HTTPStatus.UNAUTHORIZED:
+                other = await self._bearer.renewed(bearer)
+                if other:
+                    await open_.aclose()
+                    sent = http_client.request(self._client, method, url, _with(headers, other), content)
+                    response = await open_.enter_async_context(sent)
+            yield response
 
     # ---- messages
 
@@ -154,7 +186,7 @@ class Remote(Connection):
                 await self._sent(line, None)
         except Failed as error:
             self._why = error.failure
-            if not error.failure.was_sent:
+            if not error.failure.was_sent and error.failure.code not in OF_LOGIN:
                 self._retire()
         except Exception as error:
             self._why = failed("server_died", in_words(error)).failure
@@ -170,9 +202,9 @@ class Remote(Connection):
         if self.pending.get(exchange.id) is not exchange:
             return  # answered or taken back before
         del self.pending[exchange.id]
-        self._why = failure
+        self._why = failure = failure.about(server=self.server) if failure.code in OF_LOGIN else failure
         exchange.was_sent = failure.was_sent
-        if not failure.was_sent:
+        if not failure.was_sent and failure.code not in OF_LOGIN:
             self._retire()
             if exchange.reply.not_taken(exchange):
                 return
@@ -227,6 +259,7 @@ class Remote(Connection):
         body = await http_client.body(response)
         status, said, code = http_client.status(response), http_client.detail(response, body), response.status_code
         if code in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+            self._needs_login(response, f": {status}{said}")
             raise failed("unauthorized", status, said=said + credentials(self._server, self._where), http_status=code)
         error = _error(body)
         if error and asked and error.get("id", b"null").strip(b'"') == b"%d" % asked.id:
@@ -237,6 +270,14 @@ class Remote(Connection):
             raise failed("http_error", status, said=said + self._other_transport(response), http_status=code)
         else:
             await self._take(body, asked)
+
+    def _needs_login(self, response: httpx2.Response, said: str) -> None:
+        """Raise `Failed` where a login, or another one, may help."""
+        challenge = response.headers.get("www-authenticate", "")
+        has_login, has_headers = bool(self._bearer and self._bearer.has_login), bool(self._server.headers)
+        error = refusal(response.status_code, challenge, said, has_login=has_login, has_headers=has_headers)
+        if error and self._bearer:
+            raise error
 
     async def _events(self, response: httpx2.Response) -> AsyncIterator[Event]:
         """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
@@ -259,6 +300,10 @@ class Remote(Connection):
         if self._in_a_row >= _IN_A_ROW:
             self._in_a_row = 0
             await asyncio.sleep(0)
+
+
+def _with(headers: Mapping[str, str], bearer: str | None) -> Mapping[str, str]:
+    return {**headers, "authorization": bearer} if bearer else headers
 
 
 def _read(text: bytes | bytearray) -> list[jsonrpc.Message | jsonrpc.Malformed]:

@@ -31,7 +31,7 @@ class Sse(Remote):
     async def _hear(self, opened: "asyncio.Future[str]") -> None:
         end = failed("server_died", "the connection broke off")
         try:
-            async with http_client.request(self._client, "GET", self._where.url, {"accept": EVENTS}) as response:
+            async with self._http("GET", self._where.url, {"accept": EVENTS}) as response:
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     await self._refusal(response, None, had_session=False)
                 async for event in self._events(response):
@@ -57,7 +57,7 @@ class Sse(Remote):
         return str(url)
 
     async def _post(self, line: bytes, exchange: Exchange | None) -> None:
-        async with http_client.request(self._client, "POST", self._endpoint, {"content-type": JSON}, line) as response:
+        async with self._http("POST", self._endpoint, {"content-type": JSON}, line) as response:
             if response.status_code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE):
                 status = response.status_code
                 raise failed("no_session", http_client.status(response), was_sent=False, http_status=status)

@@ -42,7 +42,7 @@ class StreamableHttp(Remote):
         if self.modern and exchange:
             headers |= await mirrored(line, exchange)
         headers |= {"accept": f"{JSON}, {EVENTS}", "content-type": JSON}
-        async with http_client.request(self._client, "POST", self._where.url, headers, line) as response:
+        async with self._http("POST", self._where.url, headers, line) as response:
             if response.status_code >= HTTPStatus.BAD_REQUEST:
                 await self._refusal(response, exchange, had_session=_SESSION in headers)
             elif exchange is None:
@@ -78,7 +78,7 @@ class StreamableHttp(Remote):
                 break
             await asyncio.sleep(wait)
             headers = {**self._headers(), "accept": EVENTS, "last-event-id": place}
-            async with http_client.request(self._client, "GET", self._where.url, headers) as resumed:
+            async with self._http("GET", self._where.url, headers) as resumed:
                 if resumed.status_code >= HTTPStatus.BAD_REQUEST:
                     break
                 place, wait = await self._read_answer(resumed, exchange, place, wait)
@@ -105,7 +105,7 @@ class StreamableHttp(Remote):
         while not self.hung_up:
             headers = {**self._headers(), "accept": EVENTS, **({"last-event-id": place} if place else {})}
             try:
-                async with http_client.request(self._client, "GET", self._where.url, headers) as response:
+                async with self._http("GET", self._where.url, headers) as response:
                     if response.status_code == HTTPStatus.NOT_FOUND:
                         self._retire()
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -123,10 +123,12 @@ class StreamableHttp(Remote):
             wait = min(2 * wait, bounds.LAST_RETRY_S)
 
     async def _close(self) -> None:
-        if self.session and not (self._why and self._why.code == "no_session"):
-            async with http_client.request(self._client, "DELETE", self._where.url, self._headers()):
-                pass
-        await super()._close()
+        try:
+            if self.session and not (self._why and self._why.code == "no_session"):
+                async with self._http("DELETE", self._where.url, self._headers()):
+                    pass
+        finally:
+            await super()._close()
 
     def _headers(self) -> dict[str, str]:
         headers = {_SESSION: self.session} if self.session else {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from mcpctl import posix
 from mcpctl.command_values import CannotLaunch
 from mcpctl.failure import Failed
+from mcpctl.paths import Paths
 from mcpctl.server_environment import endpoint, launch
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
@@ -39,10 +40,10 @@ class Transports(Protocol):
 class RealTransports:
     """Processes and HTTP."""
 
-    def __init__(self, config_path: Path, turn: Turn) -> None:
+    def __init__(self, paths: Paths, turn: Turn) -> None:
         # It may hold tokens that no server gets, and servers run as the same user.
         posix.hide_environment()
-        self._config_path = config_path
+        self._paths = paths
         self._turn = turn
         self._processes = ServerProcesses()
 
@@ -50,12 +51,14 @@ class RealTransports:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         # Aside: what an entry takes its values from, a command or a file, may take its time.
         if not server.url:
-            started = await asyncio.to_thread(launch, server, self._config_path)
+            started = await asyncio.to_thread(launch, server, self._paths.config)
             return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
-        where = await asyncio.to_thread(endpoint, server, self._config_path)
+        where = await asyncio.to_thread(endpoint, server, self._paths.config)
         # The first one loads an HTTP client, which takes 0.1 s.
         kind = await asyncio.to_thread(_remote, where.transport)
-        return kind(server, where, self._turn, on_message, on_gone)
+        from mcpctl.oauth.bearer import Bearer  # loaded by then
+
+        return kind(server, where, self._turn, on_message, on_gone, Bearer.of(self._paths, where))
 
     def close(self) -> None:
         """Let the watcher of processes go."""

@@ -5,6 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from msgspec import Raw
 
@@ -215,8 +216,7 @@ class Upstream:
             self.start_s = time.monotonic() - began
             self._connected(connection, caller)
         except Exception as error:
-            reason, said = why_not_started(error, self.server.start_timeout_s)
-            self._did_not_start(reason, self._last_words() if isinstance(error, TimeoutError) else said)
+            self._did_not_start(error)
         finally:
             self._starting = None
 
@@ -242,19 +242,25 @@ class Upstream:
     def _last_words(self) -> str:
         return next((each.last_words for each in self._opened if each.last_words), "")
 
-    def _did_not_start(self, reason: str, said: str) -> None:
+    def _did_not_start(self, error: Exception) -> None:
         # What an earlier connection is still at work on comes to its end there.
         for connection in self._opened:
             asyncio.create_task(self._stop(connection))  # noqa: RUF006 - it ends by itself, and stop() waits for it
-        # The first try again is free; a server that keeps failing is asked less and less often.
+        self.last_failure = Failure("server_did_not_start", self._why_not_started(error))
+        if isinstance(error, Failed) and error.failure.code == "needs_login":
+            self.last_failure, self._failures = error.failure.about(server=self.name), 0
+        # The first try again is free, and so is one after a login; a server that keeps failing is asked less and less.
         self._failures += 1
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
-        did = "cannot be used" if self.server.url else "did not start"
-        self.last_failure = Failure("server_did_not_start", {**self._facts(did, said), "reason": reason})
         self._events.failed(self, words.in_brief(self.last_failure))
         self._fail_queue(self._why_down())
+
+    def _why_not_started(self, error: Exception) -> Mapping[str, Any]:
+        reason, said = why_not_started(error, self.server.start_timeout_s)
+        said = self._last_words() if isinstance(error, TimeoutError) else said
+        return {**self._facts("cannot be used" if self.server.url else "did not start", said), "reason": reason}
 
     def _facts(self, did: str, said: str) -> Mapping[str, str]:
         facts = {"server": self.name, "did": did, "said": said}

@@ -308,7 +308,6 @@ def test_a_session_that_the_server_has_forgotten_is_opened_again_and_every_call_
 @pytest.mark.parametrize(
     ("headers", "env", "told"),
     [
-        ({}, {}, 'no header is sent with it: add headers = { Authorization = "Bearer ${VARIABLE}" }'),
         ({"Authorization": "Bearer ${TOKEN}"}, {"TOKEN": "no"}, "not accepted: header Authorization (from TOKEN)"),
         ({"Authorization": "Bearer ${TOKEN}"}, {"TOKEN": ""}, "header Authorization (from TOKEN, which is empty)"),
         ({"Authorization": "Bearer ${TOKEN}"}, {}, "variable TOKEN is not set"),
@@ -327,6 +326,13 @@ def test_a_refused_token_is_told_with_its_header_and_variable(
     assert told in ran.err
     if "TOKEN is not set" not in told:
         assert "HTTP 401 Unauthorized: a token is wanted" in ran.err
+
+
+def test_a_server_that_wants_a_token_and_gets_no_header_needs_a_login(address: str, home: Path, mcpctl: Mcpctl) -> None:
+    write_config(home, {"token": {"url": f"{address}/token/mcp"}})
+    ran = mcpctl("tools", "refresh")
+    assert ran.code == 4
+    assert "server 'token' needs a login: the user can log in with: mcpctl servers login token" in ran.err
 
 
 def test_a_token_that_is_right_lets_us_in(

@@ -10,6 +10,7 @@ def add(
     url: entry.Url = None,
     transport: entry.Transport = None,
     header: entry.Header = None,
+    oauth: entry.Login = None,
     env: entry.Env = None,
     env_file: entry.EnvFile = None,
     inherit_env: entry.InheritEnv = None,
@@ -39,8 +40,8 @@ def add(
     from mcpctl.errors import warn
 
     given = entry.given(
-        command or [], url, transport, header, env, env_file, inherit_env, cwd, project, deny, only, start_timeout,
-        call_timeout,
+        command or [], url, transport, header, oauth, env, env_file, inherit_env, cwd, project, deny, only,
+        start_timeout, call_timeout,
     )  # fmt: skip
     table = server_entries.entry(given)
     paths = opt.paths(config, data_dir, creates=True)

@@ -8,7 +8,11 @@ import typer
 
 from mcpctl.commands import complete
 
-_NAMES = {"env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"), "header": re.compile(r"[^\s:]+\Z")}
+_NAMES = {
+    "env": re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z"),
+    "header": re.compile(r"[^\s:]+\Z"),
+    "oauth": re.compile(r"[a-z_]+\Z"),
+}
 
 Env = Annotated[
     list[str] | None,
@@ -40,6 +44,18 @@ Header = Annotated[
         metavar="NAME=VALUE",
         help="A header of every request; 'Bearer ${VAR}' keeps a secret out of the file.",
         show_default=False,
+    ),
+]
+Login = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--oauth",
+        metavar="NAME=VALUE",
+        help="How one logs in to it, such as client_id=ID or 'client_secret=${VAR}'; man mcpctl-config has all names.",
+        show_default=False,
+        autocompletion=complete.choices(
+            "client_id=", "client_secret=", "scopes=", "issuer=", "redirect_port=", "grant="
+        ),
     ),
 ]
 InheritEnv = Annotated[
@@ -81,6 +97,7 @@ def given(
     url: str | None,
     transport: str | None,
     header: list[str] | None,
+    oauth: list[str] | None,
     env: list[str] | None,
     env_file: str | None,
     inherit_env: list[str] | None,
@@ -96,6 +113,7 @@ def given(
     values = {
         "command": program, "args": args, "url": url, "transport": transport,
         "headers": _assignments("header", header or []),
+        "oauth": _login(oauth or []),
         "env": _assignments("env", env or []),
         "env_file": env_file, "inherit_env": _inheritance(inherit_env or []),
         "cwd": cwd, "start_timeout_s": start_timeout, "call_timeout_s": call_timeout,
@@ -113,15 +131,27 @@ def _inheritance(given: Sequence[str]) -> str | list[str]:
     return given[0] if is_word else list(dict.fromkeys(given))
 
 
+def _login(given: list[str]) -> dict[str, Any]:
+    """The `NAME=VALUE` of `--oauth`, as config.toml has them; raises `WrongUsage`."""
+    values: dict[str, Any] = _assignments("oauth", given)
+    if "scopes" in values:
+        values["scopes"] = values["scopes"].replace(",", " ").split()
+    if (port := values.get("redirect_port", "")).isdecimal():
+        values["redirect_port"] = int(port)
+    return values
+
+
 def _assignments(option: str, texts: list[str]) -> dict[str, str]:
-    """The `NAME=VALUE` of `--env` and `--header`, by name; raises `WrongUsage`."""
+    """The `NAME=VALUE` of `--env`, `--header` and `--oauth`, by name; raises `WrongUsage`."""
     from mcpctl.errors import WrongUsage
 
     values: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not _NAMES[option].match(name):
-            example = {"env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[option]
+            example = {"oauth": "client_id=ID", "env": "'TOKEN=${TOKEN}'", "header": "'Authorization=Bearer ${TOKEN}'"}[
+                option
+            ]
             raise WrongUsage(f"--{option} needs NAME=VALUE", f"for example: --{option} {example}")
         if name in values:
             raise WrongUsage(f"--{option} {name} is given twice, and only one value can count", f"give {name} once")

@@ -31,6 +31,7 @@ def set(
     url: entry.Url = None,
     transport: entry.Transport = None,
     header: entry.Header = None,
+    oauth: entry.Login = None,
     env: entry.Env = None,
     env_file: entry.EnvFile = None,
     inherit_env: entry.InheritEnv = None,
@@ -48,10 +49,10 @@ def set(
 ) -> None:
     """Change a server's entry in config.toml. What is not named stays as it is, and so do comments and order.
 
-    A command after -- replaces the program and its arguments. --env, --header and --deny are put beside what the entry
-    has; --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of config.toml, as
-    servers show --json has them. An entry that could not be used then is not written. Only a person at a terminal can
-    have tools offered that deny or only kept back.
+    A command after -- replaces the program and its arguments. --env, --header, --oauth and --deny are put beside what
+    the entry has; --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of
+    config.toml, as servers show --json has them. An entry that could not be used then is not written. Only a person at
+    a terminal can have tools offered that deny or only kept back.
 
     \b
     Examples:
@@ -69,8 +70,8 @@ def set(
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
     given = entry.given(
-        words or [program or "", *(args or [])], url, transport, header, env, env_file, inherit_env, cwd, project, deny,
-        only, start_timeout, call_timeout,
+        words or [program or "", *(args or [])], url, transport, header, oauth, env, env_file, inherit_env, cwd,
+        project, deny, only, start_timeout, call_timeout,
     )  # fmt: skip
     paths = opt.paths(config, data_dir)
     path = paths.config

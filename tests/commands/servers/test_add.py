@@ -239,9 +239,28 @@ def test_a_remote_server_is_written_as_given_and_shown_without_its_secrets(mcpct
     assert row["headers"] == {"Authorization": "Bearer ${TOKEN}", "X-Key": "***", "Cookie": "Bearer ***"}
 
 
+def test_how_one_logs_in_is_written_as_given_and_shown_without_its_secret(mcpctl: Mcpctl, paths: Paths) -> None:
+    login = ["client_id=mcpctl", "client_secret=abc", "scopes=read write", "redirect_port=8123"]
+    given = [word for each in login for word in ("--oauth", each)]
+    assert mcpctl("servers", "add", "s", "--url", "https://a.example", *given).out == "s\n"
+    said = {"client_id": "mcpctl", "client_secret": "abc", "scopes": ["read", "write"], "redirect_port": 8123}
+    assert written(paths)["servers"]["s"]["oauth"] == said
+    assert mcpctl("servers", "show", "s", "--json").json["oauth"] == {**said, "client_secret": "***"}
+    dry = mcpctl("servers", "set", "s", "--oauth", "client_secret=new", "--oauth", "issuer=https://b", "--dry-run")
+    assert "issuer" in dry.out and "new" not in dry.out and "abc" not in dry.out
+    changed = ["--unset", "oauth.redirect_port", "--oauth", "client_secret=${S}"]
+    assert mcpctl("servers", "set", "s", *changed, "--json").json["oauth"] == {
+        "client_id": "mcpctl", "client_secret": "${S}", "scopes": ["read", "write"],
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("args", "what"),
     [
+        (("--oauth", "client_id=a", "--", "run"), "oauth: is for servers with a url"),
+        (("--url", "https://a", "--oauth", "redirect_port=x"), "oauth.redirect_port: must be a whole number"),
+        (("--url", "https://a", "--oauth", "port=1"), "oauth.port: unknown key"),
+        (("--url", "https://a", "--oauth", "client_id"), "--oauth needs NAME=VALUE"),
         (("--url", "https://a", "--", "run"), "a server has a command or a url, not both"),
         (("--url", "a.example"), "url: must be an http:// or https:// address"),
         (("--url", "https://a", "--transport", "ws"), "transport: must be http or sse"),

@@ -38,6 +38,7 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "args": [],
         "url": None,
         "headers": {},
+        "oauth": None,
         "env": {},
         "env_file": None,
         "inherit_env": "all",

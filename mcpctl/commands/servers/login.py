@@ -1,0 +1,80 @@
+"""`mcpctl servers login`"""
+
+from typing import Annotated, Any
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Scopes = Annotated[
+    list[str] | None,
+    typer.Option("--scope", metavar="S", help="Ask for this, in place of what the server asks for."),
+]
+ClientId = Annotated[
+    str, typer.Option(metavar="ID", help="The client to log in as, in place of the entry's.", show_default=False)
+]
+NoBrowser = Annotated[
+    bool,
+    typer.Option("--no-browser", help="Open no browser: print the address, and take the one that it ends at."),
+]
+
+
+def login(
+    name: opt.ServerName,
+    scope: Scopes = None,
+    client_id: ClientId = "",
+    no_browser: NoBrowser = False,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Log in to a server with a URL, in the browser; its tokens are kept and refreshed from then on.
+
+    Only a person at a terminal can. The server says where one logs in; mcpctl registers itself there, unless
+    client_id in [servers.NAME.oauth] names a client of yours. Where no browser can be opened, as over SSH, or with
+    --no-browser, the address is printed: open it anywhere, and paste the address that it ends at. With grant =
+    "client_credentials" in the entry nobody is asked. mcpctl serve never logs in; a call to a server that needs it
+    says so.
+
+    \b
+    Examples:
+      mcpctl servers login linear
+      mcpctl servers login github --no-browser --scope repo
+    """
+    import asyncio
+
+    from mcpctl import config as configuration
+    from mcpctl import output
+    from mcpctl.commands.people import only_for_people
+    from mcpctl.commands.servers import logins
+    from mcpctl.server_settings import CLIENT_CREDENTIALS
+    from mcpctl.store import clock
+
+    paths = opt.paths(config, data_dir)
+    where = logins.place(paths, name)
+    if not where.oauth or where.oauth.grant != CLIENT_CREDENTIALS:
+        only_for_people("log in")
+    from mcpctl.oauth.login import Wish, log_in  # with the SDK, 0.7 s
+
+    wish = Wish(name, scope or (), client_id, in_browser=not no_browser)
+    found = asyncio.run(log_in(where, configuration.load(paths.config).oauth, wish, _tell))
+    row: dict[str, Any] = {"server": name, **dict.fromkeys(("issuer", "scopes", "expires_at", "registration"))}
+    if found is None:
+        output.say(f"'{name}' needs no login", always=True)
+    else:
+        tokens = found.tokens
+        logins.keep(paths, tokens)
+        output.say(f"logged in to '{name}' at {tokens.issuer}", always=True)
+        logins.say_works(paths, name)
+        row |= {
+            "issuer": tokens.issuer, "scopes": tokens.scopes.split(), "registration": found.registration,
+            "expires_at": None if tokens.expires_at is None else clock.iso(tokens.expires_at),
+        }  # fmt: skip
+    output.write_done(json, lambda: row, name)
+
+
+def _tell(text: str) -> None:
+    from mcpctl import output
+
+    for line in text.splitlines():
+        output.say(line, always=True)

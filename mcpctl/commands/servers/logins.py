@@ -1,0 +1,73 @@
+"""What commands about logins have in common: which address a server has, and what to say where one is needed."""
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from mcpctl import config, output
+from mcpctl.command_values import CannotLaunch
+from mcpctl.errors import WrongUsage
+from mcpctl.paths import Paths
+from mcpctl.plurals import counted
+from mcpctl.server_environment import Endpoint, endpoint
+from mcpctl.server_settings import Server
+
+if TYPE_CHECKING:
+    from mcpctl.oauth.tokens import Tokens
+
+_PROBE_S = 3.0
+
+
+def place(paths: Paths, name: str) -> Endpoint:
+    """The address of a server that one can log in to; raises `NotFound`, `WrongUsage` or `CannotLaunch`."""
+    server = config.load(paths.config).server(name)
+    if not server.url:
+        raise WrongUsage(f"server '{name}' is a command, and logs in by itself", "see its own documentation", "no_url")
+    if _has_token(server):
+        hint = f"to log in instead, first: mcpctl servers set {name} --unset headers.Authorization"
+        raise WrongUsage(f"the entry of '{name}' has the header Authorization already", hint, "has_token")
+    return endpoint(server, paths.config)
+
+
+def keep(paths: Paths, tokens: "Tokens") -> None:
+    """Keep a new login, in place of the one before."""
+    from mcpctl.oauth.token_store import TokenStore
+
+    store = TokenStore(paths, in_keyring=config.load(paths.config).oauth.store == "keyring")
+    before = store.find(tokens.server_url, secrets=False)
+    store.keep(tokens)
+    if before and before.issuer != tokens.issuer:
+        store.forget(before.server_url, before.issuer)
+
+
+def say_needed(paths: Paths, servers: Mapping[str, Server]) -> None:
+    """Ask servers with a URL and no token whether they need a login, for 3 s at most; say it of those that do."""
+    asked: dict[str, Endpoint] = {}
+    for name, server in servers.items():
+        if server.url and not _has_token(server):
+            with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
+                asked[name] = endpoint(server, paths.config)
+    if not asked:
+        return
+    from mcpctl.oauth.first_request import needing_login
+    from mcpctl.oauth.token_store import TokenStore
+
+    store = TokenStore(paths)
+    for name in needing_login(asked, _PROBE_S):
+        if store.find(asked[name].url, secrets=False) is None:
+            output.say(f"'{name}' needs a login: mcpctl servers login {name}", always=True)
+
+
+def say_works(paths: Paths, name: str) -> None:
+    """Connect to a server and say what it lists; raises `UpstreamFailed` where it cannot be used."""
+    from mcpctl.errors import UpstreamFailed
+    from mcpctl.proxy.server_check import check
+
+    row, *_ = check(paths, [name], None, lambda *_: None)
+    if row["status"] == "failed":
+        raise UpstreamFailed("\n".join(row["problems"]), f"the login is kept; see: mcpctl servers check {name}")
+    output.say(f"it lists {counted(row['tools'], 'tool')}", always=True)
+
+
+def _has_token(server: Server) -> bool:
+    return any(header.lower() == "authorization" for header in server.headers)

@@ -1,0 +1,36 @@
+"""`mcpctl servers logout`"""
+
+from mcpctl.commands import options as opt
+
+
+def logout(
+    name: opt.ServerName,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Delete the login to a server; its issuer is told, where it can take tokens back.
+
+    \b
+    Example:
+      mcpctl servers logout linear
+    """
+    import asyncio
+
+    from mcpctl import output
+    from mcpctl.commands.servers import logins
+    from mcpctl.errors import NotFound, warn
+    from mcpctl.oauth.token_store import TokenStore
+
+    paths = opt.paths(config, data_dir)
+    where, store = logins.place(paths, name), TokenStore(paths)
+    if (kept := store.find(where.url, secrets=False)) is None:
+        raise NotFound(f"nobody is logged in to '{name}'", f"log in with: mcpctl servers login {name}", "not_logged_in")
+    from mcpctl.oauth.revocation import revoke  # with the SDK, 0.7 s
+
+    was_revoked = asyncio.run(revoke(where, store))
+    store.forget(where.url)
+    output.write_done(json, lambda: {"server": name, "issuer": kept.issuer, "revoked": was_revoked}, name)
+    output.say(f"logged out of '{name}'")
+    if not was_revoked:
+        warn(f"{kept.issuer} did not take the tokens back: what is not deleted there holds until it expires")

@@ -1,0 +1,190 @@
+"""Where the browser comes back to: one address of this machine, or what a person pastes; one answer is taken.
+
+https://www.rfc-editor.org/rfc/rfc8252#section-7.3
+"""
+
+import asyncio
+import contextlib
+import errno
+import hmac
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import NamedTuple, Self
+from urllib.parse import parse_qs, urlsplit
+
+from mcpctl.errors import McpctlError
+from mcpctl.oauth.requests import LoginFailed, inert
+
+_PATH = "/callback"
+_HERE, _HERE_TOO = "127.0.0.1", "::1"
+_REQUEST_BYTES = 16 << 10
+_REQUEST_S = 10.0
+_PASTED_BYTES = 16 << 10
+_REFUSALS = {
+    "access_denied": "the login was refused",
+    "invalid_scope": "the issuer does not give what was asked for",
+    "unauthorized_client": "the issuer does not let this client log in",
+    "temporarily_unavailable": "the issuer cannot log anybody in at this moment",
+    "server_error": "the issuer has failed",
+}
+_PAGE = (
+    "<!doctype html><meta charset=utf-8><title>mcpctl</title><body style='font:1.2em sans-serif;margin:3em'>"
+    "<p>%s</p></body>\n"
+)
+_DONE = "mcpctl has the answer. You can close this page; the terminal says how it went."
+_NOT_OURS = "This is not the login that is under way. Begin again from the terminal."
+_NOTHING = "There is nothing here."
+
+
+class Redirect(NamedTuple):
+    """What the issuer has sent back with the browser."""
+
+    code: str
+    iss: str | None = None
+
+
+class NotOurs(Exception):
+    """What came back is of another login, or of none."""
+
+
+class Callback:
+    """The address that the browser comes back to, open until the `with` block ends."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._state = ""
+        self._answer: asyncio.Future[Redirect] = asyncio.get_running_loop().create_future()
+        self._servers: list[asyncio.Server] = []
+
+    async def __aenter__(self) -> Self:
+        try:
+            first = await asyncio.start_server(self._serve, _HERE, self.port, limit=_REQUEST_BYTES)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+            raise McpctlError(
+                f"another login is under way: port {self.port} of this machine is taken",
+                "end that one, or change redirect_port", "login_under_way",
+            ) from None  # fmt: skip
+        self._servers.append(first)
+        self.port = first.sockets[0].getsockname()[1]
+        with contextlib.suppress(OSError):  # some machines have no IPv6, and browsers then use the other
+            self._servers.append(await asyncio.start_server(self._serve, _HERE_TOO, self.port, limit=_REQUEST_BYTES))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for server in self._servers:
+            server.close()
+        if self._answer.done() and not self._answer.cancelled():
+            self._answer.exception()  # nobody may have waited for it
+
+    def address(self, host: str = _HERE) -> str:
+        """What the issuer is to send the browser to."""
+        return f"http://{host}:{self.port}{_PATH}"
+
+    def expect(self, state: str) -> None:
+        """Take what comes back with this state; until then nothing is taken."""
+        self._state = state
+
+    async def answer(self) -> Redirect:
+        """What the issuer sends back; raises `LoginFailed` where that is a refusal."""
+        return await asyncio.shield(self._answer)
+
+    def paste(self, text: str) -> bool:
+        """Take the address, or the code alone, that a person has pasted; whether it was one."""
+        text = text.strip()
+        if "://" not in text and "=" not in text and text:
+            # The code alone: whoever pastes it has seen this login's page, and the verifier of PKCE is ours.
+            return self._take(Redirect(text))
+        try:
+            return self._take(_redirect(urlsplit(text).query or text, self._state))
+        except NotOurs:
+            return False
+        except (LoginFailed, ValueError) as error:
+            return isinstance(error, LoginFailed) and self._fail(error)
+
+    def _take(self, redirect: Redirect) -> bool:
+        if not self._answer.done():
+            self._answer.set_result(redirect)
+        return True
+
+    def _fail(self, error: LoginFailed) -> bool:
+        if not self._answer.done():
+            self._answer.set_exception(error)
+        return True
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            async with asyncio.timeout(_REQUEST_S):
+                head = await reader.readuntil(b"\r\n\r\n")
+                status, text = self._answered(head)
+                # Out before the login ends: the browser shows what it has got by then.
+                writer.write(_response(status, text))
+                await writer.drain()
+        except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # whoever it was, the browser comes back by itself
+        finally:
+            writer.close()
+
+    def _answered(self, head: bytes) -> tuple[str, str]:
+        method, _, rest = head.partition(b" ")
+        path, _, query = rest.partition(b" ")[0].decode("ascii", "replace").partition("?")
+        if method != b"GET" or path != _PATH or self._answer.done():
+            return "404 Not Found", _NOTHING
+        try:
+            self._take(_redirect(query, self._state))
+        except (NotOurs, ValueError):
+            return "400 Bad Request", _NOT_OURS
+        except LoginFailed as error:
+            self._fail(error)
+        return "200 OK", _DONE
+
+
+def _redirect(query: str, state: str) -> Redirect:
+    """What the query of a redirect says; raises `NotOurs`, ValueError, or `LoginFailed` for a refusal."""
+    given = {name: values[0] for name, values in parse_qs(query, max_num_fields=50).items() if len(values) == 1}
+    if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
+        raise NotOurs
+    if error := given.get("error"):
+        why = _REFUSALS.get(error, f"the issuer has refused: {inert(error)}")
+        more = inert(given.get("error_description", ""))
+        raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again with: mcpctl servers login")
+    if not given.get("code"):
+        raise NotOurs
+    return Redirect(given["code"], given.get("iss"))
+
+
+def _response(status: str, text: str) -> bytes:
+    page = (_PAGE % text).encode()
+    return (
+        f"HTTP/1.1 {status}\r\ncontent-type: text/html; charset=utf-8\r\ncontent-length: {len(page)}\r\n"
+        "cache-control: no-store\r\nreferrer-policy: no-referrer\r\n"
+        "content-security-policy: default-src 'none'; style-src 'unsafe-inline'\r\nconnection: close\r\n\r\n"
+    ).encode() + page
+
+
+def read_pasted(callback: Callback, on_other: Callable[[], None]) -> None:
+    """Have each line of stdin taken as pasted; `on_other` is called for one that is nothing of the kind.
+
+    A thread reads it, which ends with the process: nothing else ends the wait for a terminal.
+    """
+    if sys.stdin is None:
+        return
+    loop = asyncio.get_running_loop()
+
+    def take(line: str) -> None:
+        if line.strip() and not callback.paste(line):
+            on_other()
+
+    def read() -> None:
+        rest = b""
+        with contextlib.suppress(OSError, RuntimeError):  # closed, or the login has ended
+            while (piece := os.read(0, 4096)) and len(rest) < _PASTED_BYTES:
+                *lines, rest = (rest + piece).split(b"\n")
+                for line in lines:
+                    loop.call_soon_threadsafe(take, line.decode("utf-8", "replace"))
+            loop.call_soon_threadsafe(take, rest.decode("utf-8", "replace"))
+
+    threading.Thread(target=read, name="pasted", daemon=True).start()

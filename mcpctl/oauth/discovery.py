@@ -1,0 +1,124 @@
+"""Who logs in for a server: asked of the server, and then of the issuer that it names.
+
+https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization; RFC 9728 and RFC 8414, read as the SDK
+reads them. Importing it imports the SDK, 0.7 s.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+import httpx2
+from mcp.client.auth import utils
+from mcp.shared.auth import OAuthMetadata, ProtectedResourceMetadata
+from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_server_url
+from pydantic import ValidationError
+
+from mcpctl.oauth.first_request import challenge
+from mcpctl.oauth.requests import LoginFailed, Requests, inert
+from mcpctl.server_environment import Endpoint
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """An authorization server, and what to ask it for."""
+
+    name: str
+    metadata: OAuthMetadata
+    challenged: str | None = None
+    """The scope that the server has asked for."""
+    resource: ProtectedResourceMetadata | None = None
+    """What the server says of itself; None for one of 2025-03-26."""
+    resource_url: str | None = None
+    """The `resource` of RFC 8707."""
+
+    def scope(self, grant_types: list[str]) -> str | None:
+        """What to ask for where a person has not said it; None for what the issuer gives by itself."""
+        if self.challenged is None and not (self.resource and self.resource.scopes_supported):
+            return None
+        return utils.get_client_metadata_scopes(self.challenged, self.resource, self.metadata, grant_types)
+
+
+async def find(requests: Requests, where: Endpoint) -> Issuer | None:
+    """Who logs in for a server; None where it needs no login. Raises `LoginFailed`."""
+    asked = await challenge(requests, where)
+    resource = await _resource(requests, where, asked)
+    if asked.status_code != HTTPStatus.UNAUTHORIZED and resource is None and where.oauth is None:
+        if asked.is_error:
+            raise LoginFailed(f"the server answers HTTP {asked.status_code}", "is its url right?")
+        return None
+    wanted = where.oauth.issuer if where.oauth else ""
+    name = wanted or (str(resource.authorization_servers[0]) if resource else "")
+    metadata = await of_issuer(requests, name, where.url)
+    return Issuer(
+        name or str(metadata.issuer),
+        metadata,
+        utils.extract_scope_from_www_auth(asked),
+        resource,
+        str(resource.resource) if resource else resource_url_from_server_url(where.url),
+    )
+
+
+async def _resource(requests: Requests, where: Endpoint, asked: httpx2.Response) -> ProtectedResourceMetadata | None:
+    named = utils.extract_resource_metadata_from_www_auth(asked) if asked.is_error else None
+    broken = None
+    for url in utils.build_protected_resource_metadata_discovery_urls(named, where.url):
+        response = await requests.send("GET", url, _JSON)
+        if response.is_server_error:
+            broken = response.status_code
+        if found := await utils.handle_protected_resource_response(response):
+            ours = resource_url_from_server_url(where.url)
+            if not check_resource_allowed(requested_resource=ours, configured_resource=str(found.resource)):
+                raise LoginFailed(f"the server says that it is {inert(str(found.resource))}", "is its url right?")
+            return found
+    if broken:
+        # Whether it names an issuer is then not known, and guessing one would send the login elsewhere.
+        raise LoginFailed(f"the server does not say who logs in for it (HTTP {broken})", "try again later")
+    return None
+
+
+async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMetadata:
+    """What an issuer says of itself; without a name, the one of 2025-03-26 at the server's own origin.
+
+    Raises `LoginFailed`.
+    """
+    origin = _origin(server_url)
+    for url in utils.build_oauth_authorization_server_metadata_discovery_urls(name or None, server_url):
+        response = await requests.send("GET", url, _JSON)
+        if response.status_code != HTTPStatus.OK:
+            continue
+        try:
+            metadata = OAuthMetadata.model_validate_json(response.content)
+        except ValidationError:
+            continue
+        if not utils.issuers_match(str(metadata.issuer), name or origin):
+            raise LoginFailed(
+                f"the issuer {inert(name or origin)} calls itself {inert(str(metadata.issuer))}",
+                "tell whoever runs the server: the two must be the same (RFC 8414)",
+            )
+        _check(requests, metadata)
+        return metadata
+    if name:
+        raise LoginFailed(f"the issuer {inert(name)} says nothing of how one logs in", "tell whoever runs the server")
+    return OAuthMetadata.model_validate({
+        "issuer": origin, "authorization_endpoint": f"{origin}/authorize", "token_endpoint": f"{origin}/token",
+        "registration_endpoint": f"{origin}/register",
+    })  # fmt: skip
+
+
+def _check(requests: Requests, metadata: OAuthMetadata) -> None:
+    """Raises `LoginFailed` for an issuer that one must not log in with."""
+    for url in (metadata.authorization_endpoint, metadata.token_endpoint, metadata.registration_endpoint):
+        if url is not None:
+            requests.check(str(url))
+    methods = metadata.code_challenge_methods_supported
+    if methods is not None and "S256" not in methods:
+        raise LoginFailed("the issuer does not support PKCE with S256", "tell whoever runs it")
+
+
+def _origin(url: str) -> str:
+    parts = httpx2.URL(url)
+    return f"{parts.scheme}://{parts.netloc.decode()}"
+
+
+_JSON: Mapping[str, str] = {"accept": "application/json"}

@@ -1,0 +1,74 @@
+"""The secrets of logins in the system's keyring, for those who ask for it: `pip install 'mcpctl[keyring]'`.
+
+The import takes 90 ms, and a keyring may ask its user to unlock it: call it in a thread.
+"""
+
+from types import ModuleType
+
+import msgspec
+
+from mcpctl.errors import Unusable
+
+_SERVICE = "mcpctl"
+
+
+class Secrets(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a login is secret."""
+
+    access_token: str
+    refresh_token: str | None = None
+    client_secret: str | None = None
+
+    def __repr__(self) -> str:
+        """Without them."""
+        return "Secrets()"
+
+
+def keep(name: str, secrets: Secrets) -> str:
+    """Have the secrets of a login kept; the name of the back end that has them. Raises `McpctlError`."""
+    keyring = _keyring()
+    try:
+        keyring.set_password(_SERVICE, name, msgspec.json.encode(secrets).decode())
+        return str(keyring.get_keyring().name)
+    except Exception as error:  # back ends raise what they like
+        raise _unusable(error) from None
+
+
+def read(name: str) -> Secrets:
+    """The secrets of a login; raises `McpctlError` where the keyring does not give them."""
+    keyring = _keyring()
+    try:
+        text = keyring.get_password(_SERVICE, name)
+    except Exception as error:
+        raise _unusable(error) from None
+    try:
+        return msgspec.json.decode(text or "", type=Secrets)
+    except ValueError:
+        raise Unusable("the keyring does not have this login any more", "log in again", "keyring_unusable") from None
+
+
+def forget(name: str) -> None:
+    """Delete the secrets of a login, if there are any; raises `McpctlError` where there is no keyring."""
+    keyring = _keyring()
+    try:
+        if keyring.get_password(_SERVICE, name) is not None:
+            keyring.delete_password(_SERVICE, name)
+    except Exception as error:
+        raise _unusable(error) from None
+
+
+def _keyring() -> ModuleType:
+    try:
+        import keyring
+    except ImportError:
+        hint = "install it with: pip install 'mcpctl[keyring]'; or set store = \"file\" in [oauth] and log in again"
+        raise Unusable("the package keyring is not installed", hint, "keyring_unusable") from None
+    return keyring
+
+
+def _unusable(error: Exception) -> Unusable:
+    # Its kind alone: what a back end says may repeat what it was given.
+    kind = type(error).__name__
+    why = f"the keyring cannot be used ({kind})" if kind != "NoKeyringError" else "this system has no keyring"
+    hint = 'unlock or set up a keyring, or set store = "file" in [oauth] and log in again'
+    return Unusable(why, hint, "keyring_unusable")

@@ -1,0 +1,193 @@
+"""A login to one server, by a person in a browser, or by a client with its own secret.
+
+Done here, with what the SDK has for its parts, and by nobody else: `serve` never opens a browser. The SDK's whole
+provider keeps no expiry and no issuer, and its refreshes go to the wrong endpoint.
+"""
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlencode
+
+from mcp.client.auth import utils
+from mcp.client.auth.exceptions import OAuthFlowError
+from mcp.client.auth.oauth2 import PKCEParameters
+from mcp.shared.auth import OAuthToken
+from pydantic import ValidationError
+
+from mcpctl.config import OAuthSettings
+from mcpctl.errors import McpctlError
+from mcpctl.oauth import browser, discovery, registration
+from mcpctl.oauth.callback import Callback, read_pasted
+from mcpctl.oauth.discovery import Issuer
+from mcpctl.oauth.registration import Client
+from mcpctl.oauth.requests import LoginFailed, Requests, inert, said
+from mcpctl.oauth.tokens import Tokens
+from mcpctl.server_environment import Endpoint
+from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
+
+WAIT_S = 300.0
+"""How long a person may take in the browser."""
+_GRANTS = {CODE: ["authorization_code", "refresh_token"], CLIENT_CREDENTIALS: [CLIENT_CREDENTIALS]}
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What the person has said of this login."""
+
+    name: str
+    """The server's."""
+    scopes: Sequence[str] = ()
+    client_id: str = ""
+    in_browser: bool = True
+    """Whether a browser may be opened here; else the person pastes what theirs ends at."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """What came of it."""
+
+    tokens: Tokens
+    registration: str
+    """`configured`, `metadata document` or `dynamic`."""
+
+
+async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Callable[[str], None]) -> Login | None:
+    """A new login to a server; None where it needs none. `tell` says what the person has to do, with the address.
+
+    Raises `LoginFailed`, or `McpctlError` where the person has to do something first.
+    """
+    oauth = where.oauth or OAuth()
+    requests = Requests(where.url)
+    issuer = await discovery.find(requests, where)
+    if issuer is None:
+        return None
+    scope = " ".join(wish.scopes or oauth.scopes) or issuer.scope(_GRANTS[oauth.grant])
+    known = _known(issuer, oauth, settings, wish)
+    if known and oauth.grant == CLIENT_CREDENTIALS:
+        client, fields = known, {"grant_type": CLIENT_CREDENTIALS}
+    else:
+        async with Callback(oauth.redirect_port) as callback:
+            addresses = [callback.address(), callback.address("localhost")]
+            client, address = (
+                (known, addresses[0])
+                if known
+                else await registration.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
+            )
+            fields = await _authorized(issuer, client, scope, address, callback, wish, tell)
+    token = await _token(requests, issuer, client, scope, fields)
+    return Login(_tokens(where, issuer, client, oauth, token, scope), client.kind)
+
+
+def _known(issuer: Issuer, oauth: OAuth, settings: OAuthSettings, wish: Wish) -> Client | None:
+    """The client that needs no registration."""
+    if client_id := wish.client_id or oauth.client_id:
+        secret = oauth.client_secret if client_id == oauth.client_id else ""
+        return registration.configured(issuer.metadata, client_id, secret)
+    return registration.of_document(issuer.metadata, settings.client_metadata_url)
+
+
+async def _authorized(
+    issuer: Issuer, client: Client, scope: str | None, address: str, callback: Callback, wish: Wish,
+    tell: Callable[[str], None],
+) -> dict[str, str]:  # fmt: skip
+    """What to ask the token endpoint with, once the person has logged in."""
+    proof, state = PKCEParameters.generate(), secrets.token_urlsafe(32)
+    fields = {
+        "response_type": "code", "client_id": client.id, "redirect_uri": address, "state": state,
+        "code_challenge": proof.code_challenge, "code_challenge_method": "S256",
+    }  # fmt: skip
+    if issuer.resource_url:
+        fields["resource"] = issuer.resource_url
+    if scope:
+        fields["scope"] = scope
+    if "offline_access" in (scope or "").split():
+        fields["prompt"] = "consent"  # OpenID Connect Core, 11
+    endpoint = str(issuer.metadata.authorization_endpoint)
+    url = f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(fields)}"
+    try:
+        async with asyncio.timeout(WAIT_S):
+            callback.expect(state)
+            _send(url, callback, wish, tell)
+            redirect = await callback.answer()
+    except TimeoutError:
+        why = f"nobody came back from the browser within {WAIT_S / 60:g} minutes"
+        raise McpctlError(why, f"begin again with: mcpctl servers login {wish.name}", "login_timeout") from None
+    try:
+        utils.validate_authorization_response_iss(redirect.iss, issuer.metadata)
+    except OAuthFlowError:
+        who = inert(redirect.iss or "nobody")
+        raise LoginFailed(f"the answer is from another issuer: {who}", "begin again; do not log in there") from None
+    return {
+        "grant_type": "authorization_code", "code": redirect.code, "redirect_uri": address,
+        "code_verifier": proof.code_verifier,
+    }  # fmt: skip
+
+
+def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None]) -> None:
+    """Have the person go to an address: by a browser here, or by saying how."""
+    loop = asyncio.get_running_loop()
+
+    def ask_to_paste() -> None:
+        tell(
+            f"open this address in a browser:\n\n  {url}\n\n"
+            f"It ends at {callback.address()}?…: if the browser is on another machine and shows an error there,"
+            " paste that address here."
+        )
+        read_pasted(callback, lambda: tell("that is not what this login ends at; paste all of it"))
+
+    def failed() -> None:
+        with contextlib.suppress(RuntimeError):  # the login has ended meanwhile
+            loop.call_soon_threadsafe(ask_to_paste)
+
+    if wish.in_browser and browser.can_open():
+        tell(f"log in in your browser; if none opens, go to:\n\n  {url}\n")
+        browser.open_(url, failed)
+    else:
+        ask_to_paste()
+
+
+async def _token(
+    requests: Requests, issuer: Issuer, client: Client, scope: str | None, fields: dict[str, str]
+) -> OAuthToken:
+    if issuer.resource_url:
+        fields = {**fields, "resource": issuer.resource_url}
+    if scope and fields["grant_type"] == CLIENT_CREDENTIALS:
+        fields = {**fields, "scope": scope}
+    headers, content = client.request(fields)
+    response = await requests.send("POST", str(issuer.metadata.token_endpoint), headers, content)
+    hint = "see whether its client_id and client_secret are right, and try again"
+    if response.status_code not in (HTTPStatus.OK, HTTPStatus.CREATED):
+        sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
+        raise LoginFailed(f"the issuer gave no token: {said(response, *sent)}", hint)
+    try:
+        return OAuthToken.model_validate_json(response.content)
+    except ValidationError:
+        raise LoginFailed("the issuer answered with something that is not a token", hint) from None
+
+
+def _tokens(
+    where: Endpoint, issuer: Issuer, client: Client, oauth: OAuth, token: OAuthToken, scope: str | None
+) -> Tokens:
+    now = time.time()
+    return Tokens(
+        server_url=where.url,
+        issuer=issuer.name,
+        token_endpoint=str(issuer.metadata.token_endpoint),
+        token_endpoint_auth_method=client.method,
+        grant=oauth.grant,
+        client_id=client.id,
+        # The configuration has its own, expanded each time.
+        client_secret=client.secret if client.kind == registration.DYNAMIC else None,
+        secret_expires_at=client.secret_expires_at,
+        access_token=token.access_token,
+        refresh_token=token.refresh_token,
+        expires_at=None if token.expires_in is None else now + token.expires_in,
+        scopes=token.scope if token.scope is not None else scope or "",
+        resource=issuer.resource_url,
+        logged_in_at=now,
+    )

@@ -1,0 +1,157 @@
+"""New tokens for old ones: asked for at the issuer's own endpoint, by one process at a time.
+
+https://www.rfc-editor.org/rfc/rfc6749#section-6. An issuer that gives out a new refresh token each time takes one that
+comes twice for stolen, and ends the whole login: so the login is locked, read again, and another's new pair is taken.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+from http import HTTPStatus
+
+import msgspec
+
+from mcpctl.errors import McpctlError, warn
+from mcpctl.failure import Failed, failed
+from mcpctl.oauth import client_authentication
+from mcpctl.oauth.token_store import TokenStore
+from mcpctl.oauth.tokens import Tokens, may_be_sent_to
+from mcpctl.server_settings import CLIENT_CREDENTIALS
+
+_TIMEOUT_S = 30.0
+_LONGEST_LIFE_S = 10 * 366 * 86400.0
+_OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
+"""What an issuer says of a login that is over; the second is GitHub's word for the first."""
+_WORD = re.compile(r"[a-z_]{1,40}")
+_HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
+"""What can stand in a header, and be read again."""
+
+
+class _Answer(msgspec.Struct):
+    """What an issuer answers, of either kind."""
+
+    access_token: str | None = None
+    token_type: str | None = None
+    expires_in: float | None = None
+    refresh_token: str | None = None
+    scope: str | None = None
+    error: str | None = None
+
+
+def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
+    """The login with new tokens, ours or those that another process has got meanwhile.
+
+    `secret` is the client's. It takes as long as others do and 30 s: call it in a thread, which nothing ends before
+    the answer is kept. Raises `Failed`, with `needs_login` where the login is over.
+    """
+    try:
+        with store.locked(tokens) as held:
+            current = held.read()
+            if current is None:
+                raise over()
+            if current.issued_at < tokens.issued_at:
+                current = tokens  # which could not be kept
+            if current.access_token != tokens.access_token and current.holds(time.time()):
+                return current
+            try:
+                fresh = _asked(current, secret)
+            except Failed as error:
+                if (
+                    error.failure.code == "needs_login"
+                    and (other := held.read())
+                    and other.access_token != current.access_token
+                ):
+                    return other
+                raise
+            try:
+                held.keep(fresh)
+            except McpctlError as error:
+                # The old one may be worth nothing any more: this process at least goes on with the new one.
+                warn(f"a refreshed login is not kept: {error.message}")
+            return fresh
+    except McpctlError as error:
+        raise _not_refreshed(error.message) from error
+
+
+def over() -> Failed:
+    """The failure of whoever has to log in anew."""
+    return failed("needs_login", "it needs a login", was_sent=False)
+
+
+def _not_refreshed(why: str) -> Failed:
+    return failed("login_not_refreshed", f"its login cannot be refreshed now: {why}", was_sent=False)
+
+
+def _asked(tokens: Tokens, secret: str | None) -> Tokens:
+    """The login as its issuer renews it; raises `Failed`."""
+    is_again = tokens.grant == CLIENT_CREDENTIALS
+    if not is_again and not tokens.refresh_token:
+        raise over()
+    if secret == tokens.client_secret and tokens.secret_expires_at and time.time() >= tokens.secret_expires_at:
+        raise over()  # what was registered is forgotten by now
+    if not may_be_sent_to(tokens.token_endpoint):
+        raise _not_refreshed("the issuer's address is not encrypted")
+    form = {"grant_type": CLIENT_CREDENTIALS} if is_again else {"grant_type": "refresh_token"}
+    if is_again and tokens.scopes:
+        form["scope"] = tokens.scopes
+    elif not is_again:
+        form["refresh_token"] = tokens.refresh_token or ""
+    if tokens.resource:
+        form["resource"] = tokens.resource
+    if tokens.token_endpoint_auth_method not in client_authentication.METHODS:
+        raise over()
+    headers, content = client_authentication.request(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
+    begun = time.time()
+    status, body = asyncio.run(_posted(tokens.token_endpoint, headers, content))
+    return _renewed(tokens, _answer(status, body), begun)
+
+
+async def _posted(url: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
+    """The status and the body of a request's answer; raises `Failed`."""
+    from mcpctl import http_client
+
+    try:
+        async with (
+            asyncio.timeout(_TIMEOUT_S),
+            http_client.client(url, {}) as client,
+            http_client.request(client, "POST", url, headers, content) as response,
+        ):
+            return response.status_code, await http_client.body(response)
+    except TimeoutError:
+        raise _not_refreshed(f"no answer within {_TIMEOUT_S:g} s") from None
+    except Failed as error:
+        raise _not_refreshed(str(error.failure.facts["reason"])) from error
+
+
+def _answer(status: int, body: bytes) -> _Answer:
+    """What an issuer has answered, if it is tokens; raises `Failed`."""
+    try:
+        answer = msgspec.json.decode(body, type=_Answer, strict=False)
+    except (ValueError, RecursionError):
+        answer = _Answer()
+    # Some say what is wrong with a status of 200.
+    if answer.error in _OVER and status < HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise over()
+    # Of its words none but a code: it may repeat what it was sent.
+    said = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
+    if status != HTTPStatus.OK or said:
+        raise _not_refreshed(f"the issuer answers HTTP {status}{said}")
+    if not answer.access_token or not _HEADER.fullmatch(answer.access_token):
+        raise _not_refreshed("the issuer answers with something else than a token")
+    if (answer.token_type or "bearer").lower() != "bearer":
+        raise _not_refreshed("the issuer answers with a token of another kind")
+    return answer
+
+
+def _renewed(tokens: Tokens, answer: _Answer, now: float) -> Tokens:
+    """The login with the tokens of an answer; what that leaves out stays as it was."""
+    life = answer.expires_in
+    return msgspec.structs.replace(
+        tokens,
+        access_token=answer.access_token or "",
+        refresh_token=answer.refresh_token or tokens.refresh_token,
+        expires_at=None if life is None else now + min(max(life, 0.0), _LONGEST_LIFE_S),
+        scopes=answer.scope or tokens.scopes,
+        refreshed_at=now,
+    )

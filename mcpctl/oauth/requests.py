@@ -1,0 +1,100 @@
+"""The HTTP requests of a login: each bounded, and none sent to another place than it is for."""
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import quote_plus
+
+import httpx2
+
+from mcpctl import http_client
+from mcpctl.errors import UpstreamFailed
+from mcpctl.failure import Failed
+from mcpctl.oauth.tokens import may_be_sent_to
+
+_SECONDS = 30.0
+_BYTES = 1 << 20
+_MOST_SAID = 200
+
+
+class LoginFailed(UpstreamFailed):
+    """The server, or whoever logs in for it, did not do its part."""
+
+    code = "login_failed"
+
+
+class Requests:
+    """The requests for one server's login: unencrypted only where the server itself is."""
+
+    def __init__(self, server_url: str) -> None:
+        """Raises `LoginFailed` for a server that no token may be sent to."""
+        self._may_be_plain = True
+        self.check(server_url)
+        self._may_be_plain = server_url.lower().startswith("http://")
+
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, content: bytes | None = None,
+        *, reads: bool = True,
+    ) -> httpx2.Response:  # fmt: skip
+        """The response, with its body where it `reads` it or is refused; raises `LoginFailed`.
+
+        A redirect is followed on the same origin alone, and is else a refusal of HTTP 404.
+        """
+        self.check(url)
+        try:
+            async with asyncio.timeout(_SECONDS):
+                return await self._sent(method, url, dict(headers or {}), content, reads)
+        except TimeoutError:
+            raise LoginFailed(f"{_origin(url)} does not answer within {_SECONDS:g} s", _AGAIN) from None
+        except (Failed, httpx2.HTTPError, httpx2.InvalidURL) as error:
+            raise LoginFailed(f"{_origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
+
+    def check(self, url: str) -> None:
+        """Raises `LoginFailed` for an address that a login must not use."""
+        is_plain = not url.lower().startswith("https://")
+        if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
+            where = inert(_origin(url))
+            raise LoginFailed(f"the login would go to {where}, which is not encrypted", "tell whoever runs the server")
+
+    async def _sent(
+        self, method: str, url: str, headers: Mapping[str, str], content: bytes | None, reads: bool
+    ) -> httpx2.Response:
+        client = await asyncio.to_thread(http_client.client, url, {})
+        try:
+            async with http_client.request(client, method, url, headers, content) as response:
+                body = await http_client.whole(response, _BYTES) if reads or response.is_error else b""
+                # Its body is decompressed by now.
+                kept = [(name, value) for name, value in response.headers.multi_items() if name not in _OF_THE_BODY]
+                return httpx2.Response(response.status_code, headers=kept, content=bytes(body))
+        except Failed as error:
+            if error.failure.code == "http_error":  # a redirect to another place
+                return httpx2.Response(404)
+            raise
+        finally:
+            await client.aclose()
+
+
+_AGAIN = "try again; if it stays so, tell whoever runs the server"
+_OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
+
+
+def inert(text: str) -> str:
+    """A foreign text for a message: short, on one line, of characters that a person sees."""
+    shown = "".join(c if c.isprintable() else " " for c in text[: 4 * _MOST_SAID])
+    return " ".join(shown.split())[:_MOST_SAID]
+
+
+def said(response: httpx2.Response, *secrets: str | None) -> str:
+    """A refusal in words: its status, and what it says of why, without the secrets that were sent."""
+    text = inert(http_client.refusal(response, response.content))
+    for secret in secrets:
+        for form in (secret, quote_plus(secret)) if secret else ():
+            text = text.replace(form, "***")
+    return text
+
+
+def _origin(url: str) -> str:
+    try:
+        parts = httpx2.URL(url)
+        return f"{parts.scheme}://{parts.netloc.decode()}"
+    except (httpx2.InvalidURL, ValueError):
+        return "an address that is none"

@@ -1,0 +1,154 @@
+"""`mcpctl servers login`"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mcpctl.commands.people import AGENTS
+from mcpctl.oauth.token_store import TokenStore
+from mcpctl.oauth.tokens import Tokens
+from mcpctl.paths import Paths
+from tests.configured import configure
+from tests.conftest import Mcpctl
+from tests.oauth import sites
+from tests.oauth.sites import Sites, browser
+
+ROBOT = {"client_id": "robot", "client_secret": "${ROBOT_SECRET}", "grant": "client_credentials"}
+
+
+@pytest.fixture
+def at() -> Iterator[Sites]:
+    with sites.running() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Somebody at a terminal of their own, with a browser."""
+    for name in AGENTS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: True)
+    monkeypatch.setenv("BROWSER", str(browser(tmp_path)))
+
+
+def kept(paths: Paths, url: str) -> Tokens:
+    found = TokenStore(paths).find(url)
+    assert found
+    return found
+
+
+def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
+    configure(paths, {"s": {"url": at.url}})
+    ran = mcpctl("servers", "login", "s")
+    assert (ran.code, ran.out) == (0, "s\n")
+    assert (
+        f"mcpctl: logged in to 's' at {at.issuer.name}" in ran.err or f"logged in to 's' at {at.issuer.name}" in ran.err
+    )
+    assert "it lists 1 tool" in ran.err
+    tokens = kept(paths, at.url)
+    assert tokens.access_token in at.issuer.access
+    assert tokens.access_token not in ran.err and (tokens.refresh_token or "") not in ran.err
+    assert mcpctl("tools", "refresh", "s", "--fields", "server,tools").out == "s\t1\n"
+
+
+def test_as_json_it_is_one_object_without_a_secret(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
+    configure(paths, {"s": {"url": at.url}})
+    ran = mcpctl("servers", "login", "s", "--scope", "read", "--scope", "write", "--json")
+    tokens = kept(paths, at.url)
+    assert ran.json == {
+        "server": "s", "issuer": at.issuer.name, "scopes": ["read", "write"], "registration": "dynamic",
+        "expires_at": ran.json["expires_at"],
+    }  # fmt: skip
+    assert ran.json["expires_at"].endswith("Z")
+    assert tokens.access_token not in ran.out
+
+
+def test_who_is_logged_in_logs_in_anew(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
+    configure(paths, {"s": {"url": at.url}})
+    mcpctl("servers", "login", "s")
+    first = kept(paths, at.url)
+    mcpctl("servers", "login", "s")
+    assert kept(paths, at.url).access_token != first.access_token
+    assert len(list(paths.oauth.glob("*.json"))) == 1
+
+
+def test_a_client_with_its_own_secret_needs_nobody(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    monkeypatch.setenv("ROBOT_SECRET", "s3cret")
+    configure(paths, {"s": {"url": at.url, "oauth": {**ROBOT, "scopes": ["read"]}}})
+    ran = mcpctl("servers", "login", "s", "--json")
+    assert (ran.json["registration"], ran.json["scopes"]) == ("configured", ["read"])
+    assert "s3cret" not in (ran.out + ran.err + next(paths.oauth.glob("*.json")).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("agent", [*AGENTS, None])
+def test_no_agent_logs_in_for_its_user(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, agent: str | None
+) -> None:
+    configure(paths, {"s": {"url": "https://a.invalid/mcp"}})
+    if agent:
+        monkeypatch.setenv(agent, "1")
+    else:
+        monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    ran = mcpctl("servers", "login", "s")
+    assert ran.code == 6
+    assert "only a person can log in" in ran.err
+
+
+def test_a_server_without_a_login_says_so(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
+    configure(paths, {"s": {"url": at.open_url}})
+    ran = mcpctl("servers", "login", "s", "--json")
+    assert (ran.code, ran.json["issuer"]) == (0, None)
+    assert "'s' needs no login" in ran.err
+    assert not paths.oauth.exists()
+
+
+@pytest.mark.parametrize(
+    ("entry", "code", "what"),
+    [
+        ({"command": "true"}, 2, "server 's' is a command, and logs in by itself"),
+        (
+            {"url": "https://a.invalid", "headers": {"authorization": "Bearer x"}},
+            2,
+            "has the header Authorization already",
+        ),
+        ({"url": "https://${NOT_SET}/mcp"}, 1, "variable NOT_SET is not set"),
+        ({"url": "http://a.invalid/mcp"}, 4, "http://a.invalid, which is not encrypted"),
+        ({"url": "http://127.0.0.1:1/mcp"}, 4, "nothing listens there"),
+    ],
+)
+def test_what_one_cannot_log_in_to_is_named(
+    mcpctl: Mcpctl, paths: Paths, entry: dict[str, object], code: int, what: str
+) -> None:
+    configure(paths, {"s": entry})
+    ran = mcpctl("servers", "login", "s")
+    assert (ran.code, what in ran.err) == (code, True), ran.err
+    assert mcpctl("servers", "login", "other").code == 3
+
+
+def test_a_login_that_the_server_does_not_take_is_an_error(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def nobody(self: object, token: str) -> None:
+        return None
+
+    monkeypatch.setattr("tests.oauth.sites.Issuer.verify_token", nobody)
+    configure(paths, {"s": {"url": at.url}})
+    ran = mcpctl("servers", "login", "s")
+    assert (ran.code, ran.out) == (4, "")
+    assert "the login is kept; see: mcpctl servers check s" in ran.err
+    assert kept(paths, at.url)
+
+
+def test_nothing_that_a_browser_prints_is_on_stdout(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    browser(tmp_path, f'print("Opening in existing browser session.", flush=True)\n{sites.LOGS_IN}')
+    configure(paths, {"s": {"url": at.url}})
+    assert mcpctl("servers", "login", "s").out == "s\n"
+    assert "Opening" not in "".join(capfd.readouterr())
+    assert os.environ["BROWSER"] == str(tmp_path / "browser")
