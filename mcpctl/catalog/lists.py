@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from mcpctl import feature_names
 from mcpctl.models import Tool
 from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
@@ -65,8 +66,14 @@ class Lists:
         return self._of.get(of[:2], {}).get(of.capabilities)
 
     def all(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        """Every list of a server, by what the client can do."""
-        return dict(self._of.get((server, fingerprint), {}))
+        """Every list of a server's tools, by what the client can do."""
+        return _of_tools(self._of.get((server, fingerprint), {}))
+
+    def features(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
+        """What is known of a server's prompts, resources and templates, by kind."""
+        lists = self._of.get((server, fingerprint), {})
+        known = {kind: lists.get(feature_names.list_of(kind)) for kind in feature_names.KINDS}
+        return {kind: listed for kind, listed in known.items() if listed}
 
     def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
         """The sets of capabilities whose list counts, the first that there is: that of its connection alone, where it
@@ -94,7 +101,7 @@ class Lists:
         """Judge all of them, and all that come, by this."""
         was_checked, self.holding = self.holding.checks != UNCHECKED, holding
         if not was_checked:
-            self._check_all()
+            self._check_all(with_features=True)
         self._judge_all()
 
     def check_together(self) -> None:
@@ -111,19 +118,22 @@ class Lists:
                 del self._of[pair]
                 self.changes += 1
 
-    def _check_all(self) -> None:
+    def _check_all(self, *, with_features: bool = False) -> None:
+        """Check all lists of tools; the others say nothing of tools, and are checked as they come."""
         peers = self._peers()
         for pair, lists in list(self._of.items()):
-            for capabilities, listed in list(lists.items()):
+            for capabilities, listed in list((dict(lists) if with_features else _of_tools(lists)).items()):
                 self._check(ListKey(*pair, capabilities), listed, peers)
 
     def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
         if self.holding.checks != UNCHECKED:
-            self._suspicious[of] = suspicious(listed.tools, {**peers, of.server: listed.tools})
+            is_of_tools = not feature_names.kind_of_list(of.capabilities)
+            own = listed.tools if is_of_tools else (*peers.get(of.server, ()), *listed.tools)
+            self._suspicious[of] = suspicious(listed.tools, {**peers, of.server: own})
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, as one of its lists has them."""
-        every = [(server, next(iter(list(lists.values())), None)) for (server, _), lists in list(self._of.items())]
+        every = [(server, next(iter(_of_tools(lists).values()), None)) for (server, _), lists in list(self._of.items())]
         return {server: listed.tools for server, listed in every if listed}
 
     def _judge_all(self) -> None:
@@ -137,8 +147,10 @@ class Lists:
             self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
-        """The lists of connections."""
-        keys = [ListKey(*pair, capabilities) for pair, capabilities in list(self._in_use.items())]
+        """The lists of connections, of tools and of all else."""
+        features = [feature_names.list_of(kind) for kind in feature_names.KINDS]
+        used = list(self._in_use.items())
+        keys = [ListKey(*pair, each) for pair, capabilities in used for each in (capabilities, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":
@@ -157,6 +169,10 @@ class Lists:
         tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)
         is_same = (tools, drifts) == (listed.tools, listed.drifts)
         return listed if is_same else replace(listed, tools=tools, drifts=drifts)
+
+
+def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:
+    return {each: listed for each, listed in dict(lists).items() if not feature_names.kind_of_list(each)}
 
 
 def suspicious(tools: Iterable[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:

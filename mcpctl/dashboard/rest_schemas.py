@@ -149,6 +149,9 @@ class ToolCallRecord(Model):
     toolset: str | None
     response_bytes: int | None
     response_truncated: bool | None
+    delivered_bytes: int | None
+    shortened: bool | None
+    response_file: bool | None
     decision_id: str | None
 
 
@@ -223,7 +226,10 @@ class Server(Model):
     permissions: Any
     only: Any
     may_ask: list[str] | None
+    expose: list[str] | None
     tools: int | None
+    prompts: int | None
+    resources: int | None
     listed_at: str | None
     problem: str | None
     failed_at: str | None

@@ -119,7 +119,7 @@ class ClientProtocol:
             loop.call_soon(gateway.keep_index)
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
-            loop.call_soon(gateway.warm_up, caller)
+            loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
         """The results that never change, with the names of the servers that this caller sees."""

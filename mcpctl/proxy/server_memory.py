@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from mcpctl.catalog import cache
 from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.errors import Unusable, warn
+from mcpctl.feature_names import KINDS, list_of
 from mcpctl.paths import Paths
 from mcpctl.server_settings import Server
 from mcpctl.store.state import ListKey, State, trouble
@@ -68,6 +69,21 @@ class ServerMemory:
                 self._loads[key] = asyncio.create_task(self._load(key))
             if key in self._loads:
                 await asyncio.shield(self._loads[key])
+
+    async def load_features(self, fingerprints: Mapping[str, str]) -> None:
+        """Have what is kept of these servers' prompts, resources and templates; without it where the database cannot
+        be read."""
+        keys = (ListKey(*pair, list_of(kind)) for pair in fingerprints.items() for kind in KINDS)
+        await self._aside(self._load_missing, [key for key in keys if self._lists.get(key) is None])
+
+    def _load_missing(self, keys: Iterable[ListKey]) -> None:
+        def load(state: State) -> None:
+            for key in keys:
+                listed = cache.load(state, key)
+                if listed and self._lists.get(key) is None:
+                    self._lists.put(key, listed)
+
+        self._read(load, True)
 
     async def _load(self, of: ListKey) -> None:
         if await self._aside(self._loaded, of):

@@ -27,12 +27,12 @@ class StateError(Unusable):
 
 
 class ListKey(NamedTuple):
-    """Which list of tools: whose, and listed for clients that can do what."""
+    """Which list: whose, and of tools listed for clients that can do what, or of prompts and the like."""
 
     server: str
     fingerprint: str
     capabilities: str = ""
-    """What the client declared, as `callers.capability_set` has it."""
+    """What the client declared, as `callers.capability_set` has it; or what `feature_names.list_of` gives."""
 
 
 class KeptList(NamedTuple):
@@ -149,7 +149,8 @@ class State:
         """The sets of capabilities for which it has listed its tools, the latest list first."""
         with told():
             rows = self._db.execute(
-                "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? ORDER BY fetched_at DESC",
+                "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? AND capabilities NOT LIKE '@%'"
+                " ORDER BY fetched_at DESC",
                 (server, fingerprint),
             )
             return [capabilities for (capabilities,) in rows]
