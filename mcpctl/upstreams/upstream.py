@@ -252,7 +252,7 @@ class Upstream:
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
-        self._events.failed(self, words.in_brief(self.last_failure))
+        self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
         self._fail_queue(self._why_down())
 
     def _why_not_started(self, error: Exception) -> Mapping[str, str]:
@@ -323,7 +323,7 @@ class Upstream:
             did = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
             self.last_failure = Failure("server_died", self._facts(did, connection.last_words))
             if not self._is_ending:
-                self._events.failed(self, words.in_brief(self.last_failure))
+                self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
 
     def _stderr(self, pid: int, data: bytes) -> None:
         self._events.logs.take(self.name, pid, data)

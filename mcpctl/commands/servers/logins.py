@@ -22,7 +22,7 @@ def place(paths: Paths, name: str) -> Endpoint:
     server = config.load(paths.config).server(name)
     if not server.url:
         raise WrongUsage(f"server '{name}' is a command, and logs in by itself", "see its own documentation", "no_url")
-    if _has_token(server):
+    if server.has_token:
         hint = f"to log in instead, first: mcpctl servers set {name} --unset headers.Authorization"
         raise WrongUsage(f"the entry of '{name}' has the header Authorization already", hint, "has_token")
     return endpoint(server, paths.config)
@@ -43,7 +43,7 @@ def say_needed(paths: Paths, servers: Mapping[str, Server]) -> None:
     """Ask servers with a URL and no token whether they need a login, for 3 s at most; say it of those that do."""
     asked: dict[str, Endpoint] = {}
     for name, server in servers.items():
-        if server.url and not _has_token(server):
+        if server.url and not server.has_token:
             with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
                 asked[name] = endpoint(server, paths.config)
     if not asked:
@@ -66,7 +66,3 @@ def say_works(paths: Paths, name: str) -> None:
     if row["status"] == "failed":
         raise UpstreamFailed("\n".join(row["problems"]), f"the login is kept; see: mcpctl servers check {name}")
     output.say(f"it lists {counted(row['tools'], 'tool')}", always=True)
-
-
-def _has_token(server: Server) -> bool:
-    return any(header.lower() == "authorization" for header in server.headers)
