@@ -1,7 +1,7 @@
 """What commands about logins have in common: which address a server has, and what to say where one is needed."""
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mcpctl import config, output
@@ -9,7 +9,6 @@ from mcpctl.errors import WrongUsage
 from mcpctl.paths import Paths
 from mcpctl.plurals import counted
 from mcpctl.server_environment import CannotLaunch, Endpoint, endpoint
-from mcpctl.server_settings import Server
 
 if TYPE_CHECKING:
     from mcpctl.oauth.tokens import Tokens
@@ -39,11 +38,13 @@ def keep(paths: Paths, tokens: "Tokens") -> None:
         store.forget(before.server_url, before.issuer)
 
 
-def say_needed(paths: Paths, servers: Mapping[str, Server]) -> None:
-    """Ask servers with a URL and no token whether they need a login, for 3 s at most; say it of those that do."""
+def say_needed(paths: Paths, names: Sequence[str]) -> None:
+    """Ask those of these servers that have a URL and no headers whether they need a login, for 3 s at most; say it of
+    those that do. It never fails."""
+    servers = config.load(paths.config).servers if names else {}
     asked: dict[str, Endpoint] = {}
-    for name, server in servers.items():
-        if server.url and not server.has_token:
+    for name in names:
+        if (server := servers.get(name)) and server.url and not server.headers:
             with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
                 asked[name] = endpoint(server, paths.config)
     if not asked:
