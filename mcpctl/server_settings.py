@@ -83,6 +83,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
 
     @property
+    def has_token(self) -> bool:
+        """Whether it gets a token that is written in its entry."""
+        return any(name.lower() == "authorization" for name in self.headers)
+
+    @property
     def bars_tools(self) -> bool:
         """Whether some of its tools may be refused by their names."""
         return bool(self.tools) or self.only is not None

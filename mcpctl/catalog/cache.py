@@ -239,10 +239,10 @@ def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> L
     return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
-def remember_failure(state: State, server: str, fingerprint: str, message: str | None) -> None:
+def remember_failure(state: State, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
     """Keep why a server failed just now, without secrets and cut; None: it works."""
     told = None if message is None else mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
-    state.remember_failure(server, fingerprint, told)
+    state.remember_failure(server, fingerprint, told, code)
 
 
 def load(state: State, of: ListKey) -> Listed | None:

@@ -216,6 +216,7 @@ class Server(Model):
     args: list[str] | None
     url: str | None
     headers: dict[str, str] | None
+    oauth: dict[str, Any] | None
     env: dict[str, str] | None
     env_file: str | None
     inherit_env: list[str] | str | None
@@ -231,6 +232,8 @@ class Server(Model):
     prompts: int | None
     resources: int | None
     listed_at: str | None
+    login: str | None
+    login_expires_at: str | None
     problem: str | None
     failed_at: str | None
 

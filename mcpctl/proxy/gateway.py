@@ -11,7 +11,7 @@ from mcpctl.catalog.known_features import KnownFeatures
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failure
+from mcpctl.failure import Failed, Failure
 from mcpctl.feature_names import list_of
 from mcpctl.paths import Paths
 from mcpctl.policy import words
@@ -243,7 +243,8 @@ class Gateway:
                             warn(words.why_unlisted(rest))
                     except Exception as error:
                         failures[name] = words.why_unlisted(error)
-                        self.failed(upstream, failures[name])
+                        code = error.failure.code if isinstance(error, Failed) else ""
+                        self.failed(upstream, failures[name], code)
             one_done()
 
         await asyncio.gather(*map(refresh_one, names))
@@ -309,9 +310,9 @@ class Gateway:
         """Remember what `server/discover` showed."""
         self.memory.remember_era(upstream.name, upstream.server, modern)
 
-    def failed(self, upstream: Upstream, failure: str | None) -> None:
+    def failed(self, upstream: Upstream, failure: str | None, code: str = "") -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self.memory.remember_outcome(upstream.name, upstream.server, failure)
+        self.memory.remember_outcome(upstream.name, upstream.server, failure, code)
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""

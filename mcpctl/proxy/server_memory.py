@@ -29,8 +29,8 @@ class ServerMemory:
         self._on_loaded = on_loaded
         self._threads = ThreadPoolExecutor(_THREADS, "keep")
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
-        self._outcomes: dict[str, tuple[str, str | None]] = {}
-        """By server, its fingerprint and failure, until a thread has taken them."""
+        self._outcomes: dict[str, tuple[str, str | None, str]] = {}
+        """By server, its fingerprint, failure and that one's code, until a thread has taken them."""
         self._remembering = threading.Lock()
         self._state: State | None = None
         self._is_closed = False
@@ -109,9 +109,9 @@ class ServerMemory:
         """Keep that a check has found nothing in the texts with this hash."""
         self._threads.submit(self._write, lambda state: state.keep_harmless(hashed))
 
-    def remember_outcome(self, name: str, server: Server, failure: str | None) -> None:
+    def remember_outcome(self, name: str, server: Server, failure: str | None, code: str) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self._outcomes[name] = server.fingerprint, failure
+        self._outcomes[name] = server.fingerprint, failure, code
         self._threads.submit(self._remember_outcomes)
 
     def _remember_outcomes(self) -> None:
@@ -123,8 +123,8 @@ class ServerMemory:
 
     def _write_outcomes(self, state: State) -> None:
         while self._outcomes:
-            name, (fingerprint, failure) = self._outcomes.popitem()
-            cache.remember_failure(state, name, fingerprint, failure)
+            name, outcome = self._outcomes.popitem()
+            cache.remember_failure(state, name, *outcome)
 
     def _keep(self, of: ListKey, definitions: Sequence[bytes], instructions: str, asked: bool) -> Listed:
         try:

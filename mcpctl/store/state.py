@@ -46,6 +46,15 @@ class KeptList(NamedTuple):
     """What the server said of itself."""
 
 
+class LastFailure(NamedTuple):
+    """Why a server last failed."""
+
+    at: float
+    """Seconds of the epoch."""
+    message: str
+    code: str
+
+
 _OF_LIST = "server = ? AND fingerprint = ? AND capabilities = ?"
 
 
@@ -189,23 +198,25 @@ class State:
         with told():
             self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
-    def last_failure(self, server: str, fingerprint: str) -> tuple[float, str] | None:
-        """When a server last failed, in seconds of the epoch, and why; None when it has worked since."""
+    def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
+        """When a server last failed, and why; None when it has worked since."""
         with told():
             try:
                 row = self._db.execute(
-                    "SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", (server, fingerprint)
+                    "SELECT at, message, code FROM failures WHERE server = ? AND fingerprint = ?", (server, fingerprint)
                 ).fetchone()
             except sqlite3.OperationalError:  # of an older mcpctl, in a folder that cannot be written
                 return None
-        return (row[0], row[1]) if row else None
+        return LastFailure(*row) if row else None
 
-    def remember_failure(self, server: str, fingerprint: str, message: str | None) -> None:
+    def remember_failure(self, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
         """Keep why a server failed just now; None: it works."""
         key = (server, fingerprint)
         with told():
             if message is not None:
-                self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), message))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)", (*key, time.time(), message, code)
+                )
             elif self.last_failure(*key):
                 self._db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
 

@@ -47,8 +47,8 @@ class Events(Protocol):
     def logs(self) -> ServerLogs:
         """Keeps what its processes write to stderr."""
 
-    def failed(self, upstream: "Upstream", failure: str | None) -> None:
-        """Why it has failed just now; None when it works."""
+    def failed(self, upstream: "Upstream", failure: str | None, code: str = "") -> None:
+        """Why it has failed just now, and the code of that; None when it works."""
 
     async def known_era(self, upstream: "Upstream") -> bool | None:
         """Whether it is known to speak 2026-07-28; None when it was never asked."""

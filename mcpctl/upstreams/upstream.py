@@ -5,7 +5,6 @@ import math
 import sys
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Raw
 
@@ -254,10 +253,10 @@ class Upstream:
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
-        self._events.failed(self, words.in_brief(self.last_failure))
+        self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
         self._fail_queue(self._why_down())
 
-    def _why_not_started(self, error: Exception) -> Mapping[str, Any]:
+    def _why_not_started(self, error: Exception) -> Mapping[str, str]:
         reason, said = why_not_started(error, self.server.start_timeout_s)
         said = self._last_words() if isinstance(error, TimeoutError) else said
         return {**self._facts("cannot be used" if self.server.url else "did not start", said), "reason": reason}
@@ -325,7 +324,7 @@ class Upstream:
             did = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
             self.last_failure = Failure("server_died", self._facts(did, connection.last_words))
             if not self._is_ending:
-                self._events.failed(self, words.in_brief(self.last_failure))
+                self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
 
     def _stderr(self, pid: int, data: bytes) -> None:
         self._events.logs.take(self.name, pid, data)

@@ -41,6 +41,15 @@ COLUMNS = Columns(
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )
+
+
+def with_logins(columns: Columns) -> Columns:
+    """The columns with the one that says whether somebody is logged in."""
+    shown = list(columns.shown)
+    shown.insert(shown.index("runs"), "login")
+    return replace(columns, shown=tuple(shown))
+
+
 IMPORTED = Columns(
     fields=IMPORT_FIELDS,
     shown=("name", "action", "source", "source_name", "why"),

@@ -54,6 +54,8 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "prompts": None,
         "resources": None,
         "listed_at": None,
+        "login": None,
+        "login_expires_at": None,
         "problem": None,
         "failed_at": None,
     }
