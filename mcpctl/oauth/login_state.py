@@ -3,8 +3,9 @@
 import time
 from pathlib import Path
 
+from mcpctl.command_values import CannotLaunch
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.server_environment import CannotLaunch, endpoint
+from mcpctl.server_environment import endpoint
 from mcpctl.server_settings import VARIABLE, Server
 
 NEEDED, LOGGED_IN, EXPIRED = "needed", "logged in", "expired"
