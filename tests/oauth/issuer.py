@@ -247,6 +247,12 @@ class _Web(uvicorn.Server):
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         self.is_up.set()
         await self._ending.wait()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        tasks = list(self.server_state.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def run_in_thread(self, listening: socket.socket) -> threading.Thread:
         """Begin."""
