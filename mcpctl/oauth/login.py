@@ -24,6 +24,7 @@ from mcpctl.errors import McpctlError
 from mcpctl.oauth import browser, discovery, registration
 from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
+from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
 from mcpctl.oauth.requests import LoginFailed, Requests, inert, said
 from mcpctl.oauth.tokens import Tokens
@@ -165,9 +166,12 @@ async def _token(
         sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
         raise LoginFailed(f"the issuer gave no token: {said(response, *sent)}", hint)
     try:
-        return OAuthToken.model_validate_json(response.content)
+        token = OAuthToken.model_validate_json(response.content)
     except ValidationError:
-        raise LoginFailed("the issuer answered with something that is not a token", hint) from None
+        token = None
+    if token is None or not HEADER.fullmatch(token.access_token):
+        raise LoginFailed("the issuer answered with something that is not a token", hint)
+    return token
 
 
 def _tokens(
@@ -186,7 +190,7 @@ def _tokens(
         secret_expires_at=client.secret_expires_at,
         access_token=token.access_token,
         refresh_token=token.refresh_token,
-        expires_at=None if token.expires_in is None else now + token.expires_in,
+        expires_at=None if token.expires_in is None else now + min(token.expires_in, LONGEST_LIFE_S),
         scopes=token.scope if token.scope is not None else scope or "",
         resource=issuer.resource_url,
         logged_in_at=now,
