@@ -90,10 +90,10 @@ class Bearer:
             return None
         return _header(await self._refreshed(tokens))
 
-    async def settle(self) -> None:
-        """Wait for a refresh that is under way: what it brings would be lost."""
+    async def settle(self, most_s: float) -> None:
+        """Wait for a refresh that is under way, for so long at most: what it brings may be lost with this process."""
         if self._refreshing:
-            await asyncio.wait([self._refreshing])
+            await asyncio.wait([self._refreshing], timeout=most_s)
 
     # ---- one refresh for all who ask meanwhile
 

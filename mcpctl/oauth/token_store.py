@@ -21,6 +21,7 @@ from mcpctl.errors import McpctlError, NotFound, Unusable, warn
 from mcpctl.oauth import key_ring
 from mcpctl.oauth.tokens import Tokens, canonical
 from mcpctl.paths import Paths, cannot_write, private_dir
+from mcpctl.store.redact import learn
 
 _MOST_BYTES = 64 << 10
 _MOST_FILES = 1000
@@ -115,13 +116,15 @@ class TokenStore:
 
     def with_secrets(self, kept: _Kept) -> Tokens:
         """A login with the secrets that the keyring has of it; raises `McpctlError`."""
-        if not kept.keyring:
-            return kept
-        secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
-        return msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
+        if kept.keyring:
+            secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
+            kept = msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
+        learn(kept.access_token, kept.refresh_token, kept.client_secret)
+        return kept
 
     def write(self, path: Path, tokens: Tokens, *, in_keyring: bool) -> None:
         """Write a login; its lock is held."""
+        learn(tokens.access_token, tokens.refresh_token, tokens.client_secret)
         rest = {name: getattr(tokens, name) for name in Tokens.__struct_fields__}
         if in_keyring:
             secrets = key_ring.Secrets(**{name: rest[name] for name in key_ring.Secrets.__struct_fields__})

@@ -6,19 +6,31 @@ secret becomes `[redacted:HASH]`; equal secrets get equal hashes, under a key th
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from mcpctl.store import escapes, shapes
 from mcpctl.store.named_values import Found, NamedValues
 from mcpctl.store.secret_names import is_secret_name
 
-__all__ = ["MARK", "MASK", "Redactor", "cut", "is_secret_name", "mask", "mask_shapes"]
+__all__ = ["MARK", "MASK", "Redactor", "cut", "is_secret_name", "learn", "mask", "mask_shapes"]
 
 MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
 """What stands for a secret."""
 MASK = "***"
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
+_LEAST_LEARNT, _MOST_LEARNT = 12, 64
+_learnt: dict[bytes, None] = {}
+"""The secrets of this process, the oldest first; beyond the maximum the oldest are forgotten."""
+
+
+def learn(*secrets: str | None) -> None:
+    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay."""
+    for secret in secrets:
+        if secret and len(secret) >= _LEAST_LEARNT and (text := secret.encode()) not in _learnt:
+            while len(_learnt) >= _MOST_LEARNT:
+                _learnt.pop(next(iter(_learnt)), None)  # another thread may have removed it meanwhile
+            _learnt[text] = None
 
 
 class Redactor:
@@ -62,11 +74,22 @@ def _masked(secret: bytes) -> bytes:
 def _without(text: bytes, named: Callable[[bytes], list[Found]], instead: Callable[[bytes], bytes]) -> bytes:
     """`text` with something instead of what `named` finds in it, and then of what looks like a secret."""
     meant = escapes.read(text)
+    if _learnt and (found := list(_own(meant))):
+        text = _replaced(text, meant, found, instead)
+        meant = escapes.read(text)
     if found := named(meant):
         text = _replaced(text, meant, found, instead)
         meant = escapes.read(text)
     found = [(*span, b"") for span in shapes.spans(meant)]
     return _replaced(text, meant, found, instead) if found else text
+
+
+def _own(text: bytes) -> Iterator[Found]:
+    """Where the secrets of this process stand, from left to right."""
+    present = [secret for secret in tuple(_learnt) if secret in text]
+    # The longest first: one may begin as another does.
+    every = b"|".join(re.escape(secret) for secret in sorted(present, key=len, reverse=True))
+    return ((*match.span(), b"") for match in (re.finditer(every, text) if present else ()))
 
 
 def _replaced(text: bytes, meant: bytes, found: list[Found], instead: Callable[[bytes], bytes]) -> bytes:

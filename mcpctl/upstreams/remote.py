@@ -32,6 +32,7 @@ from mcpctl.wire.turn import Turn
 _NOTIFY_S = 10.0
 """A notification has no answer whose time could be anybody's business."""
 _CLOSE_S = 0.3
+_SETTLE_S = 1.0
 _IN_A_ROW = 50
 JSON, EVENTS = "application/json", "text/event-stream"
 
@@ -108,6 +109,8 @@ class Remote(Connection):
         for task in [*self._tasks, self._opening]:
             task.cancel()
         await asyncio.gather(*self._tasks, self._opening, return_exceptions=True)
+        if self._bearer:
+            await self._bearer.settle(_SETTLE_S)
         if not self.gone.is_set():
             try:
                 async with asyncio.timeout(_CLOSE_S):

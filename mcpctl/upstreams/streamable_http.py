@@ -123,10 +123,12 @@ class StreamableHttp(Remote):
             wait = min(2 * wait, bounds.LAST_RETRY_S)
 
     async def _close(self) -> None:
-        if self.session and not (self._why and self._why.code == "no_session"):
-            async with self._http("DELETE", self._where.url, self._headers()):
-                pass
-        await super()._close()
+        try:
+            if self.session and not (self._why and self._why.code == "no_session"):
+                async with self._http("DELETE", self._where.url, self._headers()):
+                    pass
+        finally:
+            await super()._close()
 
     def _headers(self) -> dict[str, str]:
         headers = {_SESSION: self.session} if self.session else {}

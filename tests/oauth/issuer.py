@@ -143,6 +143,8 @@ class Guarded:
     """Of each request its HTTP method, its JSON-RPC method and its `authorization`."""
     lacks: str = ""
     """The scopes that a call is told to need."""
+    says: str = ""
+    """What a call is answered."""
     asked_for_tokens: int = 0
     calls: int = 0
     _all_in: asyncio.Barrier | None = None
@@ -189,7 +191,7 @@ class Guarded:
             if message["params"]["name"] == "wait":
                 self._all_in = self._all_in or asyncio.Barrier(self.together)
                 await self._all_in.wait()
-            return {"content": [{"type": "text", "text": "done"}]}
+            return {"content": [{"type": "text", "text": self.says or "done"}]}
         return {}
 
     async def not_the_issuer(self, request: Request) -> Response:
@@ -205,6 +207,8 @@ class Running:
     issuer: Issuer
     server: Guarded
     address: str
+    elsewhere: str = "http://elsewhere.invalid/mcp"
+    """Where `/away` leads."""
 
     @property
     def url(self) -> str:
@@ -215,6 +219,14 @@ class Running:
     def token_endpoint(self) -> str:
         """The issuer's."""
         return f"{self.address}/tenant/oauth/token"
+
+    async def moved(self, request: Request) -> Response:
+        """A redirect to the issuer's, on the same origin."""
+        return RedirectResponse(self.token_endpoint, 307)
+
+    async def away(self, request: Request) -> Response:
+        """A redirect to another origin."""
+        return RedirectResponse(self.elsewhere, 307)
 
     def login(self, **given: Any) -> Tokens:
         """A login as it is once somebody has logged in."""
@@ -227,6 +239,28 @@ class Running:
         return Tokens(**{**usual, **given})
 
 
+class _Web(uvicorn.Server):
+    """One that ends at once, not at its next tick."""
+
+    async def main_loop(self) -> None:
+        self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
+        self.is_up.set()
+        await self._ending.wait()
+
+    def run_in_thread(self, listening: socket.socket) -> threading.Thread:
+        """Begin."""
+        self.is_up = threading.Event()
+        thread = threading.Thread(target=self.run, kwargs={"sockets": [listening]}, name="issuer")
+        thread.start()
+        self.is_up.wait()
+        return thread
+
+    def end(self) -> None:
+        """End it."""
+        self.force_exit = True
+        self._loop.call_soon_threadsafe(self._ending.set)
+
+
 @contextlib.contextmanager
 def running(**given: Any) -> Iterator[Running]:
     """An issuer with these fields and a server, for as long as the block lasts."""
@@ -236,20 +270,20 @@ def running(**given: Any) -> Iterator[Running]:
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     provider: Any = issuer  # as far as refreshing goes
     issuing = Starlette(routes=create_auth_routes(provider, AnyHttpUrl(f"{address}/tenant")))
+    found = Running(issuer, server, address)
     routes = [
         Route("/mcp", server.mcp, methods=["GET", "POST", "DELETE"]),
         Route("/token", server.not_the_issuer, methods=["POST"]),
-        Route("/moved", lambda _: RedirectResponse("/tenant/oauth/token", 307), methods=["POST"]),
-        Route("/away", lambda _: RedirectResponse("http://elsewhere.invalid/mcp", 307), methods=["POST", "GET"]),
+        Route("/moved", found.moved, methods=["POST"]),
+        Route("/away", found.away, methods=["POST", "GET"]),
         Mount("/tenant/oauth", Held(issuing, issuer)),
     ]
     config = uvicorn.Config(Starlette(routes=routes), log_level="critical", timeout_graceful_shutdown=0)
-    web = uvicorn.Server(config)
-    thread = threading.Thread(target=web.run, kwargs={"sockets": [listening]}, name="issuer")
-    thread.start()
+    web = _Web(config)
+    thread = web.run_in_thread(listening)
     try:
-        yield Running(issuer, server, address)
+        yield found
     finally:
         issuer.may_answer.set()
-        web.should_exit = True
+        web.end()
         thread.join()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mcpctl.store import redact
 from mcpctl.store.redact import MARK, Redactor, cut, is_secret_name
 
 REDACTOR = Redactor(b"k" * 32)
@@ -117,6 +118,24 @@ def test_backslashes_in_a_value_that_is_no_json_do_not_end_it() -> None:
 def test_a_string_that_ends_where_a_value_would_begin_ends_there(end: str) -> None:
     for value in ([end, False], {"a": end, "b1c2d3e4": "Zz9Zz9Zz9Zz9"}, json.dumps([end, ["Zz9Zz9Zz9Zz9"]], indent=1)):
         assert redacted(value) == value
+
+
+def test_a_secret_of_this_process_is_hidden_whatever_it_looks_like(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redact, "_learnt", {})
+    redact.learn("horse/battery", "horse/battery/staple", "short", None, "horse/battery")
+    text = rb'{"a": "a horse\/battery/staple, a horse/battery", "b": "short"}'
+    hidden = json.loads(Redactor(b"k").json(text))
+    assert MARK.sub("-", hidden["a"]) == "a -, a -"
+    assert hidden["b"] == "short"
+    assert redact.mask("of horse/battery/staple") == "of ***"
+
+
+def test_only_so_many_secrets_of_this_process_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redact, "_learnt", {})
+    for number in range(100):
+        redact.learn(f"horse battery {number:03}")
+    shown = redact.mask("horse battery 035, horse battery 036, horse battery 099")
+    assert shown == "horse battery 035, ***, ***"
 
 
 def test_names_of_ones_own_are_redacted_too() -> None:
