@@ -9,10 +9,17 @@ from typing import Any
 import pytest
 
 from mcpctl import bounds
+from mcpctl.catalog import cache, drift_check
+from mcpctl.catalog import rows as rows_of
 from mcpctl.catalog.features import Features
+from mcpctl.commands.tools import differences
 from mcpctl.failure import Failed
+from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.proxy.own_session import CALLER
+from mcpctl.store import pins
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import ListKey, State
 from tests.conftest import Mcpctl
 from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
 
@@ -356,3 +363,60 @@ def test_a_server_without_tools_is_one_that_works(scene: Play) -> None:
         assert names(features(world)) == NONE
 
     scene(look, library=library)
+
+
+def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Paths, mcpctl: Mcpctl) -> None:
+    async def changed(world: World) -> None:
+        world.configure(policy=HOLDING)
+        world.begin()
+        await listed(world)
+        server = world.servers["shop"]
+        server.prompts = [{"name": "greet", "arguments": [{"name": "other"}]}]
+        server.resources = [{"uri": "shop://till", "name": "other"}, {"uri": "shop://new", "name": "new"}]
+        assert names(await listed(world)) == [[], ["shop://new"], SEEN[2]]
+
+    async def approved(world: World) -> None:
+        world.begin()
+        await world.gateway.current()
+        assert names(features(world)) == [["shop_greet"], ["shop://new"], SEEN[2]]
+
+    scene(changed, shop=shop)
+    shown = mcpctl("tools", "diff", "--json", "--fail-on", "never")
+    rows = [(row["key"], row["message"]) for row in json.loads(shown.out)]
+    assert rows == [("shop:@prompts/greet", "arguments changed"), ("shop:@resources/shop://till", "name changed")]
+    with rows_of.catalog(paths) as catalog, PolicyFile.connect(paths) as file:
+        wanted = differences.wanted(catalog, ["shop:@prompts/greet"], ())
+        for of, tools, said in drift_check.approved(catalog, file, wanted)[1]:
+            pins.approve(file, of, tools, said)
+    scene(approved, shop=shop)
+
+
+def test_what_another_process_has_listed_is_seen_after_a_search(scene: Play, paths: Paths) -> None:
+    async def look(world: World) -> None:
+        world.configure()
+        world.begin()
+        await listed(world)
+        client = await world.client()
+        await client.discover("sell")
+        key = ListKey("shop", world.gateway.config.fingerprints["shop"], "@prompts")
+        with State.opened(paths) as state:
+            cache.replace(state, key, [b'{"name": "leave"}'])
+        await client.discover("sell")
+        assert [*features(world).prompts] == ["shop_leave"]
+
+    scene(look, shop=shop)
+
+
+def test_pins_of_resources_that_are_gone_do_not_pile_up(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pins, "_MOST_RESOURCES", 4)
+    of = ListKey("shop", "print", "@resources")
+
+    def resources(*numbers: int) -> list[Tool]:
+        texts = [json.dumps({"uri": f"shop://{n}", "name": "n"}) for n in numbers]
+        return [cache.tool("shop", f"@resources/shop://{n}", text) for n, text in zip(numbers, texts, strict=True)]
+
+    with PolicyFile.connect(paths) as file:
+        pins.see(file, of, resources(1, 2, 3), "")
+        pins.approve(file, of, resources(1))
+        assert len(pins.see(file, of, resources(3, 4), "").known) == 4
+        assert [*pins.see(file, of, resources(4, 5), "").known] == [f"@resources/shop://{n}" for n in (1, 4, 5)]
