@@ -69,17 +69,18 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
         return None
     scope = " ".join(wish.scopes or oauth.scopes) or issuer.scope(_GRANTS[oauth.grant])
     known = _known(issuer, oauth, settings, wish)
-    if known and oauth.grant == CLIENT_CREDENTIALS:
+    if oauth.grant != CLIENT_CREDENTIALS:
+        async with Callback(oauth.redirect_port) as callback:
+            client, address = known, callback.address()
+            if client is None:
+                addresses = [address, callback.address("localhost")]
+                client, address = await registration.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
+            fields = await _authorized(issuer, client, scope, address, callback, wish, tell)
+    elif known and known.secret:
         client, fields = known, {"grant_type": CLIENT_CREDENTIALS}
     else:
-        async with Callback(oauth.redirect_port) as callback:
-            addresses = [callback.address(), callback.address("localhost")]
-            client, address = (
-                (known, addresses[0])
-                if known
-                else await registration.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
-            )
-            fields = await _authorized(issuer, client, scope, address, callback, wish, tell)
+        hint = f"see that its variables have values, and client_id in [servers.{wish.name}.oauth] is the secret's own"
+        raise McpctlError(f"the client of '{wish.name}' has no secret here", hint, "no_client")
     token = await _token(requests, issuer, client, scope, fields)
     return Login(_tokens(where, issuer, client, oauth, token, scope), client.kind)
 

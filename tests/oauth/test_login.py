@@ -259,6 +259,14 @@ def test_a_server_that_names_no_server_of_its_own_says_so(at: Sites) -> None:
         asyncio.run(log_in(Endpoint(f"{at.open_url}/none", "http", {}), SETTINGS, Wish("s"), lambda _: None))
 
 
+@pytest.mark.parametrize("wish", [{}, {"client_id": "other"}])
+def test_a_client_whose_secret_is_not_here_does_not_ask_anybody_to_log_in(at: Sites, wish: dict[str, Any]) -> None:
+    oauth = OAuth(client_id="robot", client_secret="s3cret" if wish else "", grant="client_credentials")
+    with pytest.raises(McpctlError, match="the client of 's' has no secret here"):
+        logged_in(at, oauth, **wish)
+    assert at.issuer.asked == []
+
+
 @pytest.mark.parametrize(
     "answer",
     [b"[]", b"{}", b'{"access_token": "a\\r\\nb"}', b'{"access_token": "a", "token_type": "mac"}', b"x" * (2 << 20)],
