@@ -39,14 +39,20 @@ TOOLS = 10_000
 """Tools of one server."""
 ONLY = 500
 """Patterns of the tools that a server's entry offers alone: each tool is compared with each of them."""
+FEATURES = 5_000
+"""Prompts of one server, and resources, and templates."""
 LIST_BYTES = 16 << 20
-"""Bytes of all definitions of one server's tools."""
+"""Bytes of all definitions of one server's tools, and of its prompts, resources and templates each."""
 DEFINITION = 1 << 20
 """Bytes of one tool's definition."""
 INSTRUCTIONS = 1 << 16
 """Characters of what a server says of itself as a whole."""
 NAME = 1024
-"""Characters of a tool's name."""
+"""Characters of the name of a tool or prompt."""
+URI = 4096
+"""Characters of a URI or URI template."""
+TEMPLATES_TRIED = 100
+"""Templates of one server with which a URI is compared whole, once it begins and ends as they do."""
 
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The shortest and longest wait before a stream is opened again, whatever its server asks for."""

@@ -69,8 +69,9 @@ def capability_set(declared: bytes, only: Collection[str] | None = None) -> str:
     text = ",".join(
         part for name, value in members if only is None or name in only for part in _with_parts(name, value)
     )
-    # Beyond a bound only whether it is the same counts.
-    return text if len(text) <= _LONGEST_SET else hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+    # Beyond a bound only whether it is the same counts; what begins so is a list of something else than tools.
+    is_plain = len(text) <= _LONGEST_SET and not text.startswith("@")
+    return text if is_plain else hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def _with_parts(name: str, value: Any) -> list[str]:

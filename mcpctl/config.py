@@ -4,8 +4,9 @@ Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` be
 """
 
 import re
+import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,9 +16,10 @@ import msgspec
 
 from mcpctl import files, policy_settings, projects, toml_places, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
+from mcpctl.feature_names import EXPOSABLE
 from mcpctl.near_names import did_you_mean
 from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
-from mcpctl.server_settings import URL, Server, check_project_name, check_server
+from mcpctl.server_settings import URL, Server, check_expose, check_project_name, check_server
 
 _DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
 OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
@@ -76,6 +78,31 @@ class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fsync: bool = False
 
 
+class Responses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[responses]`: from when on answers are shortened, and how much is kept of those that were."""
+
+    limit_tokens: int = 0
+    """0: nothing is shortened."""
+    keep_mb: int = 256
+
+
+class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One `[clients."NAME"]`."""
+
+    limit_tokens: int | None = None
+
+
+class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """`[serve]`."""
+
+    max_result_chars: int = 0
+    expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
+
+
+TOKEN_BYTES = 4
+"""Bytes that count as one token."""
+
+
 @dataclass(frozen=True, eq=False)
 class Config:
     """What the file says, and of which project it is read.
@@ -94,6 +121,9 @@ class Config:
     search: Search = field(default_factory=Search)
     records: RecordSettings = field(default_factory=RecordSettings)
     oauth: OAuthSettings = field(default_factory=OAuthSettings)
+    responses: Responses = field(default_factory=Responses)
+    clients: Mapping[str, ClientSettings] = field(default_factory=dict)
+    serve: Serve = field(default_factory=Serve)
     policy_table: PolicyTable | None = None
     text: str = field(default="", repr=False)
     """What the file says, to find the lines of rules."""
@@ -121,6 +151,27 @@ class Config:
     def fingerprints(self) -> Mapping[str, str]:
         """The fingerprints of the servers in use."""
         return {name: server.fingerprint for name, server in self.enabled.items()}
+
+    @cached_property
+    def least_limit(self) -> int:
+        """Bytes beyond which an answer may be one to shorten; no answer has so many where none is."""
+        written: list[Responses | ClientSettings | Server] = [self.responses]
+        written += [*self.clients.values(), *self.servers.values()]
+        return min((each.limit_tokens * TOKEN_BYTES for each in written if each.limit_tokens), default=sys.maxsize)
+
+    def answer_limit(self, server: str, client: str | None) -> int:
+        """Bytes beyond which this server's answers to that client are shortened; 0 where none is."""
+        limits = (
+            self.servers[server].limit_tokens if server in self.servers else None,
+            self.clients[client].limit_tokens if client and client in self.clients else None,
+            self.responses.limit_tokens,
+        )
+        return next(limit for limit in limits if limit is not None) * TOKEN_BYTES
+
+    def exposes(self, server: str) -> Collection[str]:
+        """Which of `EXPOSABLE` clients see of a server."""
+        own = self.servers[server].expose if server in self.servers else None
+        return self.serve.expose if own is None else own
 
     @property
     def optimization(self) -> str:
@@ -211,7 +262,7 @@ def parsed(path: Path, text: str, project: str | None = None) -> Config:
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:
-    known = {"servers", "projects", "search", "records", "oauth", "policy"}
+    known = {"servers", "projects", "clients", "serve", "search", "responses", "records", "oauth", "policy"}
     for section in document.keys() - known:
         hint = did_you_mean(section, known, "remove it; this version of mcpctl does not use it")
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
@@ -239,6 +290,12 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
         toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records,
                              LIMITS),
         toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, _check_oauth),
+        toml_values.section(path, "responses", document.get("responses", {}), Responses,
+                             may_be_0=("limit_tokens", "keep_mb")),
+        {name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
+         for name, table in toml_values.tables(path, "clients", document).items()},
+        toml_values.section(path, "serve", document.get("serve", {}), Serve, _check_serve,
+                             ("max_result_chars",)),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text, members,
@@ -262,6 +319,10 @@ def _check_search(search: Search) -> None:
             raise ValueError(f".{key}: must be an http:// or https:// address")
     if search.semantic_url and not search.semantic_model:
         raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
+
+
+def _check_serve(serve: Serve) -> None:
+    check_expose(serve.expose)
 
 
 def _check_records(records: RecordSettings) -> None:

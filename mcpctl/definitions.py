@@ -8,9 +8,12 @@ from typing import Any
 
 import msgspec
 
+from mcpctl.feature_names import is_feature
 from mcpctl.models import HINTS, Tool
 
 _HASHED = ("name", "title", "description", "inputSchema", "outputSchema")
+OF_FEATURES = ("arguments", "uri", "uriTemplate", "mimeType")
+"""What is hashed too of prompts, resources and templates."""
 VERSION = "sha256/v1"
 """How hashes are made, which each of them says: what they were made from, in which form, by which function."""
 _DEEPEST = 100
@@ -23,7 +26,8 @@ class TooDeep(ValueError):
 def described(tool: Tool) -> Mapping[str, Any]:
     """What is hashed of a tool, as its server defines it: no toolset changes that."""
     definition = msgspec.json.decode(tool.text)
-    said = {name: definition[name] for name in _HASHED if name in definition}
+    hashed = (*_HASHED, *OF_FEATURES) if is_feature(tool.name) else _HASHED
+    said = {name: definition[name] for name in hashed if name in definition}
     annotations = definition.get("annotations")
     if isinstance(annotations, dict) and "title" in annotations:
         said["annotations"] = {"title": annotations["title"]}  # the older place of the title, which models read too
@@ -69,8 +73,11 @@ def declared_hints(tool: Tool) -> Mapping[str, bool]:
     return {name: value for name in HINTS if isinstance(value := tool.annotations.get(name), bool)}
 
 
-@lru_cache(maxsize=8192)
 def pin_of(tool: Tool) -> str:
     """What a yes to a call of a tool is bound to: its hash, and the hints that its server declares."""
-    hints = "".join(f"{name[0]}{int(value)}" for name, value in declared_hints(tool).items())
-    return f"{hash_of(tool)};{hints}"
+    kept = vars(tool)  # as `cached_property` keeps what it gives: there may be tens of thousands
+    if "pin" not in kept:
+        hints = "".join(f"{name[0]}{int(value)}" for name, value in declared_hints(tool).items())
+        kept["pin"] = f"{hash_of(tool)};{hints}"
+    pin: str = kept["pin"]
+    return pin

@@ -14,7 +14,7 @@ from mcpctl.server_settings import VARIABLE, Server
 from mcpctl.store.redact import is_secret_name, mask
 
 _OURS = re.compile(
-    r"sessions|toolsets|logs|installs|oauth|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
+    r"sessions|responses|toolsets|logs|oauth|installs|(?:state\.db|policy\.db|index-v\d+\.db|search-index\.npz|redaction\.key|evicted\.jsonl|dashboard\.json).*"
 )
 """The names of mcpctl's own files in a data directory."""
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO

@@ -18,7 +18,8 @@ SESSION_FIELDS = (
 CALL_FIELDS = (
     "id", "session_id", "request_id", "parent_id", "via", "server", "tool", "arguments", "response", "status", "error",
     "started_at", "duration_ms", "input_tokens", "output_tokens", "total_tokens", "encoding", "annotations",
-    "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated", "decision_id",
+    "client_name", "client_version", "project", "toolset", "response_bytes", "response_truncated",
+    "delivered_bytes", "shortened", "response_file", "decision_id",
 )  # fmt: skip
 CALL_PAYLOADS = ("arguments", "response", "error")
 """The fields that have what was sent and what came back."""
@@ -47,8 +48,8 @@ DECISIONS = (
 )  # fmt: skip
 """What may be decided of a call."""
 CHECK_FIELDS = (
-    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "environment",
-    "problems",
+    "server", "status", "transport", "implementation", "revision", "tools", "prompts", "resources", "connect_ms",
+    "list_ms", "environment", "problems",
 )  # fmt: skip
 TOOLSET_FIELDS = (
     "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",
@@ -62,7 +63,7 @@ IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "note
 INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
-REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
+REFRESH_FIELDS = ("server", "tools", "prompts", "resources", "revision", "duration_ms")
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
 SESSION_STATUSES = ("active", "closed")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")

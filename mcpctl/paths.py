@@ -10,7 +10,7 @@ from pathlib import Path
 from mcpctl.errors import Unusable
 
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
-INDEX_VERSION = 7
+INDEX_VERSION = 8
 """Part of the index's file name: programs with different schemas never share a file."""
 
 
@@ -25,6 +25,11 @@ class Paths:
     def sessions(self) -> Path:
         """The folder of the journals, one file a session."""
         return self.data / "sessions"
+
+    @property
+    def responses(self) -> Path:
+        """The folder of whole answers of which a client got a part, one folder a session, one file a call."""
+        return self.data / "responses"
 
     @property
     def index(self) -> Path:

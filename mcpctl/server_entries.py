@@ -16,6 +16,8 @@ from mcpctl.config import Config
 from mcpctl.entry_masks import masked, masked_args, masked_header, masked_oauth, masked_url
 from mcpctl.errors import McpctlError, NotFound, Unusable, WrongUsage
 from mcpctl.models import Row
+from mcpctl.oauth import login_state
+from mcpctl.oauth.token_store import TokenStore
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.store import clock
@@ -25,7 +27,7 @@ from mcpctl.store.state import State
 FIELDS = (
     "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "oauth", "env", "env_file",
     "inherit_env", "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
-    "tools", "listed_at", "problem", "failed_at",
+    "expose", "tools", "prompts", "resources", "listed_at", "login", "login_expires_at", "problem", "failed_at",
 )  # fmt: skip
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 
@@ -36,7 +38,7 @@ def ls(paths: Paths, project: str | None = None) -> list[Row]:
         loaded = config.load(paths.config, project)
         catalog = Catalog(View(loaded), state)
         names = {*loaded.servers, *loaded.problems} - loaded.elsewhere
-        return [row(loaded, name, catalog) for name in sorted(names)]
+        return [row(loaded, name, catalog, TokenStore(paths)) for name in sorted(names)]
 
 
 def show(paths: Paths, name: str) -> Row:
@@ -47,7 +49,7 @@ def show(paths: Paths, name: str) -> Row:
     return rows[name]
 
 
-def row(loaded: Config, name: str, catalog: Catalog) -> Row:
+def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
     """The row of one entry, with its secrets masked and the number of its tools as last listed.
 
     `problem` is the reason why the entry cannot be used, or the server's last failure; `failed_at` is its time.
@@ -76,12 +78,18 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             permissions=server.tools,
             only=server.only,
             may_ask=server.may_ask,
+            expose=list(loaded.exposes(name)),
             tools=len(listed.tools) if listed else None,
+            **catalog.feature_counts(name),
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )
+        refused_at = None
         if failure := catalog.state.last_failure(name, server.fingerprint):
-            when, why = failure
-            values.update(problem=why.removeprefix(f"server '{name}' "), failed_at=clock.iso(when))
+            problem = failure.message.removeprefix(f"server '{name}' ")
+            values.update(problem=problem, failed_at=clock.iso(failure.at))
+            refused_at = failure.at if failure.code == "needs_login" else None
+        login, ends_at = login_state.of(logins, server, loaded.path, refused_at)
+        values.update(login=login, login_expires_at=None if ends_at is None else clock.iso(ends_at))
     return values
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import bounds, toml_values
+from mcpctl.feature_names import EXPOSABLE
 from mcpctl.policy_settings import ALLOW, ASK, TRUSTS
 from mcpctl.projects import UNASSIGNED
 
@@ -67,6 +68,8 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     tools: dict[str, bool | str] = {}
     only: list[str] | None = None
     trust_hints: str = TRUSTS[0]
+    limit_tokens: int | None = None
+    expose: list[str] | None = None
 
     @property
     def fingerprint(self) -> str:
@@ -74,6 +77,11 @@ class Server(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         # The empty place is older than URLs: without one a fingerprint stays what it was.
         parts = [self.command, self.args, [self.transport, self.url] if self.url else None, sorted(self.env)]
         return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()[:16]
+
+    @property
+    def has_token(self) -> bool:
+        """Whether it gets a token that is written in its entry."""
+        return any(name.lower() == "authorization" for name in self.headers)
 
     @property
     def bars_tools(self) -> bool:
@@ -98,6 +106,8 @@ def check_server(name: str, table: Any, *, has_policy: bool = True) -> Server:
     _check_kind(server, table)
     _check_lists(server)
     _check_only(name, server.only or ())
+    _check_limit(server.limit_tokens)
+    check_expose(server.expose or ())
     for key in ("start_timeout_s", "call_timeout_s"):
         if not 0 <= getattr(server, key) < toml_values.MAX_S:
             raise ValueError(f".{key}: must be a number of seconds, 0 or more")
@@ -114,6 +124,17 @@ def _check_lists(server: Server) -> None:
         check_project_name(project, f".projects: {project!r}")
     if server.trust_hints not in TRUSTS:
         raise ValueError(f".trust_hints: must be {', '.join(TRUSTS[:-1])} or {TRUSTS[-1]}")
+
+
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 0:
+        raise ValueError(".limit_tokens: must be 0 or more")
+
+
+def check_expose(kinds: Sequence[str]) -> None:
+    """Raises ValueError where something is not a kind of features."""
+    if not set(kinds).issubset(EXPOSABLE):
+        raise ValueError(f".expose: may have {' and '.join(EXPOSABLE)}")
 
 
 def _check_only(name: str, patterns: Sequence[str]) -> None:

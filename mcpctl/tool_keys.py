@@ -7,6 +7,9 @@ from functools import lru_cache
 _PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}(?::[A-Za-z0-9_./-]{1,128})?")
 """Server names are ours; tool names have this form by the specification (2025-11-25, Tool Names)."""
 
+OWN, READ = "@mcpctl", "read"
+"""The server and the name of the tool of our own, which reads more of an answer; no server can have such a name."""
+
 
 def split(key: str) -> tuple[str, str]:
     """The server and tool of a key, split at the first `:`; the tool is empty where there is none."""

@@ -52,6 +52,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setattr("mcpctl.errors._warned", {})
+    # No server of an example is asked anything.
+    monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", lambda *_: None)
     return folder
 
 

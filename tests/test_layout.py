@@ -17,7 +17,8 @@ from mcpctl.main import ALONE, NOUNS, tree
 PACKAGE = Path(mcpctl.__file__).parent
 
 LAYERS = (
-    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text", "plurals"),
+    ("bounds", "models", "posix", "jsonc", "callers", "failure", "tool_keys", "visible_text", "plurals",
+     "feature_names"),
     ("errors", "hints", "near_names", "definitions"),
     ("paths", "rules", "policy_settings", "projects"),
     ("files", "toml_values", "toml_places", "wire"),
@@ -39,7 +40,7 @@ LAYERS = (
     ("tab_completion",),
     ("main",),
     ("docgen", "__main__"),
-)
+)  # fmt: skip
 """From the ground up: a room imports its own and what is below it, nothing beside and nothing above."""
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 

@@ -120,10 +120,10 @@ def test_the_whole_tree_is_in_the_help(mcpctl: Mcpctl) -> None:
 
 LISTS = {
     ("install", "--rename"), ("servers import", "--rename"),
-    ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--inherit-env"),
+    ("servers add", "--env"), ("servers add", "--header"), ("servers add", "--oauth"), ("servers add", "--inherit-env"),
     ("servers add", "--deny"), ("servers add", "--project"), ("servers add", "--only"),
     *(("servers set", f"--{name}") for name in ("env", "header", "inherit-env", "deny", "project", "only", "arg")),
-    ("servers set", "--unset"),
+    ("servers set", "--oauth"), ("servers set", "--unset"), ("servers login", "--scope"),
     ("tools eval", "--provider"), ("tools eval", "--fail-under"),
     ("annotate add", "--note"), ("annotate set", "--inherit"), ("annotate check", "--select"),
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),

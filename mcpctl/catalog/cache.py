@@ -2,13 +2,13 @@
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from typing import Any
 
 import msgspec
 
-from mcpctl import bounds
+from mcpctl import bounds, feature_names
 from mcpctl.catalog.lists import HELD, Listed, Lists
 from mcpctl.config import Config
 from mcpctl.errors import warn
@@ -113,6 +113,19 @@ class Catalog:
         found = [self._loaded(ListKey(server, fingerprint, each)) for each in dict.fromkeys(sets)]
         return [listed for listed in found if listed]
 
+    def features(self, server: str) -> list[Listed]:
+        """What an enabled server last listed of its prompts, resources and templates."""
+        fingerprint = self.config.fingerprints.get(server)
+        if fingerprint is None:
+            return []
+        keys = [ListKey(server, fingerprint, feature_names.list_of(kind)) for kind in feature_names.KINDS]
+        return [listed for key in keys if (listed := self._loaded(key))]
+
+    def feature_counts(self, server: str) -> dict[str, int | None]:
+        """How many prompts and resources an enabled server last listed; None where that is not known."""
+        known = {feature_names.kind_of_list(each.capabilities): len(each.tools) for each in self.features(server)}
+        return {kind: known.get(kind) for kind in feature_names.EXPOSABLE}
+
     def find(self, server: str, name: str) -> Tool | None:
         """A tool by its server and name, permitted or not, in the toolset or not.
 
@@ -195,11 +208,19 @@ class Catalog:
                 key = ListKey(name, fingerprint, capabilities)
                 if listed.generation not in (HELD, kept.get(key)):
                     self._lists.drop(key)
+            self._renew_features(name, fingerprint, kept)
             if chosen := self.listed(name):
                 # One that is held in memory is told from every other by its time.
                 number = chosen.generation or -round(chosen.fetched_at * 1000)
                 generations[name] = (chosen.capabilities, number, self._lists.judged)
         return generations
+
+    def _renew_features(self, server: str, fingerprint: str, kept: Mapping[ListKey, int]) -> None:
+        """Load anew what another process has listed of prompts and resources since they were loaded."""
+        for kind, listed in self._lists.features(server, fingerprint).items():
+            key = ListKey(server, fingerprint, feature_names.list_of(kind))
+            if listed.generation not in (HELD, kept.get(key)) and (changed := load(self.state, key)):
+                self._lists.put(key, changed)
 
 
 def _let_go(tool: Tool) -> Tool:
@@ -217,19 +238,19 @@ def replace(
 
     An empty list from a server that had tools is taken for a blip unless a person `asked` for it.
     """
-    return state.replace(of, _usable(of.server, definitions), instructions, asked=asked)
+    return state.replace(of, _usable(of, definitions), instructions, asked=asked)
 
 
 def held(of: ListKey, definitions: Sequence[bytes], instructions: str = "") -> Listed:
     """A server's list for as long as this process runs: where it could not be kept."""
-    tools = tuple(tool(of.server, name, text) for name, text in _usable(of.server, definitions))
+    tools = tuple(tool(of.server, name, text) for name, text in _usable(of, definitions))
     return Listed(HELD, time.time(), tools, of.capabilities, instructions)
 
 
-def remember_failure(state: State, server: str, fingerprint: str, message: str | None) -> None:
+def remember_failure(state: State, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
     """Keep why a server failed just now, without secrets and cut; None: it works."""
     told = None if message is None else mask(message[: 4 * _MOST_TOLD])[:_MOST_TOLD]
-    state.remember_failure(server, fingerprint, told)
+    state.remember_failure(server, fingerprint, told, code)
 
 
 def load(state: State, of: ListKey) -> Listed | None:
@@ -246,20 +267,22 @@ def tool(server: str, name: str, text: str) -> Tool:
     return Tool(server, name, msgspec.json.decode(text), text)
 
 
-def _usable(server: str, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
+def _usable(of: ListKey, definitions: Sequence[bytes]) -> list[tuple[str, str]]:
     """Names and definitions; of two with one name the first."""
+    kind = feature_names.kind_of_list(of.capabilities)
     named: dict[str, str] = {}
-    for name, text in map(_named, definitions):
+    for name, text in (_named(definition, kind) for definition in definitions):
         if name:
             named.setdefault(name, text)
     if lost := len(definitions) - len(named):
-        tools = "a tool" if lost == 1 else f"{lost} tools"
-        warn(f"server '{server}' lists {tools} without a usable name of its own, or too long: left out")
+        of_kind = kind or "tools"
+        what = f"one of its {of_kind}" if lost == 1 else f"{lost} {of_kind}"
+        warn(f"server '{of.server}' lists {what} without a usable name of its own, or too long: left out")
     return list(named.items())
 
 
-def _named(definition: bytes) -> tuple[str, str]:
-    """A definition's name, empty when it has none that could be called, and its text."""
+def _named(definition: bytes, kind: str) -> tuple[str, str]:
+    """A definition's name as a tool's, empty when it has none that could be used, and its text."""
     if len(definition) > bounds.DEFINITION:
         return "", ""
     try:
@@ -267,8 +290,15 @@ def _named(definition: bytes) -> tuple[str, str]:
         text = definition.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decoded, text = _repaired(definition)
-    name = decoded.get("name") if isinstance(decoded, dict) else None
-    return (name, text) if isinstance(name, str) and name.strip() and len(name) <= bounds.NAME else ("", "")
+    name = decoded.get(feature_names.NAMED_BY.get(kind, "name")) if isinstance(decoded, dict) else None
+    if not isinstance(name, str) or not name.strip():
+        return "", ""
+    if not kind:
+        is_usable = len(name) <= bounds.NAME and not feature_names.is_feature(name)
+        return (name, text) if is_usable else ("", "")
+    longest = bounds.NAME if kind == feature_names.PROMPTS else bounds.URI
+    is_usable = len(name) <= longest and not feature_names.is_reserved(kind, name)
+    return (feature_names.join(kind, name), text) if is_usable else ("", "")
 
 
 def _repaired(definition: bytes) -> tuple[Any, str]:

@@ -4,22 +4,30 @@ URIs are never rewritten, so that links in results keep working; only one that s
 `mcpctl+SERVER:URI` for each of them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby, islice
+from operator import attrgetter
 from typing import Any, NamedTuple
 
+from mcpctl import bounds, feature_names
+from mcpctl.catalog.uri_templates import UriTemplate
 from mcpctl.failure import Failed, Failure
+from mcpctl.feature_names import EXPLICIT as EXPLICIT
+from mcpctl.feature_names import KINDS as KINDS
+from mcpctl.feature_names import NAMED_BY as NAMED_BY
+from mcpctl.feature_names import PROMPTS as PROMPTS
+from mcpctl.feature_names import RESOURCES as RESOURCES
+from mcpctl.feature_names import TEMPLATES as TEMPLATES
 from mcpctl.models import Tool
 
-PROMPTS, RESOURCES, TEMPLATES = "prompts", "resources", "templates"
-KINDS = (PROMPTS, RESOURCES, TEMPLATES)
-NAMED_BY = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
-"""The member of a definition that identifies it on its server."""
-EXPLICIT = "mcpctl+"
-"""What a URI begins with that names its server."""
+_OF_ANYBODY = ("file:", "http:", "https:")
+"""Schemes that say nothing of whose a URI is."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Feature:
     """One prompt, resource or template as its server defines it."""
 
@@ -43,31 +51,176 @@ class Owner(NamedTuple):
     uri: str
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one server has of one kind, for those who see it."""
+
+    kind: str
+    server: str
+    features: Mapping[str, Feature]
+    """By name, in its server's order."""
+    held: Collection[str] = frozenset()
+    """The names of those that are neither listed nor read."""
+
+    @classmethod
+    def of(cls, kind: str, server: str, tools: Iterable[Tool], held: Iterable[Tool] = ()) -> "Part":
+        """The part with these tools as features."""
+        named = ((feature_names.split(tool.name)[1], tool) for tool in tools)
+        features = {name: Feature(kind, server, name, tool) for name, tool in named}
+        return cls(kind, server, features, frozenset(feature_names.split(tool.name)[1] for tool in held))
+
+    @cached_property
+    def schemes(self) -> Collection[str]:
+        """The schemes of its URIs, with the colon."""
+        return frozenset(_scheme(name) for name in self.features)
+
+    @cached_property
+    def _templates(self) -> Sequence[UriTemplate]:
+        return [UriTemplate(name) for name in self.features]
+
+    @cached_property
+    def _held_templates(self) -> Sequence[UriTemplate]:
+        return [UriTemplate(name) for name in self.held]
+
+    def matches(self, uri: str) -> bool:
+        """Whether a URI is one of its templates'."""
+        return _any_matches(self._templates, uri)
+
+    def holds_back(self, uri: str) -> bool:
+        """Whether a URI is held, or of a template that is."""
+        return uri in self.held or (self.kind == TEMPLATES and _any_matches(self._held_templates, uri))
+
+
 class Features:
     """What one request may list, get and read. Immutable, made anew when a list or what is in force changes."""
 
     def __init__(self, features: Iterable[Feature], generation: str) -> None:
         """`features` by server and then as listed; those that are held or hidden from the request are not there."""
-        of_kind: dict[str, list[Feature]] = {kind: [] for kind in KINDS}
-        for feature in features:
-            of_kind[feature.kind].append(feature)
+        self._take([*_parts_of(features)], generation)
+
+    @classmethod
+    def of_parts(cls, parts: Sequence[Part], generation: str) -> "Features":
+        """Those of these parts, which are in the order of their servers."""
+        made = cls.__new__(cls)
+        made._take(parts, generation)
+        return made
+
+    def _take(self, parts: Sequence[Part], generation: str) -> None:
+        self.parts = parts
         self.generation = generation
         """Changes whenever any of them does: cursors are of one generation."""
-        self.prompts = _prompts(of_kind[PROMPTS])
+
+    @cached_property
+    def prompts(self) -> Mapping[str, Feature]:
         """By the names that clients use, in the order of lists."""
-        self.resources = _by_uri(of_kind[RESOURCES])
-        self.templates = _by_uri(of_kind[TEMPLATES])
+        return _prompts(self._of(PROMPTS))
+
+    @cached_property
+    def resources(self) -> Mapping[str, Feature]:
+        """By the URIs that clients use, in the order of lists."""
+        return _by_uri(self._of(RESOURCES))
+
+    @cached_property
+    def templates(self) -> Mapping[str, Feature]:
+        """By the templates that clients use, in the order of lists."""
+        return _by_uri(self._of(TEMPLATES))
+
+    def _of(self, kind: str) -> list[Part]:
+        return [part for part in self.parts if part.kind == kind]
 
     def owner(self, uri: str) -> Owner:
         """Whose URI it is: of the only server that lists it, or one of whose templates it is, or that lists others of
         its scheme. Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`."""
-        raise Failed(Failure("unknown_resource", {"uri": uri}))
+        if len(uri) > bounds.URI:
+            raise _unknown(uri)
+        if uri.startswith(EXPLICIT):
+            return self._explicit(uri)
+        for found in (self._listing(uri), self._matching(uri), self._of_scheme(uri)):
+            servers = [server for server in found if not self._is_held(server, uri)]
+            if len(servers) == 1:
+                return Owner(servers[0], uri)
+            if servers:
+                raise Failed(Failure("ambiguous_resource", {"uri": uri, "servers": servers}))
+        raise _unknown(uri)
+
+    def _explicit(self, uri: str) -> Owner:
+        server, _, rest = uri.removeprefix(EXPLICIT).partition(":")
+        is_there = any(part.server == server and part.kind != PROMPTS for part in self.parts)
+        if not is_there or not rest or self._is_held(server, rest):
+            raise _unknown(uri)
+        return Owner(server, rest)
+
+    def _listing(self, uri: str) -> Sequence[str]:
+        return [part.server for part in self._of(RESOURCES) if uri in part.features]
+
+    def _matching(self, uri: str) -> Sequence[str]:
+        return [part.server for part in self._of(TEMPLATES) if part.matches(uri)]
+
+    def _of_scheme(self, uri: str) -> Sequence[str]:
+        scheme = _scheme(uri)
+        if not scheme or scheme.lower() in _OF_ANYBODY:
+            return []
+        parts = (part for part in self.parts if part.kind != PROMPTS and scheme in part.schemes)
+        return list(dict.fromkeys(part.server for part in parts))
+
+    def _is_held(self, server: str, uri: str) -> bool:
+        if server in self._listing(uri):
+            return False
+        return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)
 
 
-def _prompts(prompts: Sequence[Feature]) -> Mapping[str, Feature]:
-    """`{server}_{prompt}`; where two come out equal, `{server}__{prompt}` for both."""
-    return {f"{each.server}_{each.name}": each for each in prompts}
+def _parts_of(features: Iterable[Feature]) -> Iterator[Part]:
+    for (server, kind), each in groupby(features, attrgetter("server", "kind")):
+        yield Part(kind, server, {feature.name: feature for feature in each})
 
 
-def _by_uri(features: Sequence[Feature]) -> Mapping[str, Feature]:
-    return {each.name: each for each in features}
+def _prompts(parts: Sequence[Part]) -> Mapping[str, Feature]:
+    """`{server}_{prompt}`; where two come out equal, `{server}__{prompt}` for both, numbered where that is taken."""
+    prompts = [feature for part in parts for feature in part.features.values()]
+    short = [f"{each.server}_{each.name}" for each in prompts]
+    equal = {name for name, count in Counter(short).items() if count > 1}
+    taken = set(short) - equal
+    named: dict[str, Feature] = {}
+    for name, feature in zip(short, prompts, strict=True):
+        if name in equal:
+            name = _free(f"{feature.server}__{feature.name}", taken)
+            taken.add(name)
+        named[name] = feature
+    return named
+
+
+def _free(name: str, taken: Collection[str]) -> str:
+    if name not in taken:
+        return name
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    return f"{name}_{number}"
+
+
+def _by_uri(parts: Sequence[Part]) -> Mapping[str, Feature]:
+    merged: dict[str, Feature] = {}
+    for part in parts:
+        merged.update(part.features)
+    if len(merged) == sum(len(part.features) for part in parts):
+        return merged
+    count = Counter(name for part in parts for name in part.features)
+    return {
+        f"{EXPLICIT}{part.server}:{name}" if count[name] > 1 else name: feature
+        for part in parts
+        for name, feature in part.features.items()
+    }
+
+
+def _any_matches(templates: Iterable[UriTemplate], uri: str) -> bool:
+    likely = (template for template in templates if template.may_match(uri))
+    return any(template.matches(uri) for template in islice(likely, bounds.TEMPLATES_TRIED))
+
+
+def _scheme(uri: str) -> str:
+    scheme, colon, _ = uri.partition(":")
+    return scheme + colon if colon else ""
+
+
+def _unknown(uri: str) -> Failed:
+    return Failed(Failure("unknown_resource", {"uri": uri}))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from mcpctl import feature_names
 from mcpctl.models import Tool
 from mcpctl.policy.holding import NOTHING, UNCHECKED, Drift, Holding
 from mcpctl.store.state import ListKey
@@ -56,6 +57,8 @@ class Lists:
         self._in_use: dict[tuple[str, str], str] = {}
         self._suspicious: dict[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked."""
+        self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
+        """What was checked of lists of features, and the same names."""
         self._together_at = -1
         """The `changes` after which all of them were checked together."""
         self._changing = threading.Lock()
@@ -65,8 +68,14 @@ class Lists:
         return self._of.get(of[:2], {}).get(of.capabilities)
 
     def all(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
-        """Every list of a server, by what the client can do."""
-        return dict(self._of.get((server, fingerprint), {}))
+        """Every list of a server's tools, by what the client can do."""
+        return _of_tools(self._of.get((server, fingerprint), {}))
+
+    def features(self, server: str, fingerprint: str) -> Mapping[str, Listed]:
+        """What is known of a server's prompts, resources and templates, by kind."""
+        lists = self._of.get((server, fingerprint), {})
+        known = {kind: lists.get(feature_names.list_of(kind)) for kind in feature_names.KINDS}
+        return {kind: listed for kind, listed in known.items() if listed}
 
     def sets(self, server: str, fingerprint: str, preferred: Sequence[str]) -> Sequence[str]:
         """The sets of capabilities whose list counts, the first that there is: that of its connection alone, where it
@@ -94,7 +103,7 @@ class Lists:
         """Judge all of them, and all that come, by this."""
         was_checked, self.holding = self.holding.checks != UNCHECKED, holding
         if not was_checked:
-            self._check_all()
+            self._check_all(with_features=True)
         self._judge_all()
 
     def check_together(self) -> None:
@@ -111,19 +120,35 @@ class Lists:
                 del self._of[pair]
                 self.changes += 1
 
-    def _check_all(self) -> None:
+    def _check_all(self, *, with_features: bool = False) -> None:
+        """Check all lists of tools; the others say nothing of tools, and are checked as they come."""
         peers = self._peers()
         for pair, lists in list(self._of.items()):
-            for capabilities, listed in list(lists.items()):
+            for capabilities, listed in list((dict(lists) if with_features else _of_tools(lists)).items()):
                 self._check(ListKey(*pair, capabilities), listed, peers)
 
+    def check_features(self, of: ListKey, listed: Listed) -> None:
+        """Check a list of features that is about to be put in: there may be thousands, for which no other waits."""
+        self._check(of, listed, self._peers())
+
     def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
-        if self.holding.checks != UNCHECKED:
+        if self.holding.checks == UNCHECKED:
+            return
+        if not feature_names.kind_of_list(of.capabilities):
             self._suspicious[of] = suspicious(listed.tools, {**peers, of.server: listed.tools})
+            return
+        before, found = self._checked.get(of, ({}, frozenset()))
+        if before is not listed.by_name:
+            # What is as it was is not checked anew: a server may say again and again that its list has changed.
+            same = {name for name, tool in listed.by_name.items() if name in before and before[name].text == tool.text}
+            new = [tool for tool in listed.tools if tool.name not in same]
+            found = frozenset((*found.intersection(same), *(suspicious(new, peers) if new else ())))
+            self._checked[of] = listed.by_name, found
+        self._suspicious[of] = found
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, as one of its lists has them."""
-        every = [(server, next(iter(list(lists.values())), None)) for (server, _), lists in list(self._of.items())]
+        every = [(server, next(iter(_of_tools(lists).values()), None)) for (server, _), lists in list(self._of.items())]
         return {server: listed.tools for server, listed in every if listed}
 
     def _judge_all(self) -> None:
@@ -137,8 +162,10 @@ class Lists:
             self.changes += 1
 
     def connected(self) -> Iterable[tuple[ListKey, Listed]]:
-        """The lists of connections."""
-        keys = [ListKey(*pair, capabilities) for pair, capabilities in list(self._in_use.items())]
+        """The lists of connections, of tools and of all else."""
+        features = [feature_names.list_of(kind) for kind in feature_names.KINDS]
+        used = list(self._in_use.items())
+        keys = [ListKey(*pair, each) for pair, capabilities in used for each in (capabilities, *features)]
         return [(key, listed) for key in keys if (listed := self.get(key))]
 
     def snapshot(self) -> "Lists":
@@ -157,6 +184,10 @@ class Lists:
         tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)
         is_same = (tools, drifts) == (listed.tools, listed.drifts)
         return listed if is_same else replace(listed, tools=tools, drifts=drifts)
+
+
+def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:
+    return {each: listed for each, listed in dict(lists).items() if not feature_names.kind_of_list(each)}
 
 
 def suspicious(tools: Iterable[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:

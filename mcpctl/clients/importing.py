@@ -26,7 +26,9 @@ ITSELF = "it starts mcpctl itself"
 TAKEN = ("added", "replaced", "unchanged")
 """What happens to entries that the configuration has afterwards."""
 _OUTCOMES = {"failed": "could not be imported", "skipped": "is left out"}
-_ADDED = ("oauth", "enabled", "start_timeout_s", "call_timeout_s", "projects", "may_ask", "only", "trust_hints")
+_ADDED = (
+    "oauth", "enabled", "start_timeout_s", "call_timeout_s", "projects", "may_ask", "only", "trust_hints", "expose",
+)  # fmt: skip
 """What people add here to an entry that they have taken over; what it starts stays the same."""
 _DEFAULTS = Server()
 _OTHER_CHARACTERS = re.compile(r"[^A-Za-z0-9_-]+")

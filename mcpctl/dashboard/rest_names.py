@@ -72,7 +72,8 @@ CALL = (
     Name("mcp_client_version", "client_version", True),
     Name("annotations", "annotations", True, _flat, "The hints that were declared or overridden then: {hint: value}."),
     Name("hints", "annotations", note="The same as {hint: {value, source}}, or null."),
-    *_same(("status", "project", "toolset", "response_bytes", "response_truncated", "decision_id")),
+    *_same(("status", "project", "toolset", "response_bytes", "response_truncated")),
+    *_same(("delivered_bytes", "shortened", "response_file", "decision_id")),
 )
 EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) if name.field and not name.made}
 """What the lines and columns of an export are called: each field once, as it is."""

@@ -149,6 +149,9 @@ class ToolCallRecord(Model):
     toolset: str | None
     response_bytes: int | None
     response_truncated: bool | None
+    delivered_bytes: int | None
+    shortened: bool | None
+    response_file: bool | None
     decision_id: str | None
 
 
@@ -213,6 +216,7 @@ class Server(Model):
     args: list[str] | None
     url: str | None
     headers: dict[str, str] | None
+    oauth: dict[str, Any] | None
     env: dict[str, str] | None
     env_file: str | None
     inherit_env: list[str] | str | None
@@ -223,8 +227,13 @@ class Server(Model):
     permissions: Any
     only: Any
     may_ask: list[str] | None
+    expose: list[str] | None
     tools: int | None
+    prompts: int | None
+    resources: int | None
     listed_at: str | None
+    login: str | None
+    login_expires_at: str | None
     problem: str | None
     failed_at: str | None
 

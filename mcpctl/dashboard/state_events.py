@@ -15,6 +15,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.errors import McpctlError, warn
 from mcpctl.models import Row, Tool
+from mcpctl.oauth.token_store import TokenStore
 from mcpctl.paths import Paths
 from mcpctl.policy import answering
 from mcpctl.policy.view import View
@@ -154,7 +155,7 @@ class _Catalog:
             catalog = Catalog(View(loaded), state, Lists(rows.holding(self._paths, loaded, PolicyFile.as_it_lies)))
             catalog.check_together()
             names = sorted({*loaded.servers, *loaded.problems})
-            servers = {name: server_entries.row(loaded, name, catalog) for name in names}
+            servers = {name: server_entries.row(loaded, name, catalog, TokenStore(self._paths)) for name in names}
             tools = {tool.key: tool for tool in catalog.visible(with_held=True)}
             seen = {key: _Seen(hash(tool.text), tool.held, tool.is_approved) for key, tool in tools.items()}
             if self._servers is not None:

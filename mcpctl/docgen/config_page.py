@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import OAuthSettings, Project, RecordSettings, Search
+from mcpctl.config import ClientSettings, OAuthSettings, Project, RecordSettings, Responses, Search, Serve
 from mcpctl.docgen import roff
 from mcpctl.policy_settings import PolicyTable, ProjectPolicyTable
 from mcpctl.server_settings import OAuth, Server
@@ -52,6 +52,8 @@ SERVER = {
     "trust_hints": "Which hints that the server declares may loosen, so that a rule such as allow @read-only counts"
     " them: yes, no, or pinned, which is those of definitions that mcpctl tools approve has approved. Hints that"
     " tighten always count, and so do those that your own toolset sets.",
+    "limit_tokens": 'In place of the value in [clients."NAME"] and in [responses], for the answers of this server.',
+    "expose": "What clients see of this server beside its tools, in place of the value in [serve].",
 }
 OAUTH = {
     "client_id": "The client that you have registered with the issuer. Without it, mcpctl servers login registers one"
@@ -127,6 +129,28 @@ SEARCH = {
     "cloud_timeout_s": "Seconds that the service may take to answer. After two late answers in a row searches do not"
     " ask it for 5 seconds, and for longer after each further one.",
 }
+RESPONSES = {
+    "limit_tokens": "The most tokens, estimated as bytes / 4, of the text of a tool's answer. Beyond it the client gets"
+    " the beginning, the shape of the JSON in it, and the call of @mcpctl:read that reads more; the whole answer is"
+    " kept in responses/ of the data directory first, and if it cannot be kept it is delivered whole. Errors,"
+    " questions, images, audio and resources are never shortened, nor is what commands call. 0: nothing is shortened.",
+    "keep_mb": "The most megabytes of whole answers that are kept, the oldest go first; each goes with its session,"
+    " too. 0: no limit. They are as their server sent them, secrets included, unless redact_responses masks them; only"
+    " you can read the files. Neither the record nor an export has them.",
+}
+CLIENT = {
+    "limit_tokens": "In place of the value in [responses], for the client that says that this is its name, such as"
+    ' [clients."claude-code"].',
+}
+SERVE = {
+    "max_result_chars": "The most characters of a result of tool_execute that a client which knows"
+    ' _meta["anthropic/maxResultSizeChars"] is to take before it puts the result into a file: it is declared on'
+    " tool_execute. What servers declare of their own tools is not seen by clients. 0: nothing is declared.",
+    "expose": "What clients see of servers beside their tools: prompts, resources (with templates), with completions"
+    " for both. They are for the user and the application and cost the model nothing. [] is neither. They go with the"
+    " tools of their server: where none of these can be found, for a project, a token, a toolset or deny, its prompts"
+    " and resources are not there; with a lock file none are. What is held is neither listed nor readable.",
+}
 RECORDS = {
     "keep_sessions": "How many sessions are kept. The session with the oldest last activity is removed first, with all"
     " its calls and searches; an active session is never removed. The daily session of commands such as tools call is"
@@ -149,6 +173,9 @@ SECTIONS: Mapping[str, tuple[type[msgspec.Struct], Mapping[str, str]]] = {
     "[projects.NAME.policy]": (ProjectPolicyTable, PROJECT_POLICY),
     "[policy]": (PolicyTable, POLICY),
     "[search]": (Search, SEARCH),
+    "[responses]": (Responses, RESPONSES),
+    '[clients."NAME"]': (ClientSettings, CLIENT),
+    "[serve]": (Serve, SERVE),
     "[records]": (RecordSettings, RECORDS),
     "[oauth]": (OAuthSettings, OAUTH_SETTINGS),
 }
@@ -182,6 +209,15 @@ ask = ["@destructive", "slack:*"]
 answer_tokens = 2000
 optimization = "semantic"
 semantic_model = "~/models/all-MiniLM-L6-v2"
+
+[responses]
+limit_tokens = 8000
+
+[clients."claude-code"]
+limit_tokens = 0
+
+[serve]
+max_result_chars = 200000
 
 [records]
 keep_sessions = 0

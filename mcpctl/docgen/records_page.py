@@ -39,7 +39,7 @@ FIELDS = {
     "request_id": "JSON: the id of the client's request, cut like a name.",
     "parent_id": "The earlier round of this call, or null. A tool that asks for input is called again with it: all"
     " these rounds are one call, which begins with the first round and ends with the outcome of the last. Where via is"
-    " replay, the call that was called again.",
+    " replay, the call that was called again; where the server is @mcpctl, the call whose answer is read.",
     "server": "The server that was called.",
     "tool": "The tool's name on its server.",
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
@@ -57,6 +57,10 @@ FIELDS = {
     " index and under --json its message is the beginning of the tool's first text.",
     "response_bytes": "The size of the whole response in bytes.",
     "response_truncated": "Whether the recorded response was cut; 0 or 1 in SQL.",
+    "delivered_bytes": "The size of what the client got of the response. A journal has it only where that is not all of"
+    " it, as it has the next two.",
+    "shortened": "Whether the client got a part of the response; 0 or 1 in SQL.",
+    "response_file": "Whether the whole response was kept in responses/, where it may have made room since; 0 or 1.",
     "call_id": "The call that it is about; null for an attempt that never became one, and for what was refused outside"
     " of any call.",
     "key": "The tool's key, as it was asked for.",
@@ -111,8 +115,13 @@ _ABOUT = (
     "Sessions that exceed the limits of [records] in mcpctl-config(5) are removed. evicted.jsonl in the data directory"
     " has a line for each time and limit, the last hundred: timestamp, limit, value (what it was set to), sessions and"
     " calls (how many were removed), oldest and newest (from when to when they were).",
+    "Where limit_tokens of mcpctl-config(5) shortens an answer, the whole of it is kept in responses/SESSION/CALL.json"
+    " of the data directory: one line of JSON that says whose it is, then the server's result, byte for byte. It is"
+    " written before the outcome of the call, secrets are not redacted in it, and it goes when keep_mb is exceeded or"
+    " its session is removed. mcpctl calls response prints it.",
     "Each round of a call has a line and a row of calls ls of its own; only the rounds without a parent_id are counted"
-    " as calls, and calls whose via is replay. What servers asked the client is in the journals alone.",
+    " as calls, calls whose via is replay, and reads of answers, @mcpctl:read, of which only the"
+    " size is on record. What servers asked the client is in the journals alone.",
 )
 _VIEWS = (
     "SQL of your own should ask the views v_calls, v_sessions, v_discoveries and v_decisions: they are read-only, their"

@@ -38,6 +38,11 @@ class _Kept(Tokens, frozen=True, kw_only=True):
     keyring: str = ""
     """The back end that has the secrets; empty where the file has them."""
 
+    @property
+    def is_refreshed(self) -> bool:
+        """As `Tokens` has it; nobody asks the keyring for it."""
+        return super().is_refreshed or bool(self.keyring)
+
 
 class Held:
     """A login whose lock is held: nobody else changes it meanwhile."""

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mcpctl.server_environment import is_here
+from mcpctl.server_settings import CLIENT_CREDENTIALS
 
 _PORTS = {"http": 80, "https": 443}
 _MARGIN_S = 60.0
@@ -45,6 +46,11 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     def issued_at(self) -> float:
         """When the issuer gave out the access token."""
         return self.refreshed_at or self.logged_in_at
+
+    @property
+    def is_refreshed(self) -> bool:
+        """Whether it goes on by itself after the access token has expired."""
+        return self.grant == CLIENT_CREDENTIALS or self.refresh_token is not None
 
     def holds(self, now: float) -> bool:
         """Whether the access token has not expired."""

@@ -1,11 +1,14 @@
-"""Whether a tool may be found, shown, called, resumed, annotated or completed: the one place that decides.
+"""Whether a tool may be found, shown, called, resumed, annotated or completed, and a prompt or resource read: the one
+place that decides.
 
 Pure: nothing is read, asked or waited for here. Who needs to know more first is told so, gets it, and asks again.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-from mcpctl import definitions, hints
+from mcpctl import definitions, feature_names, hints
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
 from mcpctl.policy.consent import binding
@@ -18,6 +21,8 @@ from mcpctl.store.grants import Grant
 from mcpctl.tool_keys import join
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
+READ = "read"
+"""A prompt, resource or template is listed, got or read; `feature_names.join` gives its name."""
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
 """Where a server's list comes from: what it listed at some time; what its connection of now has listed; that it was
 asked for its list on account of this subject; or that it was asked and the list cannot be had."""
@@ -43,6 +48,8 @@ class Subject(NamedTuple):
     """The id of the session on record."""
     consent: str | None = None
     """What the user has said yes to, of this call: a `consent.binding`."""
+    tools: Sequence[Tool] = ()
+    """Of what is to be read: the tools that its server has listed."""
 
     @property
     def key(self) -> str:
@@ -85,11 +92,13 @@ def decide(subject: Subject) -> Verdict:
 
     A refusal's code is one of `no_token`, `token_not_valid`, `token_read_only`, `unknown_tool`, `not_in_project`,
     `server_unusable`, `server_disabled`, `not_permitted`, `not_in_toolset`, `not_listed`, `wrong_execute`, `held`,
-    `denied`, and of what would be asked where nobody is to be, `never_asked`.
+    `denied`, of what is to be read `not_exposed`, and of what would be asked where nobody is to be, `never_asked`.
     """
     if subject.view.access.is_barred:  # before anything is told from anything else
         return Verdict(REFUSE, _failure(subject, subject.view.access.problem))
     failure = _of_server(subject)
+    if failure is None and subject.verb == READ:
+        return _of_feature(subject)
     if failure is None and subject.verb != SHOW:
         failure = _of_name(subject)
     if failure:
@@ -207,6 +216,47 @@ def _has_consent(subject: Subject) -> bool:
     if grants and may_hold and (subject.grant in grants or subject.grant._replace(session="") in grants):
         return True
     return subject.consent is not None and subject.consent == subject.binding
+
+
+def _of_feature(subject: Subject) -> Verdict:
+    """Whether a prompt, resource or template may be listed and read; without `tool`, whether any of its kind may."""
+    view, tool = subject.view, subject.tool
+    kind, _ = feature_names.split(subject.name)
+    if feature_names.EXPOSED_AS.get(kind) not in view.config.exposes(subject.server):
+        return Verdict(REFUSE, _failure(subject, "not_exposed"))
+    if view.is_locked:
+        return Verdict(REFUSE, _failure(subject, "held", held=NOT_LOCKED))
+    if tool and tool.held and view.config.policy.enforces:
+        return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
+    return _ALLOWED if tool else _of_its_tools(subject)
+
+
+def _of_its_tools(subject: Subject) -> Verdict:
+    """What is beside tools is there where any of them may be found; nothing is asked of one that is held."""
+    view, server, refused = subject.view, subject.server, None
+    for tool in subject.tools:
+        verdict = decide(Subject(FIND, server, tool.name, replace(tool, held="") if tool.held else tool, view))
+        if verdict.outcome == ALLOW:
+            return _ALLOWED
+        refused = refused or verdict
+    if refused:
+        return refused
+    if view.toolset and not view.toolset.names_server(server):
+        return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+    if view.config.servers[server].only == []:
+        return Verdict(REFUSE, _failure(subject, "not_permitted", barring=view.rules.barring(server, "")))
+    return _of_all_rules(subject) if view.config.policy.enforces else _ALLOWED
+
+
+def _of_all_rules(subject: Subject) -> Verdict:
+    """What the rules say of a server as a whole: those that match a tool without a name match any."""
+    view = subject.view
+    rules = (each for each in view.rules.matching(subject.server, "", None) if not each.pattern.startswith("@"))
+    rule = next(rules, None)
+    ruling = Ruling(rule.effect if rule else view.config.policy.table.default, rule)
+    if ruling.effect == DENY:
+        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
+    return _ALLOWED
 
 
 def _is_left_out(subject: Subject) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from mcpctl import definitions
+from mcpctl.feature_names import is_feature
 from mcpctl.models import Tool
 from mcpctl.policy_settings import ALLOW, HOLD
 from mcpctl.store.pins import Pins, ServerPins
@@ -69,13 +70,18 @@ class Holding:
         return tuple(judged), tuple(drifts)
 
     def _why(self, tool: Tool, drift: str, *, is_approved: bool, looks_bad: bool) -> str:
-        if self.locked is not None and self.locked.get((tool.server, tool.name)) != definitions.pin_of(tool):
+        # Where there is a lock file nothing is seen of what it cannot have: that is not decided of each.
+        is_lockable = self.locked is not None and not is_feature(tool.name)
+        if is_lockable and self._locked_pin(tool) != definitions.pin_of(tool):
             return NOT_LOCKED
         if is_approved:
             return ""
         if looks_bad and self.checks == HOLD:
             return SUSPICIOUS
         return drift if self.on_change == HOLD else ""
+
+    def _locked_pin(self, tool: Tool) -> str | None:
+        return self.locked.get((tool.server, tool.name)) if self.locked else None
 
 
 NOTHING = Holding()

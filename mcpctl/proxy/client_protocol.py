@@ -26,6 +26,8 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
+_WARMING = ("tools/list", "tools/call", "prompts/list", "resources/list")
+"""Requests after which a client is likely to need what servers list."""
 
 
 class ClientProtocol:
@@ -109,7 +111,7 @@ class ClientProtocol:
             self._transport.write(jsonrpc.result(id_, answer))
         else:
             self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
-        if method in ("tools/list", "tools/call") and caller.claims not in self._warmed:
+        if method in _WARMING and caller.claims not in self._warmed:
             self._warm_up(caller)
 
     def _warm_up(self, caller: Caller) -> None:
@@ -119,7 +121,7 @@ class ClientProtocol:
             loop.call_soon(gateway.keep_index)
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
-            loop.call_soon(gateway.warm_up, caller)
+            loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
         """The results that never change, with the names of the servers that this caller sees."""

@@ -1,17 +1,18 @@
 """What all clients share, for `serve` and for commands: the configuration in force, upstreams, catalog, search."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from mcpctl.callers import Caller, capability_set
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.features import Features
+from mcpctl.catalog.known_features import KnownFeatures
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, warn
-from mcpctl.failure import Failure
+from mcpctl.failure import Failed, Failure
+from mcpctl.feature_names import list_of
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
@@ -20,12 +21,14 @@ from mcpctl.proxy import from_servers
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
+from mcpctl.proxy.index_keeping import IndexKeeping
 from mcpctl.proxy.searching import Searching
+from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
+from mcpctl.proxy.warming import Warming
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
-from mcpctl.store.upkeep import Upkeep
 from mcpctl.toolsets.toolset_files import ToolsetPlace
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.transports import RealTransports, Transports
@@ -33,7 +36,6 @@ from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.turn import Turn
 
-_INDEX_EVERY_S = 2.0
 _STARTS_AT_ONCE = 4
 
 
@@ -67,14 +69,16 @@ class Gateway:
         self._verbose = verbose
         self._transports = transports or RealTransports(paths, self.turn)
         self._lists = Lists()
-        self._memory = ServerMemory(paths, self._lists, self.tools_known)
+        self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
         self.logs = ServerLogs(paths, lambda: self.config.records)
-        self._upkeep = Upkeep(paths, lambda: self.config.records, self._is_busy)
-        self._indexing = ThreadPoolExecutor(1, "index")
+        self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
+        self.warming = Warming(self)
+        self.known_features = KnownFeatures(self._lists)
+        self.server_features = ServerFeatures(self)
         self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -83,7 +87,6 @@ class Gateway:
         """Servers of an earlier configuration that have not ended."""
         self.added: set[str] = set()
         """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
-        self._first_look: asyncio.Task[None] | None = None
         self._settling: asyncio.Task[None] | None = None
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self._settle(self._open_state())
@@ -109,7 +112,12 @@ class Gateway:
 
     def features(self, view: View) -> Features:
         """What is known of servers' prompts and resources, for the event loop: it asks no database."""
-        return Features((), "0")
+        return self.known_features.of(self.catalog(view))
+
+    def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
+        """The capabilities beside tools of which a client is told, by name, for the event loop: those of which there
+        is anything, as far as is known, and where nothing is known yet of a server all."""
+        return self.known_features.announced(self.catalog(view))
 
     @property
     def toolset_place(self) -> ToolsetPlace | None:
@@ -150,8 +158,9 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        await self._viewing.open(await self._memory.opened())
+        await self._viewing.open(await self.memory.opened())
         await self.held.follow(self.config)
+        await self.server_features.follow(self.config)
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
@@ -165,6 +174,7 @@ class Gateway:
             warn(f"{problem}; this server is skipped")
         self._follow(config)
         await self.held.follow(config)
+        await self.server_features.follow(config)
 
     def _follow(self, config: Config) -> None:
         before, self.config = self.config, config
@@ -211,7 +221,7 @@ class Gateway:
     async def load(self, name: str, view: View) -> None:
         """Have the catalog know what is kept of a server's tools."""
         if name in self.upstreams:
-            await self._memory.load(name, self.upstreams[name].server, view.capability_sets)
+            await self.memory.load(name, self.upstreams[name].server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
@@ -223,42 +233,20 @@ class Gateway:
             async with self._starts:
                 if upstream := self.upstreams.get(name):
                     try:
-                        await upstream.refresh(caller)
+                        if rest := await upstream.refresh_all(caller):
+                            warn(words.why_unlisted(rest))
                     except Exception as error:
                         failures[name] = words.why_unlisted(error)
-                        self.failed(upstream, failures[name])
+                        code = error.failure.code if isinstance(error, Failed) else ""
+                        self.failed(upstream, failures[name], code)
             one_done()
 
         await asyncio.gather(*map(refresh_one, names))
         return failures
 
-    def warm_up(self, caller: Caller) -> None:
-        """In the background: list the servers that it sees whose tools are unknown or stale, and make search ready."""
-        self.background(self._warmed_up(caller))
-
     def keep_index(self) -> None:
         """In the background: tidy the records, and keep their index near them."""
-        self.background(self._keep_index())
-
-    async def _warmed_up(self, caller: Caller) -> None:
-        await self.current()
-        view = self.view(caller)
-        ready = self.background(self.searching.make_ready(view))
-        await self.first_look()
-        if due := self.catalog(view).due():
-            self.background(self.refresh(due, caller))
-        await ready
-
-    async def first_look(self) -> None:
-        """Once, before a server is asked for its list: where none is known, a first search waits for each."""
-        if self._first_look is None:
-            self._first_look = self.background(self._note_unlisted())
-        await asyncio.shield(self._first_look)
-
-    async def _note_unlisted(self) -> None:
-        unlisted = await self.searching.unlisted(self.view(None))
-        if len(unlisted) == len(self.upstreams):
-            self.added.update(unlisted)
+        self.background(self._index.keep())
 
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
         """Pass a notification of an older client's on to every older server that is connected."""
@@ -285,9 +273,22 @@ class Gateway:
         if asked:
             self.asked_for[name] = definitions
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
-        kept = await self._memory.keep(of, definitions, connection.instructions, asked=asked)
+        kept = await self.memory.keep(of, definitions, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
         await self.held.put(of, kept)
+
+    async def features_listed(
+        self, upstream: Upstream, connection: Connection, kind: str, definitions: list[bytes]
+    ) -> None:
+        """Keep what a server lists of its prompts, resources or templates, and hold of it what is to be held."""
+        of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
+        kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
+        await self.current()
+        await self.server_features.put(of, kept)
+
+    def exposed(self, name: str) -> Collection[str]:
+        """Which kinds of features clients see of a server."""
+        return self.config.exposes(name)
 
     def tools_known(self, name: str) -> None:
         """Send the calls that waited for a server's list."""
@@ -296,15 +297,15 @@ class Gateway:
 
     async def known_era(self, upstream: Upstream) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
-        return await self._memory.era(upstream.name, upstream.server)
+        return await self.memory.era(upstream.name, upstream.server)
 
     def era_found(self, upstream: Upstream, modern: bool) -> None:
         """Remember what `server/discover` showed."""
-        self._memory.remember_era(upstream.name, upstream.server, modern)
+        self.memory.remember_era(upstream.name, upstream.server, modern)
 
-    def failed(self, upstream: Upstream, failure: str | None) -> None:
+    def failed(self, upstream: Upstream, failure: str | None, code: str = "") -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self._memory.remember_outcome(upstream.name, upstream.server, failure)
+        self.memory.remember_outcome(upstream.name, upstream.server, failure, code)
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
@@ -314,23 +315,6 @@ class Gateway:
         """What a server asked ends with it."""
         for session in self.sessions:
             session.gone(connection)
-
-    # ---- keeping the records
-
-    async def _keep_index(self) -> None:
-        """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
-        loop = asyncio.get_running_loop()
-        tidied_with_session = False
-        await loop.run_in_executor(self._indexing, self._upkeep.tidy)
-        while True:
-            await asyncio.sleep(_INDEX_EVERY_S)
-            if any(session.is_recording for session in self.sessions):
-                job = self._upkeep.catch_up if tidied_with_session else self._upkeep.tidy
-                tidied_with_session = True
-                await loop.run_in_executor(self._indexing, job)
-
-    def _is_busy(self) -> bool:
-        return any(session.is_busy for session in list(self.sessions))
 
     # ---- ending
 
@@ -349,7 +333,7 @@ class Gateway:
         await asyncio.gather(*(each.stop() for each in upstreams))
         self._transports.close()
         self.searching.close()
-        self._memory.close()
+        self.memory.close()
         self.policy.close()
         self.logs.close()
-        self._indexing.shutdown(wait=False)
+        self._index.close()

@@ -8,6 +8,7 @@ from typing import Any
 from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
+from mcpctl.feature_names import kind_of_list
 from mcpctl.policy import words
 from mcpctl.policy.holding import NOT_LOCKED, Drift, Holding, Locked
 from mcpctl.proxy.policy_memory import PolicyMemory
@@ -76,11 +77,13 @@ class HeldTools:
 
     async def put(self, of: ListKey, listed: Listed) -> None:
         """Have known what a connection has listed, pinned where it is seen for the first time."""
+        if kind_of_list(of.capabilities):
+            await asyncio.to_thread(self._lists.check_features, of, listed)
         async with self._one_by_one:
             seen = await self._see(of, listed) if self._is_on else None
             await asyncio.to_thread(self._put, of, listed, seen)
         self._tell()
-        if not self._is_to_check:
+        if not self._is_to_check and not kind_of_list(of.capabilities):
             self._is_to_check = True
             self._background(self._check_together())
 
@@ -88,7 +91,7 @@ class HeldTools:
         holding = self._lists.holding
         if seen is not None:
             self._lists.holding = replace(holding, pins={**holding.pins, of[:2]: seen})
-        self._lists.put(of, listed, is_in_use=True)
+        self._lists.put(of, listed, is_in_use=not kind_of_list(of.capabilities))
 
     async def _see(self, of: ListKey, listed: Listed) -> pins.ServerPins | None:
         try:

@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from mcpctl.catalog import cache
 from mcpctl.catalog.lists import Listed, Lists
 from mcpctl.errors import Unusable, warn
+from mcpctl.feature_names import KINDS, list_of
 from mcpctl.paths import Paths
 from mcpctl.server_settings import Server
 from mcpctl.store.state import ListKey, State, trouble
@@ -28,8 +29,8 @@ class ServerMemory:
         self._on_loaded = on_loaded
         self._threads = ThreadPoolExecutor(_THREADS, "keep")
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
-        self._outcomes: dict[str, tuple[str, str | None]] = {}
-        """By server, its fingerprint and failure, until a thread has taken them."""
+        self._outcomes: dict[str, tuple[str, str | None, str]] = {}
+        """By server, its fingerprint, failure and that one's code, until a thread has taken them."""
         self._remembering = threading.Lock()
         self._state: State | None = None
         self._is_closed = False
@@ -69,6 +70,21 @@ class ServerMemory:
             if key in self._loads:
                 await asyncio.shield(self._loads[key])
 
+    async def load_features(self, fingerprints: Mapping[str, str]) -> None:
+        """Have what is kept of these servers' prompts, resources and templates; without it where the database cannot
+        be read."""
+        keys = (ListKey(*pair, list_of(kind)) for pair in fingerprints.items() for kind in KINDS)
+        await self._aside(self._load_missing, [key for key in keys if self._lists.get(key) is None])
+
+    def _load_missing(self, keys: Iterable[ListKey]) -> None:
+        def load(state: State) -> None:
+            for key in keys:
+                listed = cache.load(state, key)
+                if listed and self._lists.get(key) is None:
+                    self._lists.put(key, listed)
+
+        self._read(load, True)
+
     async def _load(self, of: ListKey) -> None:
         if await self._aside(self._loaded, of):
             self._on_loaded(of.server)
@@ -89,9 +105,9 @@ class ServerMemory:
         """Remember which era a server speaks; where it cannot be kept, it is asked again next time."""
         self._threads.submit(self._write, lambda state: state.remember_era(name, server.fingerprint, modern))
 
-    def remember_outcome(self, name: str, server: Server, failure: str | None) -> None:
+    def remember_outcome(self, name: str, server: Server, failure: str | None, code: str) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self._outcomes[name] = server.fingerprint, failure
+        self._outcomes[name] = server.fingerprint, failure, code
         self._threads.submit(self._remember_outcomes)
 
     def _remember_outcomes(self) -> None:
@@ -103,8 +119,8 @@ class ServerMemory:
 
     def _write_outcomes(self, state: State) -> None:
         while self._outcomes:
-            name, (fingerprint, failure) = self._outcomes.popitem()
-            cache.remember_failure(state, name, fingerprint, failure)
+            name, outcome = self._outcomes.popitem()
+            cache.remember_failure(state, name, *outcome)
 
     def _keep(self, of: ListKey, definitions: Sequence[bytes], instructions: str, asked: bool) -> Listed:
         try:

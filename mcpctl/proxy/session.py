@@ -135,7 +135,7 @@ class Session:
         view = _admitted(gateway.view(caller))
         unlisted = await gateway.searching.unlisted(view)
         if unlisted:
-            await gateway.first_look()
+            await gateway.warming.first_look()
             refreshing = gateway.background(gateway.refresh(unlisted, caller))
             added = gateway.added.intersection(unlisted)
             gateway.added -= view.config.enabled.keys()

@@ -7,7 +7,7 @@ import typing
 from collections.abc import Callable, Iterator
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 NULL = Raw(b"null")
 VERSION = 1
@@ -83,6 +83,9 @@ class CallFinished(Line, tag="calls.finished"):
     output_tokens: int
     response_bytes: int
     response_truncated: bool
+    delivered_bytes: int | UnsetType = UNSET
+    shortened: bool | UnsetType = UNSET
+    response_file: bool | UnsetType = UNSET
 
 
 class DecisionMade(Line, tag="decisions.made"):

@@ -40,7 +40,7 @@ class ListedTools:
         rows = self._db.execute(
             # Of the row that has the least, SQLite takes the others too.
             "SELECT name, min(capabilities), position FROM listed WHERE server = ? AND fingerprint = ? AND name >= ?"
-            " AND name < ? GROUP BY name ORDER BY name",
+            " AND name < ? AND capabilities NOT LIKE '@%' GROUP BY name ORDER BY name",
             (server, fingerprint, prefix, prefix + query.LAST),
         )
         return [(name, Place(server, fingerprint, *where)) for name, *where in rows]

@@ -1,12 +1,14 @@
 """The pins in `policy.db`: how tools were defined when they were first seen, or when a person approved them."""
 
+import json
 import time
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from mcpctl import definitions
+from mcpctl import bounds, definitions
+from mcpctl.feature_names import RESOURCES, list_of
 from mcpctl.models import Tool
 from mcpctl.store import sqlite
 from mcpctl.store.policy_file import PolicyFile
@@ -53,19 +55,24 @@ class ServerPins:
     def drift(self, tool: Tool, capabilities: str) -> str:
         """`changed` or `new`, or nothing for a tool that is as it was pinned, or that there was nothing to compare
         with: what a server lists for a set of capabilities for the first time is its baseline, but for tools that it
-        has shown before."""
+        has shown before. A resource is data, and never new."""
         if known := self.known.get(tool.name):
             return "" if definitions.pin_of(tool) in known else CHANGED
+        if capabilities == _COMES_AND_GOES:
+            return ""
         return NEW if capabilities in self.sets or tool.name in self.waiting else ""
 
     def is_approved(self, tool: Tool) -> bool:
         """Whether a person has approved it as it is."""
-        return (tool.name, definitions.pin_of(tool)) in self.approved
+        return bool(self.approved) and (tool.name, definitions.pin_of(tool)) in self.approved
 
 
 Pins = Mapping[tuple[str, str], ServerPins]
 """What is pinned, by server and fingerprint."""
 _UNKNOWN = ServerPins()
+_COMES_AND_GOES = list_of(RESOURCES)
+_MOST_RESOURCES = 2 * bounds.FEATURES
+"""Pins of one server's resources, beyond which those go that it lists no more, unless a person has approved them."""
 _MOST_VERSIONS = 1 << 31
 _ALL = "(? IS NULL OR server = ?) AND (? IS NULL OR fingerprint = ?)"
 
@@ -116,8 +123,18 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
         file.db.executemany(
             "INSERT INTO waiting VALUES (?, ?, ?, ?)", [(*of, name) for name, drift in drifts.items() if drift == NEW]
         )
+        if of.capabilities == _COMES_AND_GOES:
+            _forget_gone(file, of, [tool.name for tool in tools])
         _changed(file)
     return read(file, of.server, of.fingerprint)[of[:2]]
+
+
+def _forget_gone(file: PolicyFile, of: ListKey, names: Sequence[str]) -> None:
+    which = "server = ? AND fingerprint = ? AND capabilities = ?"
+    (count,) = file.db.execute(f"SELECT count(*) FROM pins WHERE {which}", of).fetchone()
+    if count > _MOST_RESOURCES:
+        gone = f"{which} AND approved IS NULL AND name NOT IN (SELECT value FROM json_each(?))"
+        file.db.execute(f"DELETE FROM pins WHERE {gone}", (*of, json.dumps(names)))
 
 
 def version(file: PolicyFile) -> int:

@@ -18,8 +18,9 @@ from mcpctl.store.journal_lines import (
     SessionClosed,
     SessionCreated,
 )
+from mcpctl.tool_keys import OWN
 
-COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}')"
+COUNTS = f"(parent_id IS NULL OR via = '{REPLAY}' OR server = '{OWN}')"
 """Whether a row of `calls` counts as a call: the rounds of one have a row each."""
 _LONGEST_REASON = 500
 """Characters of a tool's own words that stand as the error of its call."""
@@ -34,7 +35,7 @@ CALL = (
 )  # fmt: skip
 CALL_END = (
     "status", "response", "error", "duration_ms", "output_tokens", "total_tokens", "response_bytes",
-    "response_truncated",
+    "response_truncated", "delivered_bytes", "shortened", "response_file",
 )  # fmt: skip
 DISCOVERY = (
     "id", "position", "session_id", "query", "context", "provider", "fallback", "results", "started_at",
@@ -149,7 +150,7 @@ def activity(
 
 def _counts(start: CallStarted) -> bool:
     """Whether it is a call of its own: what goes on with another, after the tool had asked for input, is the same."""
-    return start.parent_id is None or start.via == REPLAY
+    return start.parent_id is None or start.via == REPLAY or start.server == OWN
 
 
 def usage(calls: Iterable[StartedCall]) -> Sequence[tuple[str, str, int, str]]:
@@ -187,7 +188,7 @@ def call_row(call: StartedCall) -> tuple[Any, ...]:
         line.id, call.position, line.session_id, _text(line.request_id), line.parent_id, line.via, line.server,
         line.tool, _text(line.arguments), *_annotations(bytes(line.annotations)), line.timestamp, line.input_tokens,
         line.encoding, line.client_name, line.client_version, line.project, line.toolset,
-        *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, None, None)),
+        *(end_row(end, line.input_tokens) if end else (*_RUNNING, line.input_tokens, *(None,) * 5)),
     )  # fmt: skip
 
 
@@ -196,6 +197,7 @@ def end_row(line: CallFinished, input_tokens: int) -> tuple[Any, ...]:
     return (
         line.status, _text(line.response), _text(line.error) or _reason(line), line.duration_ms, line.output_tokens,
         input_tokens + line.output_tokens, line.response_bytes, line.response_truncated,
+        line.delivered_bytes or line.response_bytes, bool(line.shortened), bool(line.response_file),
     )  # fmt: skip
 
 

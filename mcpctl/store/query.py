@@ -14,7 +14,7 @@ _FEW = 1000
 """Rows that are found first and read then; many are read as they are found, so that they need no memory."""
 LAST = "\U0010ffff"
 """Behind every text that begins with what stands before it."""
-_BOOL_FIELDS = frozenset(("response_truncated", "enforced"))
+_BOOL_FIELDS = frozenset(("response_truncated", "shortened", "response_file", "enforced"))
 
 
 class Conditions:

@@ -98,11 +98,12 @@ class Recorder:
 
     def call_finished(
         self, call: OpenCall, status: str, *, response: Json = b"null", error: bytes = b"null",
-        recorded: bytes | None = None,
+        recorded: bytes | None = None, delivered: int | None = None,
     ) -> None:  # fmt: skip
         """Put a call's end on record before it is answered; `response` and `error` are JSON as the upstream sent it.
 
-        `recorded` is what `values.json` gave for the response, where that was asked before.
+        `recorded` is what `values.json` gave for the response, where that was asked before. `delivered` is the size of
+        what the client gets of a response that is kept whole beside the record.
         """
         size = 0 if len(response) == len(b"null") and response == b"null" else len(response)
         line = journal_lines.CallFinished(
@@ -117,6 +118,8 @@ class Recorder:
             response_bytes=size,
             response_truncated=size > self.values.limit,
         )
+        if delivered is not None:
+            line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
         self._lines.append(journal_lines.encode(line))
 
     def question_asked(

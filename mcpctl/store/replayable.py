@@ -7,6 +7,7 @@ from typing import Any
 from mcpctl.models import Row
 from mcpctl.store.journal_lines import REPLAY
 from mcpctl.store.redact import MARK
+from mcpctl.tool_keys import OWN
 
 _CUT = re.compile(r"… \[cut: [0-9,]+ characters\]$")
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -15,6 +16,8 @@ _LONGEST_PATH = 200
 
 def obstacle(row: Row) -> str:
     """Why the call cannot be called again, empty if it can."""
+    if row["server"] == OWN:
+        return "it read what only its own session may"
     if row["parent_id"] and row["via"] != REPLAY:
         return f"it is a later round of the call {row['parent_id']}"
     if any(MARK.search(row[name]) or _CUT.search(row[name]) for name in ("server", "tool")):

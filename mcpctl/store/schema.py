@@ -20,7 +20,8 @@ TABLES = (
         via TEXT NOT NULL, server TEXT NOT NULL, tool TEXT NOT NULL, status TEXT NOT NULL, started_at TEXT NOT NULL,
         duration_ms INTEGER, input_tokens INTEGER, output_tokens INTEGER, total_tokens INTEGER, encoding TEXT,
         client_name TEXT, client_version TEXT, project TEXT, toolset TEXT, decision_id TEXT,
-        response_bytes INTEGER, response_truncated INTEGER, hints TEXT NOT NULL, annotations TEXT, arguments TEXT,
+        response_bytes INTEGER, response_truncated INTEGER, delivered_bytes INTEGER, shortened INTEGER,
+        response_file INTEGER, hints TEXT NOT NULL, annotations TEXT, arguments TEXT,
         error TEXT, response TEXT)""",
     """CREATE TABLE discoveries (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,

@@ -27,12 +27,12 @@ class StateError(Unusable):
 
 
 class ListKey(NamedTuple):
-    """Which list of tools: whose, and listed for clients that can do what."""
+    """Which list: whose, and of tools listed for clients that can do what, or of prompts and the like."""
 
     server: str
     fingerprint: str
     capabilities: str = ""
-    """What the client declared, as `callers.capability_set` has it."""
+    """What the client declared, as `callers.capability_set` has it; or what `feature_names.list_of` gives."""
 
 
 class KeptList(NamedTuple):
@@ -44,6 +44,15 @@ class KeptList(NamedTuple):
     """Names and definitions, as listed."""
     instructions: str = ""
     """What the server said of itself."""
+
+
+class LastFailure(NamedTuple):
+    """Why a server last failed."""
+
+    at: float
+    """Seconds of the epoch."""
+    message: str
+    code: str
 
 
 _OF_LIST = "server = ? AND fingerprint = ? AND capabilities = ?"
@@ -149,7 +158,8 @@ class State:
         """The sets of capabilities for which it has listed its tools, the latest list first."""
         with told():
             rows = self._db.execute(
-                "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? ORDER BY fetched_at DESC",
+                "SELECT capabilities FROM lists WHERE server = ? AND fingerprint = ? AND capabilities NOT LIKE '@%'"
+                " ORDER BY fetched_at DESC",
                 (server, fingerprint),
             )
             return [capabilities for (capabilities,) in rows]
@@ -180,23 +190,25 @@ class State:
         with told():
             self._db.execute("INSERT OR REPLACE INTO eras VALUES (?, ?, ?)", (server, fingerprint, modern))
 
-    def last_failure(self, server: str, fingerprint: str) -> tuple[float, str] | None:
-        """When a server last failed, in seconds of the epoch, and why; None when it has worked since."""
+    def last_failure(self, server: str, fingerprint: str) -> LastFailure | None:
+        """When a server last failed, and why; None when it has worked since."""
         with told():
             try:
                 row = self._db.execute(
-                    "SELECT at, message FROM failures WHERE server = ? AND fingerprint = ?", (server, fingerprint)
+                    "SELECT at, message, code FROM failures WHERE server = ? AND fingerprint = ?", (server, fingerprint)
                 ).fetchone()
             except sqlite3.OperationalError:  # of an older mcpctl, in a folder that cannot be written
                 return None
-        return (row[0], row[1]) if row else None
+        return LastFailure(*row) if row else None
 
-    def remember_failure(self, server: str, fingerprint: str, message: str | None) -> None:
+    def remember_failure(self, server: str, fingerprint: str, message: str | None, code: str = "") -> None:
         """Keep why a server failed just now; None: it works."""
         key = (server, fingerprint)
         with told():
             if message is not None:
-                self._db.execute("INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?)", (*key, time.time(), message))
+                self._db.execute(
+                    "INSERT OR REPLACE INTO failures VALUES (?, ?, ?, ?, ?)", (*key, time.time(), message, code)
+                )
             elif self.last_failure(*key):
                 self._db.execute("DELETE FROM failures WHERE server = ? AND fingerprint = ?", key)
 

@@ -48,6 +48,7 @@ STEPS = (
         " position INTEGER NOT NULL, name TEXT NOT NULL, definition TEXT NOT NULL,"
         " PRIMARY KEY (server, fingerprint, capabilities, position)) WITHOUT ROWID",
     ),
+    ("codes of failures", "ALTER TABLE failures ADD COLUMN code TEXT NOT NULL DEFAULT ''"),
 )
 KIND = Kind("state", STEPS, "remove it; it is a cache and fills again")
 

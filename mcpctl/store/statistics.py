@@ -11,6 +11,7 @@ from mcpctl.errors import WrongUsage
 from mcpctl.models import Row, Usage
 from mcpctl.store import calls, filters, journal_lines, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
+from mcpctl.tool_keys import OWN
 
 _EXPRESSIONS = {
     **{name: name for name in ("server", "tool", "project", "client_name")},
@@ -25,7 +26,7 @@ TIMES = ("day", "hour")
 _PERCENTILES = "percentiles(duration_ms) FILTER (WHERE duration_ms IS NOT NULL)"
 _FOLLOWED = (  # by their numbers, which the index has that totals are told from
     "SELECT earlier.rowid FROM calls AS later JOIN calls AS earlier ON earlier.id = later.parent_id"
-    f" WHERE later.via <> '{journal_lines.REPLAY}'"
+    f" WHERE later.via <> '{journal_lines.REPLAY}' AND later.server <> '{OWN}'"
 )
 _OF = {
     # The rounds of a call, after its tool had asked for input, have a row each; together they are one call. The last

@@ -21,7 +21,8 @@ _DISCOVERY = _insert_into("discoveries", projection.DISCOVERY)
 _DECISION = _insert_into("decisions", projection.DECISION)
 _END = (
     "UPDATE calls SET (status, response, error, duration_ms, output_tokens, total_tokens, response_bytes,"
-    " response_truncated) = (?, ?, ?, ?, ?, input_tokens + ?, ?, ?) WHERE id = ? AND duration_ms IS NULL"
+    " response_truncated, delivered_bytes, shortened, response_file) = (?, ?, ?, ?, ?, input_tokens + ?, ?, ?, ?, ?, ?)"
+    " WHERE id = ? AND duration_ms IS NULL"
 )
 _ACTIVITY = (
     "UPDATE sessions SET tool_call_count = tool_call_count + ?, total_tokens = total_tokens + ?,"

@@ -157,6 +157,10 @@ class Toolset:
         """Whether a tool of which only the name is known could be in the toolset."""
         return bool(self._hashes) or f"{server}.{name}" in self._names
 
+    def names_server(self, server: str) -> bool:
+        """Whether it has a tool of this server by name."""
+        return any(name.startswith(f"{server}.") for name in self._names)
+
     def shown(self, tool: Tool) -> Tool:
         """The tool with its notes, its title and its hints as the toolset has them: a copy, the same one each time."""
         copy = self._shown.get(tool)

@@ -129,7 +129,9 @@ class Connection(ABC):
         self.declared = b"{}"
         """What its server was told that the client can do, in JSON."""
         self.announces = False
-        """Whether a server of 2026-07-28 tells those who listen that its tools have changed."""
+        """Whether a server of 2026-07-28 tells those who listen that its lists have changed."""
+        self.offers: frozenset[str] = frozenset()
+        """What it declares that it has: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
         self.logs = False
         """Whether an older server can be told what to log."""
         self.log_level = b""

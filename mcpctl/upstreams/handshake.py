@@ -1,6 +1,7 @@
 """Which protocol era a server speaks, found out once it is connected: probed by name, or agreed on by `initialize`."""
 
 import asyncio
+import contextlib
 import re
 
 import msgspec
@@ -16,7 +17,7 @@ _PROBE_S = 2.0
 _KNOWS_NOT = (400, 404, 405, 406, 415)
 """HTTP statuses with which a server refuses what it does not know, and not who asks."""
 # Whatever else a server says of what it can do, odd types included, is not looked at.
-_ANNOUNCES = re.compile(rb'"tools"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
+_ANNOUNCES = re.compile(rb'"(?:tools|prompts|resources)"\s*:\s*\{[^{}]*"listChanged"\s*:\s*true')
 
 
 class _Discovered(msgspec.Struct):
@@ -44,10 +45,15 @@ async def speaks_modern(connection: Connection, caller: Caller, *, is_remote: bo
         return False if is_its_own else None
     except (TimeoutError, jsonrpc.Malformed):
         return None if is_remote else False
+    _discovered(connection, answer)
+    return MODERN_REVISION in answer.supportedVersions
+
+
+def _discovered(connection: Connection, answer: _Discovered) -> None:
     connection.revision = MODERN_REVISION
     connection.instructions = _text(bytes(answer.instructions))
     connection.announces = _ANNOUNCES.search(bytes(answer.capabilities)) is not None
-    return MODERN_REVISION in answer.supportedVersions
+    connection.offers = _offers(bytes(answer.capabilities))
 
 
 async def initialize(connection: Connection, caller: Caller) -> None:
@@ -65,9 +71,11 @@ async def initialize(connection: Connection, caller: Caller) -> None:
         result = await connection.ask("initialize", params, caller)
     except Failed as error:
         if MODERN_REVISION.encode() in error.error:
-            # It speaks only the newer revision, and says so; no probe is needed to know.
+            # It speaks only the newer revision, and says so; what it has, it says only when it is asked.
             connection.modern = True
             connection.revision = MODERN_REVISION
+            with contextlib.suppress(Failed, jsonrpc.Malformed):
+                _discovered(connection, jsonrpc.value(await connection.ask("server/discover", {}, caller), _Discovered))
             return
         raise
     answer = jsonrpc.members(result)
@@ -75,8 +83,18 @@ async def initialize(connection: Connection, caller: Caller) -> None:
     version = answer.get("protocolVersion", b'""')
     connection.revision = version.strip(b'"').decode("utf-8", "replace")
     connection.instructions = _text(answer.get("instructions", b""))
+    connection.offers = _offers(answer.get("capabilities", b""))
     connection.logs = b'"logging"' in answer.get("capabilities", b"")
     connection.notify("notifications/initialized", {})
+
+
+def _offers(capabilities: bytes) -> frozenset[str]:
+    """The names of what a server declares, and of the parts of that which are true."""
+    declared = jsonrpc.members_or_empty(capabilities).items()
+    offered = {name: value for name, value in declared if value.startswith(b"{") or value == b"true"}
+    parts = {f"{name}.{part}" for name, value in offered.items()
+             for part, is_so in jsonrpc.members_or_empty(value).items() if is_so == b"true"}  # fmt: skip
+    return frozenset(offered) | parts
 
 
 def _text(value: bytes) -> str:

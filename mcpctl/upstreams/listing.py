@@ -1,55 +1,44 @@
-"""The tools of one server as it lists them: when it is connected, when somebody asks, and when it says they changed."""
+"""Lists of one server as it gives them: when it is connected, when somebody asks, and when it says they changed."""
 
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple
 
 from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
-from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, Reply
+from mcpctl.upstreams.connection import Connection
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
 
 _BETWEEN_LISTS_S = 0.2
 _MAX_BETWEEN_LISTS_S = 30.0
-_FIRST_LISTEN_S = 1.0
-_MAX_BETWEEN_LISTENS_S = 60.0
 
 
-class _Ended(Reply):
-    """Calls `again` a while after a request has come to its end, however it did."""
+class ListOf(NamedTuple):
+    """A list that a server is asked for: how, the member of the answer that has it, and how much of it is taken."""
 
-    def __init__(self, wait: float, again: Callable[[], None]) -> None:
-        self._wait = wait
-        self._again = again
-
-    def result(self, result: memoryview) -> None:
-        asyncio.get_running_loop().call_later(self._wait, self._again)
-
-    def failed(self, failure: Failure) -> None:
-        asyncio.get_running_loop().call_later(self._wait, self._again)
+    method: str
+    member: str
+    most: int
 
 
 class Listing:
-    """Lists a server's tools, one list at a time, for as long as `is_current` says that its connection is used.
-
-    What it lists goes to `listed`, with the connection, each definition as JSON. A list that takes longer than
-    `timeout_s` has failed; 0: none does.
-    """
+    """Lists something of a server, one time after the other, for as long as `is_current` says that its connection is
+    used; `list_it` does it once."""
 
     def __init__(
         self,
         name: str,
-        timeout_s: float,
         is_current: Callable[[Connection], bool],
-        listed: Callable[[Connection, list[bytes]], Awaitable[None]],
+        list_it: Callable[[Connection, Caller], Awaitable[None]],
     ) -> None:
         self._name = name
-        self._timeout_s = timeout_s or None
         self._is_current = is_current
-        self._listed = listed
+        self._list = list_it
         self._of: tuple[Connection, Caller | None]
         """What is to be listed, and for whom."""
         self._task: asyncio.Task[None] | None = None
@@ -84,17 +73,6 @@ class Listing:
             self._next = asyncio.get_running_loop().create_future()
         await asyncio.shield(self._next)
 
-    def listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
-        """Ask to be told of changed tools, and again when that ends: the answer says only that nothing more comes."""
-
-        def again() -> None:
-            if self._is_current(connection):
-                self.begin(connection, caller)
-                self.listen(connection, caller, min(2 * wait, _MAX_BETWEEN_LISTENS_S))
-
-        subscription = {"notifications": b'{"toolsListChanged":true}'}
-        connection.send(Exchange(LISTEN, subscription, {}, caller, _Ended(wait, again)))
-
     async def _until_settled(self) -> None:
         wait = _BETWEEN_LISTS_S
         self._again = True
@@ -113,7 +91,7 @@ class Listing:
                             await self._hurry.wait()
                     wait = min(2 * wait, _MAX_BETWEEN_LISTS_S)
         finally:
-            ended = Failed(Failure("server_died", {"server": self._name, "did": "ended before it listed its tools"}))
+            ended = Failed(Failure("server_died", {"server": self._name, "did": "ended before it listed what it has"}))
             self._under_way, unlisted, self._next = None, [self._under_way, self._next], None
             for waiting in unlisted:
                 _end(waiting, ended)
@@ -131,40 +109,34 @@ class Listing:
         under_way, self._under_way = self._under_way, None
         _end(under_way, failure)
 
-    async def _list(self, connection: Connection, caller: Caller) -> None:
-        try:
-            async with asyncio.timeout(self._timeout_s):
-                definitions = await self._pages(connection, caller)
-        except TimeoutError:
-            late = f"did not list its tools within {self._timeout_s:g} s"
-            raise Failed(Failure("timed_out", {"server": self._name, "did": late})) from None
-        await self._listed(connection, definitions)
 
-    async def _pages(self, connection: Connection, caller: Caller) -> list[bytes]:
-        definitions: list[bytes] = []
-        size, cursor = 0, b""
-        for _ in range(bounds.PAGES):
-            params = {"cursor": cursor} if cursor else {}
-            answer = await connection.ask("tools/list", params, caller)
-            page, following = await beside(_page, answer) if len(answer) > bounds.LITTLE else _page(answer)
-            for definition in page:
-                size += len(definition)
-                if size > bounds.LIST_BYTES or len(definitions) == bounds.TOOLS:
-                    most = f"{bounds.TOOLS} tools or {bounds.LIST_BYTES >> 20} MB of them"
-                    warn(f"server '{self._name}' lists more than {most}: the rest is left out")
-                    return definitions
-                definitions.append(definition)
-            if following in (b"", b"null", b'""', cursor):
-                break
-            cursor = following
-        return definitions
+async def pages(name: str, connection: Connection, caller: Caller, wanted: ListOf) -> list[bytes]:
+    """The definitions of all pages of a list, each as JSON; raises `Failed` and `Malformed`."""
+    definitions: list[bytes] = []
+    size, cursor = 0, b""
+    for _ in range(bounds.PAGES):
+        params = {"cursor": cursor} if cursor else {}
+        answer = await connection.ask(wanted.method, params, caller)
+        work = partial(_page, wanted=wanted)
+        page, following = await beside(work, answer) if len(answer) > bounds.LITTLE else work(answer)
+        for definition in page:
+            size += len(definition)
+            if size > bounds.LIST_BYTES or len(definitions) == wanted.most:
+                most = f"{wanted.most} {wanted.member} or {bounds.LIST_BYTES >> 20} MB of them"
+                warn(f"server '{name}' lists more than {most}: the rest is left out")
+                return definitions
+            definitions.append(definition)
+        if following in (b"", b"null", b'""', cursor):
+            break
+        cursor = following
+    return definitions
 
 
-def _page(answer: bytes) -> tuple[list[bytes], bytes]:
+def _page(answer: bytes, wanted: ListOf) -> tuple[list[bytes], bytes]:
     """The definitions of one page, no more than are kept, and the cursor of the next; raises `Malformed`."""
     members = jsonrpc.members(answer)
-    tools = members.get("tools", b"null")
-    return [] if tools == b"null" else jsonrpc.items(tools, bounds.TOOLS + 1), members.get("nextCursor", b"")
+    listed = members.get(wanted.member, b"null")
+    return [] if listed == b"null" else jsonrpc.items(listed, wanted.most + 1), members.get("nextCursor", b"")
 
 
 def _ignore_failure(task: asyncio.Task[None]) -> None:

@@ -4,8 +4,7 @@ import asyncio
 import math
 import sys
 import time
-from collections.abc import Coroutine, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
 
 from msgspec import Raw
 
@@ -16,10 +15,10 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
 from mcpctl.server_settings import Server
 from mcpctl.store.redact import mask
-from mcpctl.store.server_logs import ServerLogs
 from mcpctl.upstreams import handshake
 from mcpctl.upstreams.connection import CALL, Connection, Exchange
-from mcpctl.upstreams.listing import Listing
+from mcpctl.upstreams.events import Events
+from mcpctl.upstreams.server_lists import ServerLists
 from mcpctl.upstreams.stdio import Stdio
 from mcpctl.upstreams.transports import Transports, why_not_started
 from mcpctl.wire import jsonrpc
@@ -29,41 +28,6 @@ _LONGEST_SAID = 500
 _LAST_CALLS_S = 60.0
 """How long the calls of a server whose entry has changed keep the changed one from starting."""
 _LOOK_S = 0.05
-
-
-class Events(Protocol):
-    """What an upstream tells, and asks."""
-
-    def listed(
-        self, upstream: "Upstream", connection: Connection, definitions: list[bytes]
-    ) -> Coroutine[Any, Any, None]:
-        """It has listed its tools on this connection, each definition as JSON; returns when they are known."""
-
-    def tools_known(self, name: str) -> None:
-        """What it has listed is known, and of the connection of now."""
-
-    def message(self, connection: Connection, message: jsonrpc.Message) -> None:
-        """It has sent a request or notification that is not about listing or progress."""
-
-    @property
-    def log_level(self) -> bytes:
-        """What servers are to log, in JSON; empty while no client has said."""
-
-    def gone(self, connection: Connection) -> None:
-        """A connection has ended."""
-
-    @property
-    def logs(self) -> ServerLogs:
-        """Keeps what its processes write to stderr."""
-
-    def failed(self, upstream: "Upstream", failure: str | None) -> None:
-        """Why it has failed just now; None when it works."""
-
-    async def known_era(self, upstream: "Upstream") -> bool | None:
-        """Whether it is known to speak 2026-07-28; None when it was never asked."""
-
-    def era_found(self, upstream: "Upstream", modern: bool) -> None:
-        """`server/discover` has shown what it speaks."""
 
 
 class Upstream:
@@ -97,7 +61,10 @@ class Upstream:
         """The connection whose list is known."""
         self._queue: list[Exchange] = []
         self._starting: asyncio.Task[None] | None = None
-        self._listing = Listing(name, server.start_timeout_s, self._is_current, self._listed)
+        self._lists = ServerLists(
+            name, server.start_timeout_s, self._is_current, self._listed, self._features_listed,
+            lambda: events.exposed(name),
+        )  # fmt: skip
         self._failures = 0
         self._not_before = 0.0
         self._is_ending = False
@@ -119,6 +86,9 @@ class Upstream:
         await self._events.listed(self, connection, definitions)
         self._listed_by = connection
         self._events.tools_known(self.name)
+
+    async def _features_listed(self, connection: Connection, kind: str, definitions: list[bytes]) -> None:
+        await self._events.features_listed(self, connection, kind, definitions)
 
     # ---- requests
 
@@ -168,10 +138,26 @@ class Upstream:
 
         Once it is connected, its list is waited for as long as `wait_s`: then raises `TimeoutError`.
         """
-        begun = self._listing.begun
+        begun = self._lists.tools.begun
         connection = await self.connected(caller)
         async with asyncio.timeout(wait_s):
-            await self._listing.complete(connection, caller, begun)
+            await self._lists.tools.complete(connection, caller, begun)
+
+    async def refresh_all(self, caller: Caller) -> Exception | None:
+        """List its tools now, and then all else that it has; raises why its tools cannot be listed, and returns why
+        the rest cannot."""
+        begun = self._lists.features.begun
+        await self.refresh(caller)
+        try:
+            await self._lists.features.complete(await self.connected(caller), caller, begun)
+        except Exception as error:
+            return error
+        return None
+
+    def list_features(self) -> None:
+        """List its prompts, resources and templates in the background, where it is connected."""
+        if self._connection:
+            self._lists.features.begin(self._connection, None)
 
     # ---- the end
 
@@ -249,9 +235,7 @@ class Upstream:
                     connection.send(exchange)
             except Exception as error:
                 exchange.failed(Failure("cannot_send", {"reason": "this request cannot be sent", "said": f": {error}"}))
-        if connection.announces:
-            self._listing.listen(connection, caller)
-        self._listing.begin(connection, caller)
+        self._lists.begin(connection, caller)
 
     def _last_words(self) -> str:
         return next((each.last_words for each in self._opened if each.last_words), "")
@@ -268,10 +252,10 @@ class Upstream:
         delay = 0.0 if self._failures == 1 else min(2.0 ** (self._failures - 2), _MAX_BACKOFF_S)
         self._not_before = time.monotonic() + delay
         self.down_since = self.down_since or time.time()
-        self._events.failed(self, words.in_brief(self.last_failure))
+        self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
         self._fail_queue(self._why_down())
 
-    def _why_not_started(self, error: Exception) -> Mapping[str, Any]:
+    def _why_not_started(self, error: Exception) -> Mapping[str, str]:
         reason, said = why_not_started(error, self.server.start_timeout_s)
         said = self._last_words() if isinstance(error, TimeoutError) else said
         return {**self._facts("cannot be used" if self.server.url else "did not start", said), "reason": reason}
@@ -317,11 +301,9 @@ class Upstream:
     def _message(self, connection: Connection, message: jsonrpc.Message) -> None:
         if message.method == "notifications/progress":
             self._progress(connection, message.params)
-        elif message.method == "notifications/tools/list_changed" and self._is_current(connection):
-            self._listing.begin(connection, None)
         elif message.method == "ping" and jsonrpc.is_id(message.id):
             connection.write(jsonrpc.result(bytes(message.id), b"{}"))
-        else:
+        elif not self._lists.changed(connection, message.method):
             self._events.message(connection, message)
 
     def _progress(self, connection: Connection, raw: Raw) -> None:
@@ -341,7 +323,7 @@ class Upstream:
             did = f"was lost ({connection.how_it_ended()})" if self.server.url else "ended"
             self.last_failure = Failure("server_died", self._facts(did, connection.last_words))
             if not self._is_ending:
-                self._events.failed(self, words.in_brief(self.last_failure))
+                self._events.failed(self, words.in_brief(self.last_failure), self.last_failure.code)
 
     def _stderr(self, pid: int, data: bytes) -> None:
         self._events.logs.take(self.name, pid, data)

@@ -25,6 +25,14 @@ from tests.proxy.client import ENVELOPE, INFO, LATEST, META, SHARED_THREADS, wri
 TIMEOUT_S = 20.0
 Answering = Callable[["MemoryConnection", dict[str, Any]], Awaitable[dict[str, Any]]]
 
+LISTS = {
+    "prompts/list": ("prompts", "prompts"),
+    "resources/list": ("resources", "resources"),
+    "resources/templates/list": ("resources", "resourceTemplates"),
+}
+"""The lists of prompts and resources: what declares them, and the member of the answer that has them."""
+LISTED_AS = {"resourceTemplates": "templates"}
+
 
 def tool(name: str, **annotations: bool) -> dict[str, Any]:
     """A tool's definition."""
@@ -43,6 +51,15 @@ class MemoryServer:
         self.tools = list(tools)
         self.modern = modern
         """Whether it speaks 2026-07-28, and nothing else."""
+        self.capabilities: dict[str, Any] = {}
+        """What it declares, such as `{"prompts": {}, "resources": {"subscribe": True}}`."""
+        self.prompts: list[dict[str, Any]] = []
+        self.resources: list[dict[str, Any]] = []
+        self.templates: list[dict[str, Any]] = []
+        self.features: dict[str, Answering] = {}
+        """How it answers `prompts/get`, `resources/read` and the like, by method: the result, or `{"error": …}`."""
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        """The methods and params of its requests about prompts and resources, in their order."""
         self.told: list[Any] = []
         """The clients' capabilities that it was told."""
         self.answer = answer
@@ -59,16 +76,19 @@ class MemoryServer:
     async def take(self, connection: "MemoryConnection", message: dict[str, Any]) -> None:
         """Answer one message."""
         method, params = message.get("method"), message.get("params", {})
+        if method in LISTS or method in self.features:
+            await self._take_features(connection, message)
+            return
         if self.modern and method in ("initialize", "server/discover"):
             supported = {"supported": [MODERN_REVISION]}
             unsupported = {"code": -32022, "message": "Unsupported protocol version", "data": supported}
-            found = {"resultType": "complete", "supportedVersions": [MODERN_REVISION], "capabilities": {}}
+            found = {"resultType": "complete", "supportedVersions": [MODERN_REVISION], **self._declared}
             outcome: dict[str, Any] = {"error": unsupported} if method == "initialize" else {"result": found}
             connection.say(id=message["id"], **outcome)
         elif method == "initialize":
             self.told.append(params["capabilities"])
             await self.may_start.wait()
-            result = {"protocolVersion": params["protocolVersion"], "capabilities": {}, "serverInfo": INFO}
+            result = {"protocolVersion": params["protocolVersion"], "serverInfo": INFO, **self._declared}
             connection.say(id=message["id"], result=result)
         elif method == "tools/list":
             await self.may_list.wait()
@@ -85,6 +105,25 @@ class MemoryServer:
             connection.answers[message["id"]].set_result(message)
         elif "id" in message:
             connection.say(id=message["id"], error={"code": -32601, "message": "Method not found"})
+
+    async def _take_features(self, connection: "MemoryConnection", message: dict[str, Any]) -> None:
+        method, params = message["method"], message.get("params", {})
+        self.asked.append((method, params))
+        if method in self.features:
+            answer = await self.features[method](connection, params)
+            connection.say(id=message["id"], **(answer if "error" in answer else {"result": answer}))
+        else:
+            connection.say(id=message["id"], **self._listed(method))
+
+    @property
+    def _declared(self) -> dict[str, Any]:
+        return {"capabilities": self.capabilities}
+
+    def _listed(self, method: str) -> dict[str, Any]:
+        declared, member = LISTS[method]
+        if declared not in self.capabilities:
+            return {"error": {"code": -32601, "message": "Method not found"}}
+        return {"result": {member: getattr(self, LISTED_AS.get(member, member))}}
 
 
 class MemoryConnection(Connection):

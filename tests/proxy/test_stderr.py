@@ -104,7 +104,7 @@ def test_what_goes_wrong_out_of_sight_is_told_in_one_line(home: Path, tmp_path: 
         "from mcpctl.proxy import gateway\n"
         "async def keep(self):\n"
         "    raise RuntimeError('out of sight')\n"
-        "gateway.Gateway._keep_index = keep\n",
+        "gateway.IndexKeeping.keep = keep\n",
         encoding="utf-8",
     )
     variables = {"MCPCTL_HOME": str(home), "MCPCTL_DEBUG": "", "PYTHONPATH": f"{tmp_path}:{ROOT}"}

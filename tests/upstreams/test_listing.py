@@ -1,11 +1,11 @@
-"""When a server's tools are listed."""
+"""When a server is asked for its lists."""
 
 import asyncio
 from typing import Any
 
-from mcpctl.callers import LEGACY_REVISIONS
+from mcpctl.callers import LEGACY_REVISIONS, Caller
 from mcpctl.failure import failed
-from mcpctl.upstreams.listing import Listing
+from mcpctl.upstreams.listing import Listing, ListOf, pages
 
 
 class Connection:
@@ -31,13 +31,13 @@ async def listed_in_turn() -> list[list[bytes]]:
     listed: list[list[bytes]] = []
     heard = asyncio.Event()
 
-    async def keep(_: Any, definitions: list[bytes]) -> None:
-        listed.append(definitions)
+    async def keep(connection: Any, caller: Caller) -> None:
+        listed.append(await pages("s", connection, caller, ListOf("tools/list", "tools", 9)))
         heard.set()
 
     first, second = Connection(), Connection()
     current: Any = first
-    listing = Listing("s", 0, lambda connection: connection is current, keep)
+    listing = Listing("s", lambda connection: connection is current, keep)
     listing.begin(current, None)
     await first.asked.wait()
     current = second

@@ -20,6 +20,7 @@ def add(
     only: entry.Only = None,
     start_timeout: entry.StartTimeout = None,
     call_timeout: entry.CallTimeout = None,
+    no_check: entry.NoCheck = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -27,7 +28,8 @@ def add(
     """Add a server to config.toml. The comments and the order of a hand-written file stay.
 
     A server is a command that speaks MCP on stdin and stdout, or a URL. A command gets few variables of the environment
-    of mcpctl, such as HOME and PATH: what else it needs, --env, --env-file or --inherit-env names.
+    of mcpctl, such as HOME and PATH: what else it needs, --env, --env-file or --inherit-env names. A URL without
+    headers is asked, for 3 seconds at most, whether it needs a login.
 
     \b
     Examples:
@@ -37,6 +39,7 @@ def add(
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
     from mcpctl import output, server_entries
+    from mcpctl.commands.servers import logins
     from mcpctl.errors import warn
 
     given = entry.given(
@@ -50,4 +53,6 @@ def add(
         warn(f"{name}: {remark}")
     output.write_done(json, lambda: server_entries.show(paths, name), name)
     output.say(f"added to {paths.config}")
+    if not no_check:
+        logins.say_needed(paths, [name])
     output.say(f"list its tools with: mcpctl tools refresh {name}")

@@ -36,11 +36,20 @@ COLUMNS = Columns(
     cut=frozenset(("runs", "command", "args", "url", "env", "problem")),
     keeps={"runs": 15},
     goes=("tools", "transport", "failed_at", "enabled", "runs"),
-    render={"args": _words, "projects": _names, "inherit_env": _inherited, "may_ask": _names},
+    render={"args": _words, "projects": _names, "inherit_env": _inherited, "may_ask": _names, "expose": _names},
     labels={"enabled": "ON", "transport": "HOW", "failed_at": "FAILED"},
     noun="servers",
     empty="no servers yet; add one with: mcpctl servers add NAME -- COMMAND ARGS",
 )
+
+
+def with_logins(columns: Columns) -> Columns:
+    """The columns with the one that says whether somebody is logged in."""
+    shown = list(columns.shown)
+    shown.insert(shown.index("runs"), "login")
+    return replace(columns, shown=tuple(shown))
+
+
 IMPORTED = Columns(
     fields=IMPORT_FIELDS,
     shown=("name", "action", "source", "source_name", "why"),

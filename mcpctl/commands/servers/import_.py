@@ -6,6 +6,7 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
+from mcpctl.commands.servers import entry_options as entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,8 @@ From = Annotated[
     ),
 ]
 Prefix = Annotated[str, typer.Option(metavar="P", help="Begin every name with P.", show_default=False)]
+WRITTEN = ("added", "replaced")
+"""What becomes of entries that go into the file."""
 Replace = Annotated[bool, typer.Option("--replace", help="Overwrite servers of the same name.")]
 
 
@@ -33,6 +36,7 @@ def import_(
     replace: Replace = False,
     rename: opt.Rename = None,
     dry_run: opt.DryRun = False,
+    no_check: entry.NoCheck = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -49,7 +53,8 @@ def import_(
     Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names what
     mcpctl cannot do as the client did. If some servers cannot be imported, the others are, and the exit status is
     5; then only the failures are printed. With --json and the like, --dry-run prints what would be done to each
-    server instead of a diff.
+    server instead of a diff. Imported URLs without headers are asked, all at once and for 3 seconds at most, whether
+    they need a login, and stderr has the command; --dry-run asks nobody.
 
     \b
     Examples:
@@ -59,6 +64,7 @@ def import_(
     """
     from mcpctl import output
     from mcpctl.clients import importing
+    from mcpctl.commands.servers import logins
     from mcpctl.commands.servers.columns import IMPORTED
     from mcpctl.models import Found
     from mcpctl.output.text import block_of
@@ -66,14 +72,19 @@ def import_(
     options = output.listing(json, jsonl, format, fields)
     batch = importing.read(source, prefix, replace, importing.renames(rename or ()))
     _say_read(batch, importing.places(source))
-    path = opt.paths(config, data_dir, creates=True).config
-    diff = importing.run(path, batch, dry_run=dry_run)
+    paths = opt.paths(config, data_dir, creates=True)
+    try:
+        diff = importing.run(paths.config, batch, dry_run=dry_run)
+    finally:
+        # Of what went into the file, also where other entries could not.
+        if not dry_run and not no_check:
+            logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED, options)
-    if not dry_run and any(row["action"] in ("added", "replaced") for row in batch.rows):
-        output.say(f"written to {path}")
+    if not dry_run and any(row["action"] in WRITTEN for row in batch.rows):
+        output.say(f"written to {paths.config}")
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:

@@ -17,7 +17,8 @@ def ls(
 ) -> None:
     """List the configured servers.
 
-    Secrets are never printed: ${VAR} stays as it is, and literal values show as ***.
+    Secrets are never printed: ${VAR} stays as it is, and literal values show as ***. A table says where a login is
+    needed, logged in or expired, as the servers have last said; nothing is asked.
 
     \b
     Examples:
@@ -25,10 +26,11 @@ def ls(
       mcpctl servers ls --json | jq -r '.[] | select(.enabled) | .name'
     """
     from mcpctl import output, server_entries
-    from mcpctl.commands.servers.columns import COLUMNS
+    from mcpctl.commands.servers.columns import COLUMNS, with_logins
     from mcpctl.models import Found
 
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
     rows = server_entries.ls(opt.paths(config, data_dir), project)
-    output.write_list(Found.of(rows, filtered=project is not None), COLUMNS, options)
+    columns = with_logins(COLUMNS) if options.effective == "table" and any(row["login"] for row in rows) else COLUMNS
+    output.write_list(Found.of(rows, filtered=project is not None), columns, options)
     opt.say_project(project)

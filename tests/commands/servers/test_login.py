@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from mcpctl.commands.people import AGENTS
@@ -13,6 +14,7 @@ from mcpctl.paths import Paths
 from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.oauth import sites
+from tests.oauth.logins import login
 from tests.oauth.sites import Sites, browser
 
 ROBOT = {"client_id": "robot", "client_secret": "${ROBOT_SECRET}", "grant": "client_credentials"}
@@ -51,6 +53,48 @@ def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: 
     assert tokens.access_token in at.issuer.access
     assert tokens.access_token not in ran.err and (tokens.refresh_token or "") not in ran.err
     assert mcpctl("tools", "refresh", "s", "--fields", "server,tools").out == "s\t1\n"
+
+
+def logins(mcpctl: Mcpctl) -> list[object]:
+    """What `servers ls` says of them."""
+    return [row["login"] for row in mcpctl("servers", "ls", "--json").json]
+
+
+def test_lists_say_where_a_login_is_needed_and_where_there_is_one(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
+    configure(paths, {"open": {"url": at.open_url}, "s": {"url": at.url}})
+    assert logins(mcpctl) == [None, None]
+    assert "LOGIN" not in mcpctl("servers", "ls", "--format", "table").out
+    checked = mcpctl("servers", "check")
+    assert checked.code == 4
+    assert "server 's' needs a login: the user can log in with: mcpctl servers login s" in checked.out + checked.err
+    assert logins(mcpctl) == [None, "needed"]
+    assert mcpctl("servers", "login", "s").code == 0
+    assert logins(mcpctl) == [None, "logged in"]
+    table = mcpctl("servers", "ls", "--format", "table").out
+    assert "LOGIN" in table and "logged in" in table
+    at.issuer.access.clear()
+    at.issuer.refresh.clear()
+    tokens = kept(paths, at.url)
+    TokenStore(paths).keep(msgspec.structs.replace(tokens, expires_at=1.0, logged_in_at=0.5))
+    assert mcpctl("servers", "check", "s").code == 4
+    assert logins(mcpctl) == [None, "expired"]
+    assert mcpctl("servers", "logout", "s").code == 0
+    assert logins(mcpctl) == [None, "needed"]
+
+
+def test_a_login_that_nothing_refreshes_ends_when_its_token_does(mcpctl: Mcpctl, paths: Paths) -> None:
+    url = "https://a.example/mcp"
+    configure(paths, {"s": {"url": url}, "v": {"url": "https://${NOWHERE}/"}, "w": {"url": url, "oauth": {}}})
+    assert logins(mcpctl) == [None, None, "needed"]
+    tokens = login(server_url=url, refresh_token=None, expires_at=4e9)
+    TokenStore(paths).keep(tokens)
+    row = mcpctl("servers", "show", "s", "--json").json
+    assert (row["login"], row["login_expires_at"]) == ("logged in", "2096-10-02T07:06:40.000Z")
+    TokenStore(paths).keep(msgspec.structs.replace(tokens, expires_at=1.0))
+    assert logins(mcpctl) == ["expired", None, "expired"]
+    TokenStore(paths).keep(msgspec.structs.replace(tokens, expires_at=1.0, refresh_token="r"))
+    row = mcpctl("servers", "show", "s", "--json").json
+    assert (row["login"], row["login_expires_at"]) == ("logged in", None)
 
 
 def test_as_json_it_is_one_object_without_a_secret(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:

@@ -49,8 +49,13 @@ def test_an_entry_has_every_field_with_what_holds_where_nothing_is_written(mcpct
         "permissions": {},
         "only": None,
         "may_ask": ["elicitation", "sampling", "roots"],
+        "expose": ["prompts", "resources"],
         "tools": None,
+        "prompts": None,
+        "resources": None,
         "listed_at": None,
+        "login": None,
+        "login_expires_at": None,
         "problem": None,
         "failed_at": None,
     }

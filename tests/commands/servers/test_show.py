@@ -13,7 +13,7 @@ def test_one_entry_is_the_row_of_the_list(mcpctl: Mcpctl, paths: Paths) -> None:
 def test_a_person_reads_names_and_values(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"b": {**stub("y"), "tools": {"rm": False}}})
     out = mcpctl("servers", "show", "b").out
-    assert "name:            b\nenabled:         true\n" in out
+    assert "name:             b\nenabled:          true\n" in out
     assert 'permissions:\n  {\n    "rm": false\n  }\n' in out
 
 

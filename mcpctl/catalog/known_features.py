@@ -1,0 +1,117 @@
+"""What is known of servers' prompts, resources and templates, for each request that asks."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mcpctl import feature_names
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.features import Features, Part
+from mcpctl.catalog.lists import HELD, Listed, Lists
+from mcpctl.config import Config
+from mcpctl.feature_names import EXPOSABLE, EXPOSED_AS, KINDS, PROMPTS, RESOURCES
+from mcpctl.models import Tool
+from mcpctl.policy.decide import ALLOW, READ, Subject, decide
+from mcpctl.policy.view import View
+from mcpctl.store.state import ListKey
+
+_MOST_VIEWS = 32
+_MOST_PARTS = 1000
+ANNOUNCED: Mapping[str, Mapping[str, Any]] = {
+    PROMPTS: {"listChanged": True},
+    RESOURCES: {"subscribe": True, "listChanged": True},
+}
+"""What a client is told that it can have, where there is any."""
+
+
+class KnownFeatures:
+    """Makes what requests see from the lists in memory, and gives those that see the same the same."""
+
+    def __init__(self, lists: Lists) -> None:
+        self._lists = lists
+        self._made: dict[tuple[Any, ...], tuple[int, Features]] = {}
+        self._parts: dict[tuple[str, str, bool], tuple[Sequence[Tool], Part]] = {}
+        self._run = time.time_ns()
+        self._count = 0
+
+    def of(self, catalog: Catalog) -> Features:
+        """What is seen from the catalog's view."""
+        view, changes = catalog.view, self._lists.changes
+        seen = (view.config, view.toolset, view.access.is_barred, view.access.only_reads, view.is_locked)
+        known = self._made.get(seen)
+        if known and known[0] == changes:
+            return known[1]
+        parts = [*self._seen(catalog)]
+        features = known[1] if known and known[1].parts == parts else self._features(parts)
+        if len(self._made) >= _MOST_VIEWS:
+            self._made.clear()
+        self._made[seen] = changes, features
+        return features
+
+    def _features(self, parts: Sequence[Part]) -> Features:
+        self._count += 1
+        # A cursor of an earlier process is one of another generation.
+        return Features.of_parts(parts, f"{self._run:x}.{self._count}")
+
+    def _seen(self, catalog: Catalog) -> Iterator[Part]:
+        view = catalog.view
+        for server, fingerprint in view.config.fingerprints.items():
+            known = self._lists.features(server, fingerprint)
+            listed = catalog.listed(server) if known else None
+            for kind, of_kind in known.items():
+                subject = Subject(READ, server, feature_names.join(kind, ""), None, view)
+                if decide(subject._replace(tools=listed.tools if listed else ())).outcome == ALLOW:
+                    yield self.part(server, kind, of_kind.tools, view)
+
+    def part(self, server: str, kind: str, tools: Sequence[Tool], view: View) -> Part:
+        """What a server has listed of a kind, the same each time; any thread may ask for it, and then it is there."""
+        key = server, kind, view.config.policy.enforces
+        known = self._parts.get(key)
+        if known and known[0] is tools:
+            return known[1]
+        held = [tool for tool in tools if tool.held and not _is_read(tool, view)]
+        out = set(map(id, held))
+        part = Part.of(kind, server, (tool for tool in tools if id(tool) not in out), held)
+        part.schemes  # noqa: B018 - made here, aside, and not at the first read
+        if len(self._parts) >= _MOST_PARTS:
+            self._parts.clear()
+        self._parts[key] = tools, part
+        return part
+
+    def make_ready(self, pairs: Iterable[tuple[str, str]], config: Config) -> None:
+        """Make what is to be seen of these servers, by their names and fingerprints, where that takes no request's
+        time: in a thread."""
+        view = View(config)
+        for server, fingerprint in pairs:
+            for kind, listed in self._lists.features(server, fingerprint).items():
+                self.part(server, kind, listed.tools, view)
+
+    def as_known(self, of: ListKey, kept: Listed) -> Listed:
+        """What has been listed, with the tools of the list that is known where they are the same: then nothing that
+        was made of these is made anew."""
+        known = self._lists.get(of)
+        if known is None or known.generation != kept.generation or kept.generation == HELD:
+            return kept
+        return replace(kept, tools=known.tools, drifts=known.drifts)
+
+    def announced(self, catalog: Catalog) -> Mapping[str, Mapping[str, Any]]:
+        """The capabilities of which a client is told: those of which there is any, or may be."""
+        if catalog.view.access.is_barred or catalog.view.is_locked:
+            return {}
+        of = self.of(catalog)
+        has = {EXPOSED_AS[part.kind] for part in of.parts if part.features}
+        has |= {EXPOSED_AS[kind] for _, kind in self.unknown(catalog.config)}
+        announced = {name: ANNOUNCED[name] for name in EXPOSABLE if name in has}
+        return {**announced, "completions": {}} if announced else {}
+
+    def unknown(self, config: Config) -> Iterator[tuple[str, str]]:
+        """The servers and kinds that clients are to see of which nothing is known."""
+        for server, fingerprint in config.fingerprints.items():
+            known = self._lists.features(server, fingerprint)
+            exposed = config.exposes(server)
+            yield from ((server, kind) for kind in KINDS if EXPOSED_AS[kind] in exposed and kind not in known)
+
+
+def _is_read(tool: Tool, view: View) -> bool:
+    return decide(Subject(READ, tool.server, tool.name, tool, view)).outcome == ALLOW

@@ -1,0 +1,51 @@
+"""Prompts, resources and templates beside tools: how they are named where both are kept, judged and pinned.
+
+Each server has a list of its own for each kind, under a set of capabilities that no client has; what is in it is a
+`Tool` whose name is `@KIND/NAME`, which no tool has.
+"""
+
+PROMPTS, RESOURCES, TEMPLATES = "prompts", "resources", "templates"
+KINDS = (PROMPTS, RESOURCES, TEMPLATES)
+NAMED_BY = {PROMPTS: "name", RESOURCES: "uri", TEMPLATES: "uriTemplate"}
+"""The member of a definition that identifies it on its server."""
+EXPOSABLE = (PROMPTS, RESOURCES)
+"""What a server declares, and what the configuration shows to clients."""
+EXPOSED_AS = {PROMPTS: PROMPTS, RESOURCES: RESOURCES, TEMPLATES: RESOURCES}
+EXPLICIT = "mcpctl+"
+"""What a URI begins with that names its server."""
+_RESERVED = (EXPLICIT, "mcpctl:")
+_MARK = "@"
+_PREFIXES = tuple(f"{_MARK}{kind}/" for kind in KINDS)
+
+
+def list_of(kind: str) -> str:
+    """The set of capabilities under which the list of this kind is kept."""
+    return f"{_MARK}{kind}"
+
+
+def kind_of_list(capabilities: str) -> str:
+    """The kind that a list is of; empty for a list of tools."""
+    return capabilities.removeprefix(_MARK) if capabilities.startswith(_MARK) else ""
+
+
+def join(kind: str, name: str) -> str:
+    """The name as that of a tool."""
+    return f"{_MARK}{kind}/{name}"
+
+
+def split(name: str) -> tuple[str, str]:
+    """The kind and the name; of a tool's name no kind."""
+    if not name.startswith(_PREFIXES):
+        return "", name
+    kind, _, rest = name[len(_MARK) :].partition("/")
+    return kind, rest
+
+
+def is_feature(name: str) -> bool:
+    """Whether this is the name of a prompt, resource or template."""
+    return name.startswith(_PREFIXES)
+
+
+def is_reserved(kind: str, name: str) -> bool:
+    """Whether a server may not have this name: a URI that would pass for one of ours, or for another server's."""
+    return kind != PROMPTS and name[:16].casefold().startswith(_RESERVED)
