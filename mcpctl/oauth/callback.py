@@ -8,6 +8,7 @@ import contextlib
 import errno
 import hmac
 import os
+import re
 import sys
 import threading
 from collections.abc import Callable
@@ -21,6 +22,8 @@ _PATH = "/callback"
 _HERE, _HERE_TOO = "127.0.0.1", "::1"
 _REQUEST_BYTES = 16 << 10
 _REQUEST_S = 10.0
+_CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")
+"""A code alone: longer than what is typed by mistake, and no part of an address."""
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {
     "access_denied": "the login was refused",
@@ -95,7 +98,7 @@ class Callback:
     def paste(self, text: str) -> bool:
         """Take the address, or the code alone, that a person has pasted; whether it was one."""
         text = text.strip()
-        if "://" not in text and "=" not in text and text:
+        if _CODE.fullmatch(text):
             # The code alone: whoever pastes it has seen this login's page, and the verifier of PKCE is ours.
             return self._take(Redirect(text))
         try:
@@ -150,7 +153,7 @@ def _redirect(query: str, state: str) -> Redirect:
     if error := given.get("error"):
         why = _REFUSALS.get(error, f"the issuer has refused: {inert(error)}")
         more = inert(given.get("error_description", ""))
-        raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again with: mcpctl servers login")
+        raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again, or ask whoever runs the issuer")
     if not given.get("code"):
         raise NotOurs
     return Redirect(given["code"], given.get("iss"))

@@ -100,10 +100,8 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
         return metadata
     if name:
         raise LoginFailed(f"the issuer {inert(name)} says nothing of how one logs in", "tell whoever runs the server")
-    return OAuthMetadata.model_validate({
-        "issuer": origin, "authorization_endpoint": f"{origin}/authorize", "token_endpoint": f"{origin}/token",
-        "registration_endpoint": f"{origin}/register",
-    })  # fmt: skip
+    hint = "it may want a token in a header, which mcpctl servers set --header gives it"
+    raise LoginFailed("the server does not say who logs in for it", hint)
 
 
 def _check(requests: Requests, metadata: OAuthMetadata) -> None:

@@ -24,6 +24,7 @@ from mcpctl.errors import McpctlError
 from mcpctl.oauth import browser, discovery, registration
 from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
+from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
 from mcpctl.oauth.requests import LoginFailed, Requests, inert, said
 from mcpctl.oauth.tokens import Tokens
@@ -68,17 +69,18 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
         return None
     scope = " ".join(wish.scopes or oauth.scopes) or issuer.scope(_GRANTS[oauth.grant])
     known = _known(issuer, oauth, settings, wish)
-    if known and oauth.grant == CLIENT_CREDENTIALS:
+    if oauth.grant != CLIENT_CREDENTIALS:
+        async with Callback(oauth.redirect_port) as callback:
+            client, address = known, callback.address()
+            if client is None:
+                addresses = [address, callback.address("localhost")]
+                client, address = await registration.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
+            fields = await _authorized(issuer, client, scope, address, callback, wish, tell)
+    elif known and known.secret:
         client, fields = known, {"grant_type": CLIENT_CREDENTIALS}
     else:
-        async with Callback(oauth.redirect_port) as callback:
-            addresses = [callback.address(), callback.address("localhost")]
-            client, address = (
-                (known, addresses[0])
-                if known
-                else await registration.dynamic(requests, issuer.metadata, addresses, scope, wish.name)
-            )
-            fields = await _authorized(issuer, client, scope, address, callback, wish, tell)
+        hint = f"see that its variables have values, and client_id in [servers.{wish.name}.oauth] is the secret's own"
+        raise McpctlError(f"the client of '{wish.name}' has no secret here", hint, "no_client")
     token = await _token(requests, issuer, client, scope, fields)
     return Login(_tokens(where, issuer, client, oauth, token, scope), client.kind)
 
@@ -165,9 +167,12 @@ async def _token(
         sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
         raise LoginFailed(f"the issuer gave no token: {said(response, *sent)}", hint)
     try:
-        return OAuthToken.model_validate_json(response.content)
+        token = OAuthToken.model_validate_json(response.content)
     except ValidationError:
-        raise LoginFailed("the issuer answered with something that is not a token", hint) from None
+        token = None
+    if token is None or not HEADER.fullmatch(token.access_token):
+        raise LoginFailed("the issuer answered with something that is not a token", hint)
+    return token
 
 
 def _tokens(
@@ -186,7 +191,7 @@ def _tokens(
         secret_expires_at=client.secret_expires_at,
         access_token=token.access_token,
         refresh_token=token.refresh_token,
-        expires_at=None if token.expires_in is None else now + token.expires_in,
+        expires_at=None if token.expires_in is None else now + min(token.expires_in, LONGEST_LIFE_S),
         scopes=token.scope if token.scope is not None else scope or "",
         resource=issuer.resource_url,
         logged_in_at=now,

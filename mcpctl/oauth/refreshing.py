@@ -20,11 +20,11 @@ from mcpctl.oauth.tokens import Tokens, may_be_sent_to
 from mcpctl.server_settings import CLIENT_CREDENTIALS
 
 _TIMEOUT_S = 30.0
-_LONGEST_LIFE_S = 10 * 366 * 86400.0
+LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
 """What an issuer says of a login that is over; the second is GitHub's word for the first."""
 _WORD = re.compile(r"[a-z_]{1,40}")
-_HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
+HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
 """What can stand in a header, and be read again."""
 
 
@@ -137,7 +137,7 @@ def _answer(status: int, body: bytes) -> _Answer:
     said = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
     if status != HTTPStatus.OK or said:
         raise _not_refreshed(f"the issuer answers HTTP {status}{said}")
-    if not answer.access_token or not _HEADER.fullmatch(answer.access_token):
+    if not answer.access_token or not HEADER.fullmatch(answer.access_token):
         raise _not_refreshed("the issuer answers with something else than a token")
     if (answer.token_type or "bearer").lower() != "bearer":
         raise _not_refreshed("the issuer answers with a token of another kind")
@@ -151,7 +151,7 @@ def _renewed(tokens: Tokens, answer: _Answer, now: float) -> Tokens:
         tokens,
         access_token=answer.access_token or "",
         refresh_token=answer.refresh_token or tokens.refresh_token,
-        expires_at=None if life is None else now + min(max(life, 0.0), _LONGEST_LIFE_S),
+        expires_at=None if life is None else now + min(max(life, 0.0), LONGEST_LIFE_S),
         scopes=answer.scope or tokens.scopes,
         refreshed_at=now,
     )

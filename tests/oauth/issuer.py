@@ -26,6 +26,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.oauth.tokens import Tokens
+from tests.servers.web import without_delay
 
 CLIENT = "me"
 CHALLENGE = {"www-authenticate": 'Bearer resource_metadata="https://s.test/.well-known/oauth-protected-resource"'}
@@ -246,6 +247,12 @@ class _Web(uvicorn.Server):
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         self.is_up.set()
         await self._ending.wait()
+        for connection in list(self.server_state.connections):
+            connection.transport.abort()
+        tasks = list(self.server_state.tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def run_in_thread(self, listening: socket.socket) -> threading.Thread:
         """Begin."""
@@ -266,7 +273,7 @@ def running(**given: Any) -> Iterator[Running]:
     """An issuer with these fields and a server, for as long as the block lasts."""
     issuer = Issuer(**given)
     server = Guarded(issuer)
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = without_delay()
     address = f"http://127.0.0.1:{listening.getsockname()[1]}"
     provider: Any = issuer  # as far as refreshing goes
     issuing = Starlette(routes=create_auth_routes(provider, AnyHttpUrl(f"{address}/tenant")))

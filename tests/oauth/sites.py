@@ -58,6 +58,9 @@ class Issuer(OAuthAuthorizationServerProvider[Any, Any, Any]):
     refresh: dict[str, RefreshToken] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     """Path and form of each POST."""
+    answer: bytes = b""
+    """What every POST is answered instead, if any, with this status."""
+    status: int = 200
     documents: bool = False
     """Whether it reads metadata documents of clients."""
 
@@ -155,6 +158,8 @@ class Door:
         self._issuer.asked.append((path, form))
         if path == "register" and self._issuer.takes_localhost_alone and b"localhost" not in body:
             return await JSONResponse({"error": "invalid_redirect_uri"}, 400)(scope, receive, send)
+        if self._issuer.answer:
+            return await Response(self._issuer.answer, self._issuer.status)(scope, receive, send)
         if form.get("grant_type") == "client_credentials":
             token = self._issuer.issue(form["client_id"], form.get("scope", "").split(), again=False)
             return await JSONResponse(token.model_dump())(scope, receive, send)

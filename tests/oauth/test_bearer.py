@@ -19,6 +19,7 @@ from mcpctl.paths import Paths
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.server_environment import Endpoint
+from tests.conftest import Mcpctl
 from tests.oauth.issuer import Running, running
 from tests.proxy.client import LATEST, MODERN, write_config
 from tests.proxy.in_memory import World, play, text_of
@@ -191,11 +192,12 @@ def test_a_token_that_is_refused_as_soon_as_it_is_there_is_not_asked_for_again(
     assert run.issuer.refreshes == 1
 
 
+@pytest.mark.parametrize("revision", [LATEST, MODERN])
 def test_a_server_that_wants_a_login_says_so_and_a_login_counts_at_the_next_call(
-    run: Running, paths: Paths, store: TokenStore
+    run: Running, paths: Paths, store: TokenStore, revision: str
 ) -> None:
     async def scene(world: World) -> None:
-        client = await world.client()
+        client = await world.client(revision)
         for _ in range(4):
             answer = await client.start_call("guarded:echo")
             assert (text_of(answer), answer["result"]["isError"]) == (NEEDS, True)
@@ -203,6 +205,21 @@ def test_a_server_that_wants_a_login_says_so_and_a_login_counts_at_the_next_call
         assert await client.call("guarded:echo") == "done"
 
     act(paths, scene, url=run.url)
+
+
+def test_a_server_of_the_older_transport_says_so_too(run: Running, paths: Paths, store: TokenStore) -> None:
+    async def scene(world: World) -> None:
+        assert await (await world.client()).call("guarded:echo") == NEEDS
+
+    act(paths, scene, url=run.url, transport="sse")
+    assert bearers(run, "GET") == [None]
+
+
+def test_a_person_is_told_how_to_log_in(run: Running, home: Path, mcpctl: Mcpctl) -> None:
+    write_config(home, {"guarded": {"url": run.url}})
+    ran = mcpctl("tools", "call", "guarded:echo")
+    assert (ran.code, ran.out) == (4, "")
+    assert ran.err == ("mcpctl: server 'guarded' needs a login\nhint: log in with: mcpctl servers login guarded\n")
 
 
 def test_a_logout_counts_at_the_next_call(run: Running, paths: Paths, store: TokenStore) -> None:

@@ -209,12 +209,12 @@ def test_what_is_pasted_is_taken_where_no_browser_can_be_opened(
         code = re.search(r"code=([^&]+)", target)
         assert code
         wrong = re.sub(r"state=[^&]+", "state=wrong", target)
-        stdin(f"\n{wrong}\n{target if what == 'all of it' else code[1]}\n")
+        stdin(f"\nwhat?\n{wrong}\n{target if what == 'all of it' else code[1]}\n")
 
     where, wish = Endpoint(at.url, "http", {}), Wish("s", in_browser=False)
     found = asyncio.run(log_in(where, SETTINGS, wish, tell))
     assert found and found.tokens.access_token in at.issuer.access
-    assert told[1:] == ["that is not what this login ends at; paste all of it"]
+    assert told[1:] == ["that is not what this login ends at; paste all of it"] * 2
 
 
 def test_a_browser_that_cannot_be_opened_is_no_dead_end(
@@ -257,6 +257,40 @@ def test_a_server_that_needs_no_login_has_none(at: Sites) -> None:
 def test_a_server_that_names_no_server_of_its_own_says_so(at: Sites) -> None:
     with pytest.raises(LoginFailed, match="the server answers HTTP 404"):
         asyncio.run(log_in(Endpoint(f"{at.open_url}/none", "http", {}), SETTINGS, Wish("s"), lambda _: None))
+
+
+@pytest.mark.parametrize("wish", [{}, {"client_id": "other"}])
+def test_a_client_whose_secret_is_not_here_does_not_ask_anybody_to_log_in(at: Sites, wish: dict[str, Any]) -> None:
+    oauth = OAuth(client_id="robot", client_secret="s3cret" if wish else "", grant="client_credentials")
+    with pytest.raises(McpctlError, match="the client of 's' has no secret here"):
+        logged_in(at, oauth, **wish)
+    assert at.issuer.asked == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"[]", b"{}", b'{"access_token": "a\\r\\nb"}', b'{"access_token": "a", "token_type": "mac"}', b"x" * (2 << 20)],
+    ids=["no object", "nothing", "a header of its own", "another kind", "too much"],
+)
+def test_what_is_not_a_token_is_not_kept(at: Sites, answer: bytes) -> None:
+    at.issuer.answer = answer
+    oauth = OAuth(client_id="robot", client_secret="s3cret", grant="client_credentials")
+    with pytest.raises(LoginFailed) as raised:
+        logged_in(at, oauth)
+    assert "s3cret" not in raised.value.message
+
+
+def test_a_life_without_measure_is_cut(at: Sites) -> None:
+    at.issuer.answer = b'{"access_token": "a", "token_type": "bearer", "expires_in": 1%s}' % (b"0" * 400)
+    found = logged_in(at, OAuth(client_id="robot", client_secret="s3cret", grant="client_credentials"))
+    assert found.tokens.expires_at and found.tokens.expires_at < time.time() + 11 * 366 * 86400
+
+
+def test_a_refusal_of_the_token_endpoint_is_told_without_what_was_sent(at: Sites) -> None:
+    at.issuer.answer, at.issuer.status = b'{"error": "invalid_client", "error_description": "bad s3cret"}', 401
+    with pytest.raises(LoginFailed) as raised:
+        logged_in(at, OAuth(client_id="robot", client_secret="s3cret", grant="client_credentials"))
+    assert raised.value.message == "the issuer gave no token: HTTP 401 Unauthorized: bad ***"
 
 
 def test_an_issuer_that_calls_itself_something_else_is_not_logged_in_with(at: Sites) -> None:

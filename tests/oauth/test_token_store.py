@@ -155,8 +155,10 @@ def test_a_login_that_is_deleted_meanwhile_can_be_made_anew_at_once(store: Token
     assert found and found.access_token == "new"
 
 
-def test_no_message_shows_a_token() -> None:
-    shown = f"{login(client_secret='hidden')!r} {login(client_secret='hidden')}"
+def test_no_message_shows_a_token(store: TokenStore) -> None:
+    store.keep(login(client_secret="hidden"))
+    shown = f"{login(client_secret='hidden')!r} {login(client_secret='hidden')} {store.find(URL)!r}"
+    assert "https://s.test/mcp" in shown
     assert not [secret for secret in ("access-1", "refresh-1", "hidden") if secret in shown]
 
 
