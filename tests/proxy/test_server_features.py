@@ -269,6 +269,23 @@ def test_what_a_server_has_beside_tools_goes_with_its_tools(scene: Play) -> None
     scene(look, shop=shop, other=shop)
 
 
+def test_what_goes_with_tools_that_are_off_is_not_there_before_any_server_runs_either(scene: Play) -> None:
+    async def first(world: World) -> None:
+        world.configure()
+        world.begin()
+        await listed(world)
+
+    async def again(world: World) -> None:
+        world.configure({"shop": {"tools": {"sell": False}}})
+        world.begin()
+        await world.gateway.current()
+        assert [*features(world).prompts] == ["other_greet"]
+        assert world.servers["shop"].connections == []
+
+    scene(first, shop=shop, other=shop)
+    scene(again, shop=shop, other=shop)
+
+
 def test_a_toolset_shows_what_is_of_servers_of_which_it_has_a_tool(scene: Play, paths: Paths) -> None:
     async def look(world: World) -> None:
         paths.toolsets.mkdir(parents=True, exist_ok=True)
