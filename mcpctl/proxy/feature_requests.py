@@ -4,7 +4,7 @@ A list waits for no server and a read goes to one server alone: a URI may be a s
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ METHODS = frozenset((*LISTS, GET, READ, COMPLETE))
 _NOTHING = Features((), "")
 _UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
 _LOOK_S = 10.0
-"""How long what is not known waits for the servers of which nothing is known."""
+"""How long what is not known waits for the servers of which nothing is known; a person waits as long as they take."""
 
 
 class FeatureRequests:
@@ -219,10 +219,18 @@ class FeatureRequests:
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""
         await self._gateway.server_features.loaded()
-        if unknown := dict(self._gateway.known_features.unknown(reading.view.config)):
-            refreshing = self._gateway.background(self._gateway.refresh(unknown, reading.request.caller))
-            await asyncio.wait([refreshing], timeout=_LOOK_S)
+        caller = reading.request.caller
+        if unknown := self._to_ask(reading):
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
+            await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
         self.again(reading)
+
+    def _to_ask(self, reading: Reading) -> Collection[str]:
+        """The servers of which something is not known that may be what is asked for."""
+        unknown = {server for server, _ in self._gateway.known_features.unknown(reading.view.config)}
+        if reading.name.startswith(EXPLICIT):
+            unknown &= {reading.name.removeprefix(EXPLICIT).partition(":")[0]}
+        return unknown
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()):
