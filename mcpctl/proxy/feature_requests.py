@@ -16,11 +16,11 @@ from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import FIND, Subject, decide
 from mcpctl.policy.view import View
-from mcpctl.proxy import feature_lists
+from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
-from mcpctl.proxy.reading import NAMED_BY, OWN, Reading, rejection
+from mcpctl.proxy.reading import NAMED_BY, OWN, Reading
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
@@ -91,7 +91,7 @@ class FeatureRequests:
         self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
-        self.session.error(reading.request, error or rejection(failure, reading.request.caller))
+        self.session.error(reading.request, error or refusals.rejection(failure, reading.request.caller))
 
     def _error(self, request: CallRequest, code: int, message: str) -> None:
         self.session.error(request, jsonrpc.error_object(code, message))
