@@ -82,7 +82,7 @@ class FeatureRequests:
 
         def located() -> Owner | None:
             try:
-                return ref.owner(self.seen(request.caller)[1])
+                return ref.owner(self.seen(request.caller)[1]) if self._gateway.is_current else None
             except Failed:
                 return None
 
@@ -111,10 +111,15 @@ class FeatureRequests:
 
     async def _listed(self, method: str, request: CallRequest) -> None:
         """Answer a list with what is known at this moment."""
-        await self._gateway.current()
-        await self._gateway.server_features.loaded()
-        features = self.listable(request.caller)
-        page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+        try:
+            await self._gateway.current()
+            await self._gateway.server_features.loaded()
+            features = self.listable(request.caller)
+            page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+        except Exception as error:
+            warn(f"internal error: {error!r}")
+            self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
+            return
         if page is None:
             self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
         else:
