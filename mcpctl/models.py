@@ -35,6 +35,10 @@ DISCOVERY_FIELDS = (
     "id", "session_id", "query", "context", "provider", "fallback", "results", "started_at", "duration_ms", "tokens",
     "project",
 )  # fmt: skip
+READ_FIELDS = (
+    "id", "session_id", "via", "kind", "server", "name", "status", "error", "started_at", "duration_ms",
+    "response_bytes", "client_name", "client_version", "project", "toolset",
+)  # fmt: skip
 DECISION_FIELDS = (
     "id", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope", "arguments_hash", "pin",
     "token_id", "project", "waited_ms", "enforced", "made_at",

@@ -40,7 +40,7 @@ FIELDS = {
     "parent_id": "The earlier round of this call, or null. A tool that asks for input is called again with it: all"
     " these rounds are one call, which begins with the first round and ends with the outcome of the last. Where via is"
     " replay, the call that was called again; where the server is @mcpctl, the call whose answer is read.",
-    "server": "The server that was called.",
+    "server": "The server that was called; null where what was to be read is of none.",
     "tool": "The tool's name on its server.",
     "arguments": "JSON: the arguments that were sent, with secrets redacted; if they are longer than max_response_kb,"
     " a string with their beginning.",
@@ -51,7 +51,8 @@ FIELDS = {
     "output_tokens": "The tokens of the response, estimated.",
     "total_tokens": "Input and output tokens together.",
     "encoding": "The way in which tokens were counted.",
-    "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}. Of a session: active or closed.",
+    "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}; of what was read one of these, too."
+    " Of a session: active or closed.",
     "response": "JSON: the server's result, cut to max_response_kb, with secrets redacted; null if there is none.",
     "error": "JSON: the error of the server or of mcpctl, or null. For a tool_error it is null in the journal; in the"
     " index and under --json its message is the beginning of the tool's first text.",
@@ -61,9 +62,11 @@ FIELDS = {
     " it, as it has the next two.",
     "shortened": "Whether the client got a part of the response; 0 or 1 in SQL.",
     "response_file": "Whether the whole response was kept in responses/, where it may have made room since; 0 or 1.",
-    "call_id": "The call that it is about; null for an attempt that never became one, and for what was refused outside"
-    " of any call.",
-    "key": "The tool's key, as it was asked for.",
+    "call_id": "The call that it is about, or what was read; null for an attempt that never became one, and for what"
+    " was refused outside of any call.",
+    "kind": "What was read: prompt or resource.",
+    "key": "The tool's key, as it was asked for; of a prompt or resource server:@prompts/NAME or server:@resources/URI,"
+    " without a server where it is of none.",
     "decision_id": "The last decision of the call, or null.",
     "decision": f"{', '.join(DECISIONS[:-1])} or {DECISIONS[-1]}. asked: somebody is asked; unanswerable: nobody could"
     " be.",
@@ -90,7 +93,8 @@ FIELDS = {
     "discovery_tokens": "The tokens of the answers to the session's searches.",
     "journal": "The file name of the journal.",
     "position": "The start of the line in the journal, in bytes.",
-    "name": "The journal's file name.",
+    "name": "The journal's file name. Of what was read: the name of the prompt, or the URI of the resource, on its"
+    " server; where it is of none, as it was asked for.",
     "offset": "How far the journal has been read, in bytes.",
     "calls": "The number of the tool's calls on record, failed ones included. A call in several rounds counts once.",
     "failed": "Whether it did not do what was asked, as --failed has it; 0 or 1.",
@@ -124,8 +128,8 @@ _ABOUT = (
     " size is on record. What servers asked the client is in the journals alone.",
 )
 _VIEWS = (
-    "SQL of your own should ask the views v_calls, v_sessions, v_discoveries and v_decisions: they are read-only, their"
-    " columns are the fields of --json, and they stay when a table changes. New columns may come. A session whose"
+    "Your own SQL should ask the views v_calls, v_sessions, v_discoveries, v_reads and v_decisions. They are read-only,"
+    " their columns are the fields of --json, and they stay when a table changes. New columns may come. A session whose"
     " process was killed is closed in them, and its last calls are interrupted, as far as mcpctl db path last saw."
     " Times are UTC; strftime('%Y-%m-%d', started_at, 'localtime') is the day here. examples/datasette has queries.",
 )

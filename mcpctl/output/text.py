@@ -136,8 +136,9 @@ def explained(row: Row) -> Iterator[str]:
 
 
 def session(row: Row) -> Iterator[str]:
-    """One session: its fields, then its tools with their numbers of calls, then every call; `calls` is a `Found`."""
-    yield from pairs({name: value for name, value in row.items() if name not in ("tools", "calls", "decisions")})
+    """One session: its fields, then its tools with their numbers of calls, then every call, and all that was read."""
+    lists = ("tools", "calls", "reads", "decisions")
+    yield from pairs({name: value for name, value in row.items() if name not in lists})
     if row["tools"]:
         yield ""
         yield "tools called:"
@@ -153,6 +154,12 @@ def session(row: Row) -> Iterator[str]:
         yield line_of(
             f"  {call['id']}  {call['started_at']}  {call['server']}:{call['tool']}  {call['status']}{duration}"
         )
+    for number, read in enumerate(row["reads"].rows(None, 0)):
+        if number == 0:
+            yield ""
+            yield "read:"
+        what = f"{read['server'] or '-'}  {read['kind']} {read['name']}  {read['status']}  {read['duration_ms']} ms"
+        yield line_of(f"  {read['id']}  {read['started_at']}  {what}")
     for number, made in enumerate(row["decisions"].rows(None, 0)):
         if number == 0:
             yield ""

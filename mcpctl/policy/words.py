@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.failure import Failed, Failure
 from mcpctl.hints import Hint
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
@@ -45,6 +45,8 @@ def for_model(failure: Failure, *, call: str = "") -> str:
     facts = failure.facts
     if failure.code in _OF_TOOL:
         return _refusal_for_model(failure)
+    if failure.code in OF_FEATURE:
+        return _of_feature(failure)
     if failure.code == "interrupted":
         return f"the session is ending before the tool has answered; {_effect(failure)}"
     see = ""
@@ -59,6 +61,9 @@ def for_person(failure: Failure) -> McpctlError:
     facts = failure.facts
     if failure.code in _OF_TOOL:
         return _refusal_for_person(failure, facts["view"])
+    if failure.code in OF_FEATURE:
+        kind = WrongUsage if failure.code == "ambiguous_resource" else NotFound
+        return kind(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
     if failure.code == "interrupted":
         return UpstreamFailed(for_model(failure), "call it again", failure.code)
     has_more = failure.said and "logs_of" in facts
@@ -105,6 +110,16 @@ def _sent(failure: Failure) -> str:
 
 def _effect(failure: Failure) -> str:
     return "the call may have taken effect" if failure.was_sent else "the call was not sent"
+
+
+def _of_feature(failure: Failure) -> str:
+    facts = failure.facts
+    if failure.code == "ambiguous_resource":
+        servers = facts["servers"]
+        return f"several servers have this URI: {', '.join(servers)}; read mcpctl+{servers[0]}:URI"
+    if failure.code == "unknown_prompt":
+        return f"there is no prompt '{escaped(_shown(facts['name']))}'"
+    return f"there is no resource '{escaped(_shown(facts['uri']))}' of any server"
 
 
 def _refusal_for_model(failure: Failure) -> str:
@@ -298,6 +313,13 @@ OF_CONSENT = frozenset(("needs_consent", "declined"))
 """The codes of calls that wait for a yes, or had a no: what was decided of them is put on record on the way there."""
 DECISIONS = DENIED - OF_CONSENT | {"unknown_tool"}
 """The codes of refusals that are put on record as decisions where the call is refused."""
+OF_FEATURE = frozenset(("unknown_prompt", "unknown_resource", "ambiguous_resource"))
+"""The codes of what is no prompt or resource of one server that may be had."""
+_OF_FEATURE_HINT = {
+    "unknown_prompt": "see: mcpctl prompts ls",
+    "unknown_resource": "see: mcpctl resources ls",
+    "ambiguous_resource": "see: mcpctl resources ls",
+}
 _WITHOUT_TOKEN = {
     "no_token": "nothing can be found or called without a token",
     "token_not_valid": "the token in use is not valid; it may have expired, or have been revoked",

@@ -26,8 +26,8 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
-_WARMING = ("tools/list", "tools/call", "prompts/list", "resources/list")
-"""Requests after which a client is likely to need what servers list."""
+_WARMING = feature_requests.METHODS | {"tools/list", "tools/call"}
+"""What shows that a client is there to use servers."""
 
 
 class ClientProtocol:
@@ -107,6 +107,9 @@ class ClientProtocol:
             self._session.features.start(method, id_, caller, params, meta)
         elif method in subscriptions.METHODS:
             self._session.subscriptions.start(method, id_, caller, params, meta)
+        elif method == "server/discover":
+            said, announced = self._said_at_first(caller)
+            self._transport.write(jsonrpc.result(id_, metatools.discovered(said, announced)))
         elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
@@ -132,6 +135,15 @@ class ClientProtocol:
                 self._constant.clear()
             self._constant[key] = metatools.answers(servers, self._offer)
         return self._constant[key]
+
+    def _said_at_first(self, caller: Caller) -> tuple[str, metatools.Announced]:
+        """What this caller is told at first: our words, and the first ones of the servers that it sees; and what these
+        have beside tools."""
+        ours, gateway = metatools.instructions(self._named_to(caller), self._offer), self._session.gateway
+        view = gateway.first_view(caller)
+        # What is not known to be in force holds nothing back.
+        texts = gateway.introductions.of(view) if gateway.is_current else {}
+        return self._session.introduced.opening(ours, texts), gateway.announced(view)
 
     def _named_to(self, caller: Caller) -> list[str] | None:
         """The servers that are named to this caller; None without a valid token where one is needed."""
@@ -185,8 +197,10 @@ class ClientProtocol:
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        servers = self._named_to(self._with_claims(self._session.caller, claims))
-        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, servers, self._offer)))
+        caller = self._with_claims(self._session.caller, claims)
+        said, announced = self._said_at_first(caller)
+        self._session.subscriptions.begin(caller, announced)
+        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, said, announced)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:

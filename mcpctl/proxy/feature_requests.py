@@ -3,42 +3,277 @@
 A list waits for no server and a read goes to one server alone: a URI may be a secret.
 """
 
+import asyncio
+from collections.abc import Collection, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mcpctl.callers import Caller
+from mcpctl.catalog.features import EXPLICIT, Features, Owner
+from mcpctl.errors import warn
+from mcpctl.failure import Failed, Failure
+from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.policy.view import View
+from mcpctl.proxy import feature_lists, refusals
+from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.completing import Completing, reference
+from mcpctl.proxy.feature_lists import LISTS, FeatureLists
+from mcpctl.proxy.reading import NAMED_BY, OWN, Reading
+from mcpctl.store.recordable import Json
+from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.session import Session
 
-METHODS = frozenset((
-    "prompts/list", "prompts/get", "resources/list", "resources/templates/list", "resources/read",
-    "completion/complete",
-))  # fmt: skip
+METHODS = frozenset((*LISTS, GET, READ, COMPLETE))
 """The requests that are answered here, in both eras."""
+_NOTHING = Features((), "")
+_UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
+_LOOK_S = 10.0
+"""How long what is not known waits for the servers of which nothing is known; a person waits as long as they take."""
 
 
 class FeatureRequests:
     """Those of one session."""
 
     def __init__(self, session: "Session") -> None:
-        self._session = session
+        self.session = session
+        self.recorder = session.recorder
+        self.in_flight: dict[bytes, Reading | Completing] = {}
+        self.idle = asyncio.Event()
+        """Set while nothing is got or read."""
+        self.idle.set()
+        self._gateway = session.gateway
+        self._lists = FeatureLists()
+        self._number = 0
+
+    # ---- what the client does
 
     def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
         """Begin one request, which is answered once."""
-        self._session.send(jsonrpc.error(id_, jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "Method not found")))
+        extra = {name: value for name, value in params.items() if name != "_meta"}
+        request = CallRequest(id_, caller, meta, extra)
+        if id_ in self.in_flight:
+            self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
+        elif method in LISTS:
+            self.session.begin(self._listed(method, request))
+        elif method in NAMED_BY:
+            self._start_reading(method, request)
+        else:
+            self._complete(request)
+
+    def _start_reading(self, method: str, request: CallRequest) -> None:
+        try:
+            name = jsonrpc.value(request.extra.get(NAMED_BY[method], b"null"), str)
+        except jsonrpc.Malformed:
+            self._error(request, jsonrpc.INVALID_PARAMS, f"{method} needs {NAMED_BY[method]}, a string")
+        else:
+            self._begin(Reading(self, request, method, name, partial(self.session.answer, request), self._refused))
+
+    def _complete(self, request: CallRequest) -> None:
+        try:
+            ref = reference(request.extra.get("ref", b"null"))
+        except jsonrpc.Malformed:
+            self._error(request, jsonrpc.INVALID_PARAMS, "ref is of the type ref/prompt or ref/resource")
+            return
+
+        def located() -> Owner | None:
+            try:
+                return ref.owner(self.seen(request.caller)[1]) if self._gateway.is_current else None
+            except Failed:
+                return None
+
+        completing = Completing(request, located, self.session.answer, self.ended)
+        self._keep(completing)
+        self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
+
+    def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
+        self.session.error(reading.request, error or refusals.rejection(failure, reading.request.caller))
+
+    def _error(self, request: CallRequest, code: int, message: str) -> None:
+        self.session.error(request, jsonrpc.error_object(code, message))
+
+    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> bool:
+        """The client takes a request back; whether it was one of these."""
+        if reading := self.in_flight.get(request_id):
+            reading.cancel(params)
+        return reading is not None
+
+    def interrupt(self) -> None:
+        """End all that is got and read: on record as interrupted, and answered so."""
+        for reading in list(self.in_flight.values()):
+            reading.interrupt()
+
+    # ---- lists
+
+    async def _listed(self, method: str, request: CallRequest) -> None:
+        """Answer a list with what is known at this moment."""
+        try:
+            await self._gateway.current()
+            await self._gateway.server_features.loaded()
+            features = self.listable(request.caller)
+            page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+        except Exception as error:
+            warn(f"internal error: {error!r}")
+            self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
+            return
+        if page is None:
+            self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
+        else:
+            self.session.answer(request, feature_lists.result(page, request.caller))
+
+    # ---- for others
 
     async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
         """The result of `resources/read`, on record; of this server, or else of the one whose URI it is.
 
         Raises `Failed`, with the server's error where it answered with one.
         """
-        raise NotImplementedError
+        asked = f"{EXPLICIT}{server}:{uri}" if server else uri
+        return await self._awaited(READ, asked, caller, {"uri": msgspec.json.encode(asked)})
 
     async def prompt(self, name: str, arguments: bytes, caller: Caller) -> bytes:
         """The result of `prompts/get`, on record; raises `Failed` as `read` does."""
-        raise NotImplementedError
+        params = {"name": msgspec.json.encode(name), **({"arguments": arguments} if arguments else {})}
+        return await self._awaited(GET, name, caller, params)
 
-    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> bool:
-        """The client takes a request back; whether it was one of these."""
-        return False
+    async def _awaited(self, method: str, name: str, caller: Caller, params: Mapping[str, bytes]) -> bytes:
+        outcome: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+        def answer(result: Json) -> None:
+            if not outcome.done():
+                outcome.set_result(bytes(result))
+
+        def fail(_: Reading, failure: Failure, error: bytes) -> None:
+            if not outcome.done():
+                outcome.set_exception(Failed(failure, error))
+
+        self._number += 1
+        # No client's: those are JSON.
+        request = CallRequest(OWN + b"%d" % self._number, caller, {}, params)
+        self._begin(Reading(self, request, method, name, answer, fail))
+        try:
+            return await outcome
+        except asyncio.CancelledError:
+            self.cancel(request.id, {"reason": b'"nobody waits for it"'})
+            raise
+
+    # ---- the decision
+
+    def _begin(self, reading: Reading) -> None:
+        self._keep(reading)
+        self.again(reading)
+
+    def _keep(self, request: Reading | Completing) -> None:
+        self.in_flight[request.request.id] = request
+        self.idle.clear()
+
+    def again(self, reading: Reading) -> None:
+        """Decide on it, as things are once it is known what is in force, and send it or refuse it."""
+        self._gateway.when_current(partial(self._proceed, reading))
+
+    def allows(self, reading: Reading) -> bool:
+        """Whether it may be sent as things are now, to the server that it waits for."""
+        owner = reading.owner
+        try:
+            return self._gateway.is_current and self._located(reading) == owner
+        except Failed:
+            return False
+
+    def _proceed(self, reading: Reading) -> None:
+        if reading.done:
+            return  # taken back meanwhile
+        try:
+            reading.owner = self._located(reading)
+            reading.forward()
+        except Failed as error:
+            if error.failure.code in _UNKNOWN and not reading.has_looked:
+                reading.has_looked = True
+                self._gateway.background(self._look(reading)).add_done_callback(partial(self._looked, reading))
+            else:
+                reading.refuse(error.failure)
+        except Exception as error:
+            self._broken(reading, error)
+
+    def _located(self, reading: Reading) -> Owner:
+        """Whose it is, of what may be had at this moment; raises `Failed`."""
+        reading.view, features = self.seen(reading.request.caller)
+        if reading.method == READ:
+            return features.owner(reading.name)
+        if found := features.prompts.get(reading.name):
+            return Owner(found.server, found.name)
+        raise Failed(Failure("unknown_prompt", {"name": reading.name}))
+
+    def seen(self, caller: Caller) -> tuple[View, Features]:
+        """What this caller may have, and what it is seen from; raises `Failed` where nothing may be had."""
+        view = self._gateway.view(caller)
+        if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
+            raise Failed(failure)
+        return view, self._gateway.features(view)
+
+    def listable(self, caller: Caller) -> Features:
+        """What this caller may list at this moment."""
+        try:
+            return self.seen(caller)[1]
+        except Failed:
+            return _NOTHING
+
+    async def _look(self, reading: Reading) -> None:
+        """Get to know what is kept, and then what servers list of which nothing is."""
+        await self._gateway.server_features.loaded()
+        caller = reading.request.caller
+        if unknown := self._to_ask(reading):
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
+            await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
+        self.again(reading)
+
+    def _to_ask(self, reading: Reading) -> Collection[str]:
+        """The servers of which something is not known that may be what is asked for."""
+        unknown = {server for server, _ in self._gateway.known_features.unknown(reading.view.config)}
+        if reading.name.startswith(EXPLICIT):
+            unknown &= {reading.name.removeprefix(EXPLICIT).partition(":")[0]}
+        return unknown
+
+    def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
+        if not task.cancelled() and (error := task.exception()):
+            self._broken(reading, error)
+
+    def _broken(self, reading: Reading, error: BaseException) -> None:
+        warn(f"internal error: {error!r}")
+        reading.refuse(Failure("internal_error", {"reason": f"internal error: {type(error).__name__}"}))
+
+    # ---- to the upstreams
+
+    def goes_on(self, reading: Reading) -> None:
+        """It brings what an earlier one of the same was asked, if it does: for the record."""
+        extra = reading.request.extra
+        if "inputResponses" in extra or "requestState" in extra:
+            responses = jsonrpc.members_or_empty(extra.get("inputResponses", b""))
+            self.session.execute.parents.of(reading.key, extra.get("requestState", b""), responses)
+
+    def first_view(self, caller: Caller) -> View:
+        """What a request is seen from before anything can be decided."""
+        return self._gateway.first_view(caller)
+
+    def send(self, server: str, exchange: Exchange) -> None:
+        """Forward what was decided on."""
+        self._gateway.upstreams[server].send(exchange)
+
+    def watch(self, server: str, exchange: Exchange) -> None:
+        """Bound the time that it may take from now, which its client was asked about meanwhile."""
+        self._gateway.upstreams[server].watch(exchange)
+
+    def cancel_upstream(self, server: str, exchange: Exchange, params: Mapping[str, bytes]) -> None:
+        """Take back what was forwarded."""
+        if upstream := self._gateway.upstreams.get(server):
+            upstream.cancel(exchange, dict(params))
+
+    def ended(self, reading: Reading | Completing) -> None:
+        """Forget one that has its answer, or needs none."""
+        if self.in_flight.get(reading.request.id) is reading:
+            del self.in_flight[reading.request.id]
+        if not self.in_flight:
+            self.idle.set()

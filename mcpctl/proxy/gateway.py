@@ -17,16 +17,18 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import from_servers
+from mcpctl.proxy import from_servers, task_calls
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.index_keeping import IndexKeeping
+from mcpctl.proxy.introductions import Introductions
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
 from mcpctl.proxy.warming import Warming
+from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.toolset_files import ToolsetPlace
@@ -63,6 +65,7 @@ class Gateway:
         self.turn = Turn()
         self.sessions: list[Listener] = []
         """Who is told what servers do: one for each client."""
+        self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._followed = followed
@@ -74,6 +77,7 @@ class Gateway:
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
+        self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
         self.warming = Warming(self)
@@ -115,8 +119,7 @@ class Gateway:
         return self.known_features.of(self.catalog(view))
 
     def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
-        """The capabilities beside tools of which a client is told, by name, for the event loop: those of which there
-        is anything, as far as is known, and where nothing is known yet of a server all."""
+        """The capabilities beside tools of which a client is told, by name: those of which there is any, or may be."""
         return self.known_features.announced(self.catalog(view))
 
     @property
@@ -158,8 +161,10 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        await self._viewing.open(await self.memory.opened())
+        state = await self.memory.opened()
+        await self._viewing.open(state)
         await self.held.follow(self.config)
+        await self.introductions.open(state, self.memory.remember_harmless)
         await self.server_features.follow(self.config)
 
     async def _follow_file(self, file: ConfigFile) -> None:
@@ -272,7 +277,8 @@ class Gateway:
         if asked:
             self.asked_for[name] = definitions
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
-        kept = await self.memory.keep(of, definitions, connection.instructions, asked=asked)
+        runnable = task_calls.runnable(definitions, connection)
+        kept = await self.memory.keep(of, runnable, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
         await self.held.put(of, kept)
 
@@ -308,10 +314,16 @@ class Gateway:
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
-        from_servers.route(connection, message, self.sessions)
+        if not self.watched.take(connection, message):
+            from_servers.route(connection, message, self.sessions)
+
+    def connected(self, connection: Connection) -> None:
+        """A server that is connected again is asked again for what is watched of it."""
+        self.watched.connected(connection)
 
     def gone(self, connection: Connection) -> None:
-        """What a server asked ends with it."""
+        """What a server asked ends with it, and what it was asked."""
+        self.watched.gone(connection)
         for session in self.sessions:
             session.gone(connection)
 

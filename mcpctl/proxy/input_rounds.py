@@ -30,7 +30,10 @@ class Repeated(Protocol):
     """A call, as its rounds see it."""
 
     request: CallRequest
-    server: str
+
+    @property
+    def server(self) -> str:
+        """The name of its server."""
 
     @property
     def record_id(self) -> str:

@@ -16,6 +16,7 @@ from mcpctl.feature_names import EXPOSABLE
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.policy import words
+from mcpctl.proxy import task_calls
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.one_shot import listed_row, told
 from mcpctl.proxy.own_session import CALLER
@@ -117,6 +118,9 @@ def _remarks(connection: Connection, listed: Sequence[bytes], *, has_more: bool)
         yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
     if not listed and not has_more:
         yield "it lists no tools"
+    if unrunnable := len(task_calls.unrunnable(listed, connection)):
+        tools = "a tool that runs" if unrunnable == 1 else f"{unrunnable} tools that run"
+        yield f"it lists {tools} only as tasks, and does not say that it runs any: left out"
 
 
 def _row(name: str, **found: Any) -> Row:

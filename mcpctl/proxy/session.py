@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from msgspec import Raw
@@ -24,6 +25,7 @@ from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.held_tools import ruled
+from mcpctl.proxy.introductions import Introduced
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.subscriptions import Subscriptions
 from mcpctl.store.recordable import Json
@@ -66,6 +68,7 @@ class Session:
         self.execute = Execute(gateway, self.recorder, self.questions, self)
         self.features = FeatureRequests(self)
         self.subscriptions = Subscriptions(self)
+        self.introduced = Introduced()
         self.caller = Caller(LEGACY_REVISIONS[-1])
         """Who speaks here, of an older client: as its handshake has said."""
         self.is_initialized = False
@@ -86,13 +89,13 @@ class Session:
 
     def discover(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         """Answer one `tool_discovery`."""
-        self._begin(self._discovered(id_, caller, arguments))
+        self.begin(self._discovered(id_, caller, arguments))
 
     def annotate(self, id_: bytes, caller: Caller, arguments: bytes) -> None:
         """Answer one `add-tool-annotation`."""
-        self._begin(self._annotated(id_, caller, arguments))
+        self.begin(self._annotated(id_, caller, arguments))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def begin(self, work: Coroutine[Any, Any, None]) -> None:
         """Run what the client waits for and which starts nothing: it has the longer grace of the end."""
         task = asyncio.create_task(work)
         self._answering.add(task)
@@ -107,7 +110,8 @@ class Session:
             self._result(id_, refusals.no_results(str(error), caller))
             return
         try:
-            answer, view = await self._found(request, caller)
+            answer, view = await self._found(replace(request, introduced=self.introduced.told), caller)
+            self.introduced.add(answer.introduced)
         except Failed as error:
             self._record_denied(error.failure, of=metatools.DISCOVERY)
             self._result(id_, refusals.no_results(words.for_model(error.failure), caller))
@@ -266,8 +270,8 @@ class Session:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is in flight."""
-        return bool(self.execute.in_flight)
+        """Whether a call is in flight, or a prompt or resource is read."""
+        return bool(self.execute.in_flight or self.features.in_flight)
 
     @property
     def is_recording(self) -> bool:
@@ -275,8 +279,9 @@ class Session:
         return self.recorder.is_open
 
     def follow(self, settings: RecordSettings) -> None:
-        """Record what comes as these settings say."""
+        """Record what comes as these settings say; with them, what its client may see has changed."""
         self.recorder.follow(settings)
+        self.lists_changed()
 
     def tools_known(self, name: str) -> None:
         """What a server has listed is known: who waited for it goes on."""
@@ -286,11 +291,6 @@ class Session:
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what its server asked."""
         self.questions.gone(connection)
-        self.subscriptions.gone(connection)
-
-    def updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        """A server says that a resource has changed."""
-        self.subscriptions.updated(connection, params)
 
     def lists_changed(self) -> None:
         """What is known of servers' prompts and resources has changed."""
@@ -307,10 +307,12 @@ class Session:
         try:
             async with asyncio.timeout(grace_s):
                 await self.execute.idle.wait()
+                await self.features.idle.wait()
                 if self._answering:
                     await asyncio.wait(self._answering)
         except TimeoutError:
             self.execute.interrupt()
+            self.features.interrupt()
 
     async def close(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""

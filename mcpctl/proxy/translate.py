@@ -90,6 +90,15 @@ def for_client(result: Json, top: Head, caller: Caller, connection: Connection |
     return result
 
 
+def cacheable(result: bytes) -> bytes:
+    """A result of an older server that 2026-07-28 wants to say how long it may be kept: it may not."""
+    members = jsonrpc.members_or_empty(result)
+    for name, value in (("ttlMs", b"0"), ("cacheScope", b'"private"')):
+        if members and name not in members:
+            result = _inserted(result, b'"%b":%b' % (name.encode(), value))
+    return result
+
+
 def with_block(result: bytes, text: str) -> bytes:
     """`result` with one more text block at the end of its content, everything else as it was."""
     block = msgspec.json.encode({"type": "text", "text": text})

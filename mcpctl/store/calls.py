@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, Found, Row
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, Found, Row
 from mcpctl.store import filters, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
@@ -15,6 +15,7 @@ STATUS = schema.call_status("dead")
 _COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
 _DECISION_COLUMNS = {name: name for name in DECISION_FIELDS}
 _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
+_READ_COLUMNS = {name: name for name in READ_FIELDS if name != "session_id"}
 _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
@@ -38,6 +39,11 @@ def find_decisions(db: sqlite3.Connection, *, session: str | None = None, call: 
     """What was decided, in the order in which it was."""
     conditions = query.Conditions().equal("session_id", session).equal("call_id", call)
     return query.select(db, "decisions", _DECISION_COLUMNS, conditions, "made_at, session_id, position")
+
+
+def reads_of_session(db: sqlite3.Connection, session: str) -> Found:
+    """The prompts and resources that were read in one session, in the order in which that ended."""
+    return query.select(db, "reads", _READ_COLUMNS, query.Conditions().equal("session_id", session), "position")
 
 
 def followed_searches(db: sqlite3.Connection, project: str | None = None) -> list[tuple[Row, list[str]]]:

@@ -88,6 +88,27 @@ class CallFinished(Line, tag="calls.finished"):
     response_file: bool | UnsetType = UNSET
 
 
+class ReadFinished(Line, tag="reads.finished"):
+    """One prompt that was got, or one resource that was read, and how that ended; on record before its answer leaves.
+    What was read is not kept."""
+
+    id: str
+    session_id: str
+    via: str
+    kind: str
+    server: str | None
+    name: str
+    status: str
+    error: Raw
+    started_at: str
+    duration_ms: int
+    response_bytes: int
+    client_name: str | None
+    client_version: str | None
+    project: str | None
+    toolset: str | None
+
+
 class DecisionMade(Line, tag="decisions.made"):
     """Why a call was let through, asked about or kept back; what every rule allows by default leaves no such line."""
 
@@ -128,7 +149,10 @@ class SessionClosed(Line, tag="sessions.closed"):
     end_time: str
 
 
-AnyLine = SessionCreated | DiscoveryFinished | CallStarted | CallFinished | DecisionMade | QuestionAsked | SessionClosed
+AnyLine = (
+    SessionCreated | DiscoveryFinished | CallStarted | CallFinished | ReadFinished | DecisionMade | QuestionAsked
+    | SessionClosed
+)  # fmt: skip
 
 _encoder = msgspec.json.Encoder()
 _decoder: msgspec.json.Decoder[AnyLine] = msgspec.json.Decoder(AnyLine)

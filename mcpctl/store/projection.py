@@ -15,6 +15,7 @@ from mcpctl.store.journal_lines import (
     CallStarted,
     DecisionMade,
     DiscoveryFinished,
+    ReadFinished,
     SessionClosed,
     SessionCreated,
 )
@@ -40,6 +41,10 @@ CALL_END = (
 DISCOVERY = (
     "id", "position", "session_id", "query", "context", "provider", "fallback", "results", "started_at",
     "duration_ms", "tokens", "project",
+)  # fmt: skip
+READ = (
+    "id", "position", "session_id", "via", "kind", "server", "name", "status", "error", "started_at", "duration_ms",
+    "response_bytes", "client_name", "client_version", "project", "toolset",
 )  # fmt: skip
 DECISION = (
     "id", "position", "session_id", "call_id", "key", "decision", "rule", "rule_place", "channel", "scope",
@@ -68,6 +73,7 @@ class Changes:
     """These interrupt the calls that run in the tables; no call among these lines was begun before them."""
     calls: dict[str, StartedCall] = field(default_factory=dict)
     discoveries: dict[str, tuple[int, DiscoveryFinished]] = field(default_factory=dict)
+    reads: dict[str, tuple[int, ReadFinished]] = field(default_factory=dict)
     decisions: dict[str, tuple[int, DecisionMade]] = field(default_factory=dict)
 
     def add(self, position: int, line: AnyLine) -> None:
@@ -77,13 +83,11 @@ class Changes:
                 if line.id not in self.calls:
                     self.calls[line.id] = StartedCall(position, line)
             case CallFinished():
-                call = self.calls.get(line.id)
-                if call is None:
-                    self.ended.append(line)
-                elif call.end is None:
-                    call.end = line
+                self._end(line)
             case DiscoveryFinished():
                 self.discoveries.setdefault(line.id, (position, line))
+            case ReadFinished():
+                self.reads.setdefault(line.id, (position, line))
             case DecisionMade():
                 self.decisions.setdefault(line.id, (position, line))
             case SessionCreated():
@@ -91,11 +95,18 @@ class Changes:
             case SessionClosed():
                 self.closed.append(line)
 
+    def _end(self, line: CallFinished) -> None:
+        call = self.calls.get(line.id)
+        if call is None:
+            self.ended.append(line)
+        elif call.end is None:
+            call.end = line
+
     def come_before(self, line: SessionCreated | SessionClosed) -> bool:
         """Whether they have to be applied before the line can be added."""
         if isinstance(line, SessionClosed):
             return bool(self.calls)
-        return bool(self.calls or self.discoveries or self.decisions or self.ended or self.closed)
+        return bool(self.calls or self.discoveries or self.reads or self.decisions or self.ended or self.closed)
 
 
 def batches(lines: Iterable[tuple[int, AnyLine]]) -> Iterator[Changes]:
@@ -121,7 +132,10 @@ class Activity:
 
 
 def activity(
-    calls: Iterable[StartedCall], ended: Iterable[CallFinished], discoveries: Iterable[DiscoveryFinished]
+    calls: Iterable[StartedCall],
+    ended: Iterable[CallFinished],
+    discoveries: Iterable[DiscoveryFinished],
+    reads: Iterable[ReadFinished],
 ) -> Mapping[str, Activity]:
     """What sessions gained, by id. `ended` are the lines that ended an earlier call."""
     sessions: dict[str, Activity] = {}
@@ -145,6 +159,8 @@ def activity(
         gained = of(line.session_id, line.timestamp)
         gained.discoveries += 1
         gained.discovery_tokens += line.tokens
+    for read in reads:
+        of(read.session_id, read.timestamp)
     return sessions
 
 
@@ -169,6 +185,15 @@ def session_row(journal: str, line: SessionCreated) -> tuple[Any, ...]:
     return (
         line.id, journal, line.via, line.client_name, line.client_version, line.protocol_version, "active",
         line.timestamp, line.timestamp, _text(line.capabilities), line.project, line.toolset,
+    )  # fmt: skip
+
+
+def read_row(position: int, line: ReadFinished) -> tuple[Any, ...]:
+    """The columns `READ`."""
+    return (
+        line.id, position, line.session_id, line.via, line.kind, line.server, line.name, line.status,
+        _text(line.error), line.started_at, line.duration_ms, line.response_bytes, line.client_name,
+        line.client_version, line.project, line.toolset,
     )  # fmt: skip
 
 

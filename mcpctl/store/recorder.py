@@ -44,7 +44,7 @@ class Recorder:
     """One session's record. Nothing is written before it first does something; failing to write stops no call."""
 
     def __init__(self, paths: Paths, settings: RecordSettings, *, via: str = "client") -> None:
-        self.session_id = _new_id()
+        self.session_id = new_id()
         self._paths = paths
         self._via = via
         self.follow(settings)
@@ -74,7 +74,7 @@ class Recorder:
 
         `parent_id` is the call that this one goes on with, after the tool had asked for input, or repeats.
         """
-        call = OpenCall(id=_new_id(), started=time.monotonic())
+        call = OpenCall(id=new_id(), started=time.monotonic())
         line = journal_lines.CallStarted(
             timestamp=clock.now(),
             id=call.id,
@@ -122,13 +122,41 @@ class Recorder:
             line.delivered_bytes, line.shortened, line.response_file = delivered, True, True
         self._lines.append(journal_lines.encode(line))
 
+    def read_finished(
+        self, id_: str, kind: str, server: str | None, name: str, status: str, *, started: float, response_bytes: int,
+        error: bytes, origin: Origin,
+    ) -> None:  # fmt: skip
+        """Put on record, before it is answered, that a prompt or resource was read, and how that ended.
+
+        `id_` is a `new_id`, and `started` is in seconds since the epoch.
+        """
+        line = journal_lines.ReadFinished(
+            timestamp=clock.now(),
+            id=id_,
+            session_id=self._session(origin),
+            via=self._via,
+            kind=kind,
+            server=self.values.name(server),
+            name=self.values.name(name),
+            status=status,
+            error=Raw(self.values.json(error)),
+            started_at=clock.iso(started),
+            duration_ms=round((time.time() - started) * 1000),
+            response_bytes=response_bytes,
+            client_name=self.values.name(origin.client.name),
+            client_version=self.values.name(origin.client.version),
+            project=self.values.name(origin.project),
+            toolset=self.values.name(origin.toolset),
+        )
+        self._lines.append(journal_lines.encode(line))
+
     def question_asked(
         self, server: str, method: str, message: str | None, outcome: str, *, call_id: str | None, waited_ms: int
     ) -> None:
         """Put a server's question on record, and what became of it; one before anything else is on record is not."""
         line = journal_lines.QuestionAsked(
             timestamp=clock.now(),
-            id=_new_id(),
+            id=new_id(),
             session_id=self.session_id,
             call_id=call_id,
             server=self.values.name(server),
@@ -154,7 +182,7 @@ class Recorder:
         """Put a search and what it answered on record; `started` is in seconds since the epoch."""
         line = journal_lines.DiscoveryFinished(
             timestamp=clock.now(),
-            id=_new_id(),
+            id=new_id(),
             session_id=self._session(origin),
             query=Raw(self.values.json(msgspec.json.encode(list(queries)))),
             context=None if context is None else self.values.text(context),
@@ -188,7 +216,7 @@ class Recorder:
         """Put on record what was decided of a call, or of an attempt that became none; its id."""
         line = journal_lines.DecisionMade(
             timestamp=clock.now(),
-            id=_new_id(),
+            id=new_id(),
             session_id=self._session(origin),
             call_id=call_id or None,
             key=self.values.name(key),
@@ -285,7 +313,7 @@ def tokens(size: int) -> int:
 _random = random.Random(os.urandom(32))
 
 
-def _new_id() -> str:
+def new_id() -> str:
     """A random UUID (RFC 9562, version 4). Told apart, not kept secret: one seed from the system is enough for all."""
     digits = f"{_random.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"

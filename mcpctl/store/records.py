@@ -121,7 +121,8 @@ class Records:
         return calls.resolve(self._db, ref)
 
     def session(self, ref: str) -> Row:
-        """One session, with `tools` (what was called, how often, how it went) and `calls`, a `Found`, oldest first."""
+        """One session, with `tools` (what was called, how often, how it went) and `calls`
+        and `reads`, each a `Found`, oldest first."""
         return sessions.show(self._db, ref)
 
     def call(self, ref: str) -> Row:

@@ -3,7 +3,7 @@
 import sqlite3
 from contextlib import closing
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, NOT_FAILED, SESSION_FIELDS
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, NOT_FAILED, READ_FIELDS, SESSION_FIELDS
 
 TABLES = (
     """CREATE TABLE journals (
@@ -27,6 +27,11 @@ TABLES = (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, query TEXT, context TEXT,
         provider TEXT, fallback TEXT, results TEXT, started_at TEXT NOT NULL, duration_ms INTEGER, tokens INTEGER,
         project TEXT)""",
+    """CREATE TABLE reads (
+        id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, via TEXT NOT NULL, kind TEXT NOT NULL,
+        server TEXT, name TEXT NOT NULL, status TEXT NOT NULL, error TEXT, started_at TEXT NOT NULL,
+        duration_ms INTEGER, response_bytes INTEGER, client_name TEXT, client_version TEXT, project TEXT,
+        toolset TEXT)""",
     """CREATE TABLE decisions (
         id TEXT PRIMARY KEY, position INTEGER NOT NULL, session_id TEXT NOT NULL, call_id TEXT, key TEXT NOT NULL,
         decision TEXT NOT NULL, rule TEXT NOT NULL, rule_place TEXT, channel TEXT NOT NULL, scope TEXT,
@@ -76,6 +81,7 @@ VIEWS = (
         failed=call_failed("gone"),
     ),
     _view("discoveries", DISCOVERY_FIELDS),
+    _view("reads", READ_FIELDS),
     _view("decisions", DECISION_FIELDS),
 )  # fmt: skip
 """What others write SQL for: the fields and the words of --json, whatever the tables are like."""
@@ -89,6 +95,7 @@ INDEXES = (
     "CREATE INDEX calls_by_tool ON calls (tool, started_at, session_id, position, server)",
     "CREATE INDEX discoveries_by_time ON discoveries (started_at, session_id, position)",
     "CREATE INDEX discoveries_by_session ON discoveries (session_id, position)",
+    "CREATE INDEX reads_by_session ON reads (session_id, position)",
     "CREATE INDEX decisions_by_call ON decisions (call_id, position)",
     "CREATE INDEX decisions_by_session ON decisions (session_id, position)",
     *VIEWS,

@@ -45,13 +45,15 @@ def resolve(db: sqlite3.Connection, ref: str) -> str:
 
 
 def show(db: sqlite3.Connection, ref: str) -> Row:
-    """One session: its fields, `tools` (what was called, how it went) and `calls`, a `Found`, oldest first."""
+    """One session: its fields, `tools` (what was called, how it went), and `calls` and `reads`, each a `Found`, oldest
+    first."""
     session = resolve(db, ref)
     (row,) = with_id(db, session)
     return {
         **row,
         "tools": statistics.of_session(db, session),
         "calls": calls.of_session(db, session),
+        "reads": calls.reads_of_session(db, session),
         "decisions": calls.find_decisions(db, session=session),
     }
 

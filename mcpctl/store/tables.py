@@ -18,6 +18,7 @@ def _insert_into(table: str, columns: tuple[str, ...]) -> str:
 _SESSION = _insert_into("sessions", projection.SESSION)
 _CALL = _insert_into("calls", (*projection.CALL, *projection.CALL_END))
 _DISCOVERY = _insert_into("discoveries", projection.DISCOVERY)
+_READ = _insert_into("reads", projection.READ)
 _DECISION = _insert_into("decisions", projection.DECISION)
 _END = (
     "UPDATE calls SET (status, response, error, duration_ms, output_tokens, total_tokens, response_bytes,"
@@ -50,19 +51,19 @@ def apply(db: sqlite3.Connection, journal: str, changes: Changes) -> None:
     discoveries = _insert(
         db, "discoveries", _DISCOVERY, changes.discoveries, lambda each: projection.discovery_row(*each)
     )
+    reads = _insert(db, "reads", _READ, changes.reads, lambda each: projection.read_row(*each))
     _insert(db, "decisions", _DECISION, changes.decisions, lambda each: projection.decision_row(*each))
     about = [(line.id, line.call_id) for _, line in changes.decisions.values() if line.call_id]
     db.executemany("UPDATE calls SET decision_id = ? WHERE id = ?", about)
-    _count(db, calls, ended, discoveries)
+    of_lines = (line for _, line in discoveries.values()), (line for _, line in reads.values())
+    _count(db, calls, projection.activity(calls.values(), ended, *of_lines))
 
 
 def _count(
     db: sqlite3.Connection,
     calls: Mapping[str, projection.StartedCall],
-    ended: list[CallFinished],
-    discoveries: Mapping[str, tuple[int, Any]],
+    gained: Mapping[str, projection.Activity],
 ) -> None:
-    gained = projection.activity(calls.values(), ended, (line for _, line in discoveries.values()))
     db.executemany(
         _ACTIVITY,
         [
@@ -100,6 +101,7 @@ def forget(db: sqlite3.Connection, journals: Iterable[str]) -> None:
             tools.update(db.execute("SELECT DISTINCT server, tool FROM calls WHERE session_id = ?", (session,)))
             db.execute("DELETE FROM calls WHERE session_id = ?", (session,))
             db.execute("DELETE FROM discoveries WHERE session_id = ?", (session,))
+            db.execute("DELETE FROM reads WHERE session_id = ?", (session,))
             db.execute("DELETE FROM decisions WHERE session_id = ?", (session,))
             db.execute("DELETE FROM sessions WHERE id = ?", (session,))
         db.execute("DELETE FROM journals WHERE name = ?", (name,))

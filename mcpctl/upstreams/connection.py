@@ -123,7 +123,7 @@ class Connection(ABC):
         self.revision = ""
         self.server_info = b""
         self.instructions = ""
-        """What the server says of itself to models; it is not shown to any."""
+        """What the server says of itself to models."""
         self.caller: Caller | None = None
         """The client for whom it was connected, in whose name its tools are listed."""
         self.declared = b"{}"
@@ -134,6 +134,8 @@ class Connection(ABC):
         """What it declares that it has: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
         self.logs = False
         """Whether an older server can be told what to log."""
+        self.runs_tasks = False
+        """Whether it runs tool calls as tasks."""
         self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
@@ -209,6 +211,8 @@ class Connection(ABC):
         # Its number may be another request's here, if it was sent to an earlier process.
         if self.pending.get(exchange.id) is exchange:
             del self.pending[exchange.id]
+            if exchange.method == TASK_RESULT:
+                self.send(unanswered("tasks/cancel", exchange.params, exchange.caller))
             self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
 
     def set_log_level(self, level: bytes, caller: Caller) -> None:
@@ -287,8 +291,9 @@ class Connection(ABC):
         return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
     def calls(self) -> list[Reply]:
-        """Who waits for the tool calls that are not answered, the latest first."""
-        return [each.reply for each in reversed(self.pending.values()) if each.method == CALL]
+        """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""
+        waiting = list(reversed(self.pending.values()))
+        return [each.reply for methods in (CALLS, (GET, READ)) for each in waiting if each.method in methods]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
@@ -310,7 +315,12 @@ def unpassable(error: Exception) -> Failure:
     return Failure("bad_answer", {"reason": f"its answer cannot be passed on ({type(error).__name__})"})
 
 
-CALL, LISTEN = "tools/call", "subscriptions/listen"
+CALL, LISTEN, TASK_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
+GET, READ, COMPLETE = "prompts/get", "resources/read", "completion/complete"
+CALLS = (CALL, TASK_RESULT)
+"""The requests that are a tool call, or go on with one."""
+OF_CLIENTS = frozenset((*CALLS, GET, READ, COMPLETE))
+"""The requests that are made for a client, which waits for the answer."""
 ROOTS = "roots/list"
 ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""

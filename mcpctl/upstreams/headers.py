@@ -7,15 +7,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from mcpctl.upstreams.connection import Exchange
+from mcpctl.upstreams.connection import READ, Exchange
 
 _PRINTABLE = re.compile(r"[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?\Z")
 
 
 async def mirrored(line: bytes, exchange: Exchange) -> dict[str, str]:
-    """The headers that repeat a request of 2026-07-28: its method, its tool, and what the tool's schema names."""
+    """The headers that repeat a request of 2026-07-28: its method, what it names, and what a tool's schema names."""
     headers = {"mcp-method": exchange.method}
-    if (name := exchange.params.get("name", b"")).startswith(b'"'):
+    if (name := exchange.params.get("uri" if exchange.method == READ else "name", b"")).startswith(b'"'):
         headers["mcp-name"] = _encoded(json.loads(name))
     if exchange.tool and "x-mcp-header" in exchange.tool.text:
         headers |= await asyncio.to_thread(_named, exchange.tool.input_schema, line)

@@ -16,7 +16,7 @@ from mcpctl.policy import words
 from mcpctl.server_settings import Server
 from mcpctl.store.redact import mask
 from mcpctl.upstreams import handshake
-from mcpctl.upstreams.connection import CALL, Connection, Exchange
+from mcpctl.upstreams.connection import OF_CLIENTS, Connection, Exchange
 from mcpctl.upstreams.events import Events
 from mcpctl.upstreams.server_lists import ServerLists
 from mcpctl.upstreams.stdio import Stdio
@@ -166,14 +166,14 @@ class Upstream:
         self._is_ending = True
         self._fail_queue(failure)
         for connection in self._live:
-            for exchange in [each for each in connection.pending.values() if each.method == CALL]:
+            for exchange in [each for each in connection.pending.values() if each.method in OF_CLIENTS]:
                 self.cancel(exchange, {"reason": b'"the server was removed"'})
                 exchange.failed(failure)
 
     async def finish(self) -> None:
         """Let the calls that it has come to their end, as long as they take, then end it."""
         self._is_ending = True
-        while self._queue or any(each.method == CALL for live in self._live for each in live.pending.values()):
+        while self._queue or any(each.method in OF_CLIENTS for live in self._live for each in live.pending.values()):
             await asyncio.sleep(_LOOK_S)  # calls end in many ways, and it is not urgent
         await self.stop()
 
@@ -237,6 +237,7 @@ class Upstream:
             except Exception as error:
                 exchange.failed(Failure("cannot_send", {"reason": "this request cannot be sent", "said": f": {error}"}))
         self._lists.begin(connection, caller)
+        self._events.connected(connection)
 
     def _last_words(self) -> str:
         return next((each.last_words for each in self._opened if each.last_words), "")

@@ -134,7 +134,7 @@ def test_half_a_line_is_no_event_until_it_is_whole(paths: Paths) -> None:
 def test_what_cannot_be_read_or_is_of_a_later_type_is_no_event(paths: Paths) -> None:
     journal = opened(paths, created())
     _, position = since(paths, START)
-    journal.append(b'{"type":"reads.finished","v":1}\n{broken\n')
+    journal.append(b'{"type":"later.finished","v":1}\n{broken\n')
     write(journal, *call(1, 1))
     assert told(since(paths, position)[0])[0] == ("calls.started", call_id(1))
     journal.close()
