@@ -16,7 +16,7 @@ from mcpctl.policy.decide import ALLOW, READ, Subject, decide
 from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey
 
-_MOST_VIEWS = 32
+_MOST_VIEWS = 16
 _MOST_PARTS = 1000
 ANNOUNCED: Mapping[str, Mapping[str, Any]] = {
     PROMPTS: {"listChanged": True},

@@ -119,8 +119,7 @@ class Gateway:
         return self.known_features.of(self.catalog(view))
 
     def announced(self, view: View) -> Mapping[str, Mapping[str, Any]]:
-        """The capabilities beside tools of which a client is told, by name, for the event loop: those of which there
-        is anything, as far as is known, and where nothing is known yet of a server all."""
+        """The capabilities beside tools of which a client is told, by name: those of which there is any, or may be."""
         return self.known_features.announced(self.catalog(view))
 
     @property

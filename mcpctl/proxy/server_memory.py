@@ -71,19 +71,18 @@ class ServerMemory:
                 await asyncio.shield(self._loads[key])
 
     async def load_features(self, fingerprints: Mapping[str, str]) -> None:
-        """Have what is kept of these servers' prompts, resources and templates; without it where the database cannot
-        be read."""
-        keys = (ListKey(*pair, list_of(kind)) for pair in fingerprints.items() for kind in KINDS)
-        await self._aside(self._load_missing, [key for key in keys if self._lists.get(key) is None])
+        """Have what is kept of these servers' prompts, resources and templates, and of their tools, by which it is
+        decided who sees those; without it where the database cannot be read."""
+        await self._aside(self._read, lambda state: self._load_missing(state, fingerprints), True)
 
-    def _load_missing(self, keys: Iterable[ListKey]) -> None:
-        def load(state: State) -> None:
-            for key in keys:
-                listed = cache.load(state, key)
+    def _load_missing(self, state: State, fingerprints: Mapping[str, str]) -> None:
+        for pair in fingerprints.items():
+            sets = [] if self._lists.all(*pair) else state.capability_sets(*pair)[:1]
+            for each in (*sets, *map(list_of, KINDS)):
+                key = ListKey(*pair, each)
+                listed = cache.load(state, key) if self._lists.get(key) is None else None
                 if listed and self._lists.get(key) is None:
                     self._lists.put(key, listed)
-
-        self._read(load, True)
 
     async def _load(self, of: ListKey) -> None:
         if await self._aside(self._loaded, of):

@@ -64,6 +64,13 @@ def features(world: World) -> Features:
     return world.gateway.features(world.gateway.view(CALLER))
 
 
+async def begun(world: World) -> None:
+    """Begin, and return once what is kept is known."""
+    world.begin()
+    await world.gateway.current()
+    await world.gateway.server_features.loaded()
+
+
 async def listed(world: World) -> Features:
     """What is seen once the servers have listed all that they have."""
     await world.gateway.current()
@@ -93,8 +100,7 @@ def test_what_is_kept_is_seen_before_any_server_runs(scene: Play) -> None:
         await listed(world)
 
     async def again(world: World) -> None:
-        world.begin()
-        await world.gateway.current()
+        await begun(world)
         assert names(features(world)) == SEEN
         assert world.servers["shop"].connections == []
         view = world.gateway.view(CALLER)
@@ -109,8 +115,7 @@ def test_what_is_kept_is_seen_before_any_server_runs(scene: Play) -> None:
 def test_nothing_is_announced_once_it_is_known_that_there_is_nothing(scene: Play) -> None:
     async def look(world: World) -> None:
         world.configure()
-        world.begin()
-        await world.gateway.current()
+        await begun(world)
         view = world.gateway.view(CALLER)
         assert [*world.gateway.announced(view)] == ["prompts", "resources", "completions"]
         await listed(world)
@@ -269,6 +274,22 @@ def test_what_a_server_has_beside_tools_goes_with_its_tools(scene: Play) -> None
     scene(look, shop=shop, other=shop)
 
 
+def test_what_goes_with_tools_that_are_off_is_not_there_before_any_server_runs_either(scene: Play) -> None:
+    async def first(world: World) -> None:
+        world.configure()
+        world.begin()
+        await listed(world)
+
+    async def again(world: World) -> None:
+        world.configure({"shop": {"tools": {"sell": False}}})
+        await begun(world)
+        assert [*features(world).prompts] == ["other_greet"]
+        assert world.servers["shop"].connections == []
+
+    scene(first, shop=shop, other=shop)
+    scene(again, shop=shop, other=shop)
+
+
 def test_a_toolset_shows_what_is_of_servers_of_which_it_has_a_tool(scene: Play, paths: Paths) -> None:
     async def look(world: World) -> None:
         paths.toolsets.mkdir(parents=True, exist_ok=True)
@@ -378,8 +399,7 @@ def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Pat
         assert names(await listed(world)) == [[], ["shop://new"], SEEN[2]]
 
     async def approved(world: World) -> None:
-        world.begin()
-        await world.gateway.current()
+        await begun(world)
         assert names(features(world)) == [["shop_greet"], ["shop://new"], SEEN[2]]
 
     scene(changed, shop=shop)
