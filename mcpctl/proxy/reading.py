@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
+from mcpctl import feature_names, tool_keys
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure, failed
 from mcpctl.policy import words
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 NAMED_BY = {GET: "name", READ: "uri"}
 """The member of a request's params that says what is asked for."""
 _KINDS = {GET: "prompt", READ: "resource"}
-_LISTS = {GET: "prompts", READ: "resources"}
+_LISTS = {GET: feature_names.PROMPTS, READ: feature_names.RESOURCES}
 OWN = b"own-"
 """How the ids begin of those that are no request of the client's: its own are JSON."""
 _NOT_OPEN = "this requestState is not open (a question waits for ten minutes, once); ask for it again"
@@ -88,7 +89,8 @@ class Reading(Reply):
     @property
     def key(self) -> str:
         """What decisions on record call it."""
-        return f"{self.server}:@{_LISTS[self.method]}/{self.owner.uri}".removeprefix(":")
+        name = feature_names.join(_LISTS[self.method], self.owner.uri)
+        return tool_keys.join(self.server, name) if self.server else name
 
     # ---- to its server
 

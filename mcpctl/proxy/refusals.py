@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import msgspec
 
+from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Catalog
 from mcpctl.failure import Failure
@@ -59,7 +60,9 @@ def rejection(failure: Failure, caller: Caller) -> bytes:
     message = words.for_model(replace(failure, was_sent=False))
     if failure.code == "interrupted":
         message = "the session is ending before the server has answered"
-    return jsonrpc.error_object(code, f"mcpctl: {message}")
+    uri = failure.facts["uri"] if failure.code == "unknown_resource" else ""
+    data = {"uri": uri} if uri and len(uri) <= bounds.URI else None
+    return jsonrpc.error_object(code, f"mcpctl: {message}", data)
 
 
 def read_error(error: bytes, *, modern: bool) -> bytes:
