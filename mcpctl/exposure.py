@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
-from mcpctl.server_settings import VARIABLE, Server
+from mcpctl.server_settings import Server, without_values
 from mcpctl.store.redact import is_secret_name, mask
 
 _OURS = re.compile(
@@ -86,10 +86,10 @@ def close(data: Path) -> None:
 
 
 def _has_secret(server: Server) -> bool:
-    """Whether an entry has a literal secret, not a ${VAR}."""
+    """Whether an entry has a literal secret, not a ${VAR} or ${cmd:…}."""
     pairs = [*server.env.items(), *((name, value.partition(" ")[2] or value) for name, value in server.headers.items())]
     texts = [server.command, server.url, *server.args, *server.env.values()]
-    return any(is_secret_name(name) and VARIABLE.sub("", value).strip() for name, value in pairs) or any(
+    return any(is_secret_name(name) and without_values(value).strip() for name, value in pairs) or any(
         mask(text) != text for text in texts
     )
 
@@ -101,7 +101,7 @@ def in_the_clear(server: Server) -> str | None:
         host = urlsplit(server.url).hostname if server.url.lower().startswith("http://") else None
     except ValueError:
         host = None
-    if not secrets or host is None or VARIABLE.search(server.url) or _is_near(host):
+    if not secrets or host is None or without_values(server.url) != server.url or _is_near(host):
         return None
     return f"header {secrets[0]} is sent to {host} unencrypted, for anyone on the way to read; use https://"
 

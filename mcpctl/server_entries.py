@@ -90,7 +90,9 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
 
 
 def masked(value: str) -> str:
-    """A value of `env` as it is shown: `${VAR}` unchanged, anything literal as `***`."""
+    """A value of `env` as it is shown: `${VAR}` unchanged, of `${cmd:…}` the program, anything literal as `***`."""
+    if command := server_settings.COMMAND.fullmatch(value):
+        return f"{server_settings.FROM_COMMAND}{' '.join(command[1].split()[:1])} {MASK}}}"
     variable = _VARIABLE_ONLY.match(value)
     if not variable:
         return MASK

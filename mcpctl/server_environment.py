@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mcpctl import files
+from mcpctl import command_values, files
+from mcpctl.command_values import CannotLaunch
 from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 from mcpctl.errors import McpctlError
-from mcpctl.server_settings import ALL, URL, VARIABLE, Server
+from mcpctl.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, Server
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10
@@ -52,18 +53,19 @@ class Endpoint:
     """The variables in the headers that have an empty value."""
 
 
-class CannotLaunch(McpctlError):
-    """A server's entry needs something that this environment does not have."""
-
-    code = "cannot_launch"
+_VALUE = re.compile(f"{COMMAND.pattern}|{VARIABLE.pattern}|{re.escape(FROM_COMMAND)}", re.DOTALL)
 
 
 def expand(text: str, env: Mapping[str, str]) -> str:
-    """`text` with each `${VAR}` and `${VAR:-default}` replaced; raises `CannotLaunch` for a variable that is not
-    set."""
+    """`text` with each `${VAR}`, `${VAR:-default}` and `${cmd:COMMAND}` replaced, once: nothing in a value is. Raises
+    `CannotLaunch` for a variable that is not set and a command that fails. A command takes 10 s at most."""
 
     def value(match: re.Match[str]) -> str:
-        name, default = match.groups()
+        command, name, default = match.groups()
+        if command is not None:
+            return command_values.of(command, env)
+        if name is None:
+            raise CannotLaunch(f"{FROM_COMMAND} has no end", "quote braces and quotes in the command, and close it")
         text = env.get(name)
         if not text and default is not None:
             text = default
@@ -71,7 +73,7 @@ def expand(text: str, env: Mapping[str, str]) -> str:
             raise CannotLaunch(f"variable {name} is not set", f"set {name}, or write ${{{name}:-default}}")
         return text
 
-    return VARIABLE.sub(value, text)
+    return _VALUE.sub(value, text) if "${" in text else text
 
 
 def launch(server: Server, config_path: Path, env: Mapping[str, str] = os.environ) -> Launch:
@@ -111,7 +113,8 @@ def credentials(server: Server, where: Endpoint) -> str:
     for name, value in server.headers.items():
         variables = [match[1] for match in VARIABLE.finditer(value)]
         empty = [variable for variable in variables if variable in where.empty]
-        source = f"from {', '.join(variables)}" if variables else "as written in the configuration"
+        sources = [*variables, *("a command" for _ in COMMAND.finditer(value))]
+        source = f"from {', '.join(sources)}" if sources else "as written in the configuration"
         descriptions.append(f"{name} ({source}{', which is empty' if empty else ''})")
     return f"; not accepted: header {', '.join(descriptions)}"
 
@@ -128,7 +131,7 @@ def described(server: Server, config_path: Path, env: Mapping[str, str] = os.env
     """Which variables the process of `server` gets, in a few words that hold no value of any."""
     variables = inherited(server, env)
     try:
-        named = list(_given(server, config_path, env))
+        named = list({**_of_file(server, config_path, env), **server.env})
     except CannotLaunch:  # which is told where it is started
         named = list(server.env)
     if server.inherit_env == ALL:
@@ -147,12 +150,15 @@ def _ours(env: Mapping[str, str]) -> dict[str, str]:
 
 def _given(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
     """What the entry itself names: the variables of its `env_file`, and over them those of its `env`."""
-    given: dict[str, str] = {}
-    if server.env_file:
-        expanded = expand(server.env_file, _ours(env))
-        given.update(_env_file(config_path.parent / Path(expanded).expanduser()))
+    given = _of_file(server, config_path, env)
     known = {**_ours(env), **given}
     return {**given, **{name: expand(value, known) for name, value in server.env.items()}}
+
+
+def _of_file(server: Server, config_path: Path, env: Mapping[str, str]) -> dict[str, str]:
+    if not server.env_file:
+        return {}
+    return _env_file(config_path.parent / Path(expand(server.env_file, _ours(env))).expanduser())
 
 
 def _env_file(path: Path) -> dict[str, str]:

@@ -16,6 +16,10 @@ NAME = re.compile(r"[A-Za-z0-9_-]+\Z")
 """How servers and projects may be named."""
 _NAMES = "names have only letters, digits, '_' and '-'"
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+FROM_COMMAND = "${cmd:"
+"""How a value begins that a command prints."""
+COMMAND = re.compile(r"""\$\{cmd:((?:[^{}'"\\]|\\.|'[^']*'|"(?:[^"\\]|\\.)*")*+)\}""", re.DOTALL)
+"""One such value; its words are those of a shell, and braces among them are quoted."""
 TRANSPORTS = ("http", "sse")
 ALL, MINIMAL = "all", "minimal"
 """What a server may inherit of mcpctl's environment; a list of names is those besides the minimal ones."""
@@ -145,13 +149,18 @@ def _check_kind(server: Server, table: Mapping[str, Any]) -> None:
 
 
 def _check_remote(server: Server) -> None:
-    if not URL.match(server.url) and not VARIABLE.search(server.url):
+    if not URL.match(server.url) and without_values(server.url) == server.url:
         raise ValueError(".url: must be an http:// or https:// address")
     if server.transport not in TRANSPORTS:
         raise ValueError(f".transport: must be {' or '.join(TRANSPORTS)}")
     for name in server.headers:
         if not _HEADER_NAME.match(name):
             raise ValueError(f".headers: {name!r} is not a name of a header")
+
+
+def without_values(text: str) -> str:
+    """A text without what is to be put in place of variables and commands."""
+    return VARIABLE.sub("", COMMAND.sub("", text))
 
 
 def check_project_name(name: str, where: str) -> None:

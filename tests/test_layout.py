@@ -21,7 +21,7 @@ LAYERS = (
      "feature_names"),
     ("errors", "hints", "near_names", "definitions"),
     ("paths", "rules", "policy_settings", "projects"),
-    ("files", "toml_values", "toml_places", "wire"),
+    ("files", "toml_values", "toml_places", "wire", "command_values"),
     ("server_settings",),
     ("config",),
     ("server_environment",),

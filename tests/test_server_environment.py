@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl import server_environment, server_settings
-from mcpctl.server_environment import CannotLaunch
+from mcpctl.command_values import CannotLaunch
 from mcpctl.server_settings import Server
 
 
@@ -127,7 +127,7 @@ def test_tokens_of_ours_are_not_for_servers(file: Path) -> None:
     ours = {"MCPCTL_CLOUD_TOKEN": "c", "MCPCTL_SEMANTIC_TOKEN": "s", "MCPCTL_TOKEN": "t", "MCPCTL_HOME": "h"}
     assert launch(file, ours).env == {"MCPCTL_HOME": "h"}
     for entry in ({"args": ["${MCPCTL_TOKEN}"]}, {"env": {"A": "${MCPCTL_TOKEN}"}}, {"env_file": "${MCPCTL_TOKEN}"}):
-        with pytest.raises(server_environment.CannotLaunch, match="variable MCPCTL_TOKEN is not set"):
+        with pytest.raises(CannotLaunch, match="variable MCPCTL_TOKEN is not set"):
             launch(file, ours, **entry)
 
 

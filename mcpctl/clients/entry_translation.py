@@ -66,11 +66,17 @@ def table_of(entry: ClientEntry) -> tuple[Table, list[str]]:
         texts.note(NEEDS_RULES)
     if lost := sorted(key for key, value in remaining.items() if value and key not in _SAME_HERE):
         texts.note(f"left out, since mcpctl has no equivalent: {', '.join(lost)}")
+    _check(table)
+    return table, texts.notes
+
+
+def _check(table: Table) -> None:
+    if server_settings.FROM_COMMAND in json.dumps(table, ensure_ascii=False):
+        raise CannotTake("it would have mcpctl run a command, ${cmd:…}; if you want that, write it into config.toml")
     try:
         server_settings.check_server("new", table)
     except ValueError as error:
         raise CannotTake(str(error).lstrip(".: ")) from error
-    return table, texts.notes
 
 
 def _off(entry: ClientEntry) -> list[str]:

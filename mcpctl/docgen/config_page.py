@@ -229,6 +229,15 @@ _VARIABLES = (
     " and ${VAR:-default} by its value or, if it is empty or not set, by the default, whatever inherit_env says. This"
     " happens when the server is started; expanded values are never stored. If a variable has neither a value nor a"
     " default, the server is not started, and the message names the variable.",
+    "${cmd:COMMAND} is replaced by what COMMAND prints, as in ${cmd:op read op://work/github/token}: one of yours,"
+    " since nobody else writes this file. It is split into words as a shell does, quotes and backslashes included, and"
+    " no shell runs it: no $, pipe or wildcard means anything. Braces and quotes in it must be quoted, as in"
+    " ${cmd:jq -r '{a}.a' file}; ${VAR} and ${cmd:} do not stand inside one another, and what is printed is not"
+    " expanded again. It runs when a server that needs it is first started, once for equal commands while mcpctl runs,"
+    " with its environment and without input; it has 10 s, and prints UTF-8 text of at most 64 KB, of which the last"
+    " line break is left out. What it prints is never stored or shown, what it writes to stderr is dropped. Where it"
+    " fails, the server is not started, and the message names the program alone. mcpctl servers import takes no entry"
+    " that has one.",
 )
 _KINDS = {
     "ProjectPolicyTable": "table",

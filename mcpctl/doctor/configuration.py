@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 from mcpctl import config, exposure, server_environment
 from mcpctl.catalog import policy_check, rows
+from mcpctl.command_values import CannotLaunch
 from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.errors import McpctlError
 from mcpctl.plurals import counted
 from mcpctl.rules import Selection
-from mcpctl.server_environment import CannotLaunch
 from mcpctl.toolsets import in_force
 
 

@@ -9,10 +9,11 @@ from pathlib import Path
 
 from mcpctl import __version__, server_environment
 from mcpctl.clients import client_config, window_path
+from mcpctl.command_values import CannotLaunch
 from mcpctl.doctor import exchange
 from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.finding import Case, Finding, found
-from mcpctl.server_environment import CannotLaunch, Launch
+from mcpctl.server_environment import Launch
 
 _NODE = 18
 _ANSWERS_S = 5

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from mcpctl import posix
+from mcpctl.command_values import CannotLaunch
 from mcpctl.failure import Failed
-from mcpctl.server_environment import CannotLaunch, endpoint, launch
+from mcpctl.server_environment import endpoint, launch
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.server_processes import ServerProcesses
@@ -47,11 +48,12 @@ class RealTransports:
 
     async def open(self, server: Server, on_message: OnMessage, on_gone: OnGone, on_stderr: OnStderr) -> Connection:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
+        # Aside: what an entry takes its values from, a command or a file, may take its time.
         if not server.url:
-            started = launch(server, self._config_path)
+            started = await asyncio.to_thread(launch, server, self._config_path)
             return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
-        where = endpoint(server, self._config_path)
-        # Aside: the first one loads an HTTP client, which takes 0.1 s.
+        where = await asyncio.to_thread(endpoint, server, self._config_path)
+        # The first one loads an HTTP client, which takes 0.1 s.
         kind = await asyncio.to_thread(_remote, where.transport)
         return kind(server, where, self._turn, on_message, on_gone)
 

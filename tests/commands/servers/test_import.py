@@ -736,3 +736,23 @@ def test_a_server_of_one_project_says_who_sees_it_now(mcpctl: Mcpctl, user: Path
     assert (
         "it was for the project /projects/acme only; here every project sees it, unless its entry has projects" in err
     )
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x", "args": ["${cmd:touch ran}"]},
+        {"command": "x", "env": {"A": "a ${cmd:echo '{'}"}},
+        {"command": "x", "env": {"A": "${B:-${cmd:touch ran}}"}},
+        {"command": "${cmd:touch ran}"},
+        {"url": "https://x.example/", "headers": {"A": "Bearer ${cmd:touch ran}"}},
+    ],
+)
+def test_an_entry_that_would_have_a_command_run_is_not_taken(
+    entry: dict[str, Any], mcpctl: Mcpctl, paths: Paths, user: Path
+) -> None:
+    place = write(user / "servers.json", {"evil": entry, "good": {"command": "x"}})
+    ran = mcpctl("servers", "import", "--from", str(place))
+    assert ran.code == 5
+    assert "'evil' could not be imported: it would have mcpctl run a command" in ran.err
+    assert list(imported(paths)) == ["good"]
