@@ -288,6 +288,17 @@ def test_what_no_server_can_ask_is_refused(file: Path) -> None:
     assert Server(command="x").fingerprint == Server(command="x", may_ask=[]).fingerprint
 
 
+def test_what_clients_see_beside_tools_is_of_the_server_and_else_of_serve(file: Path) -> None:
+    said = '[serve]\nexpose = ["prompts"]\n[servers.a]\ncommand = "x"\n[servers.b]\ncommand = "x"\nexpose = []\n'
+    loaded = load(file, said)
+    assert [list(loaded.exposes(name)) for name in ("a", "b")] == [["prompts"], []]
+    assert Server(command="x").launch == Server(command="x", expose=[]).launch
+    wrong = load(file, '[servers.s]\ncommand = "x"\nexpose = ["templates"]\n')
+    assert wrong.problems["s"].endswith("servers.s.expose: may have prompts and resources")
+    with pytest.raises(Unusable, match=r"serve\.expose: may have prompts and resources"):
+        load(file, '[serve]\nexpose = ["tools"]\n')
+
+
 # ---- projects
 
 PROJECTS = """\

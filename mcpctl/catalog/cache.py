@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from typing import Any
 
@@ -208,11 +208,19 @@ class Catalog:
                 key = ListKey(name, fingerprint, capabilities)
                 if listed.generation not in (HELD, kept.get(key)):
                     self._lists.drop(key)
+            self._renew_features(name, fingerprint, kept)
             if chosen := self.listed(name):
                 # One that is held in memory is told from every other by its time.
                 number = chosen.generation or -round(chosen.fetched_at * 1000)
                 generations[name] = (chosen.capabilities, number, self._lists.judged)
         return generations
+
+    def _renew_features(self, server: str, fingerprint: str, kept: Mapping[ListKey, int]) -> None:
+        """Load anew what another process has listed of prompts and resources since they were loaded."""
+        for kind, listed in self._lists.features(server, fingerprint).items():
+            key = ListKey(server, fingerprint, feature_names.list_of(kind))
+            if listed.generation not in (HELD, kept.get(key)) and (changed := load(self.state, key)):
+                self._lists.put(key, changed)
 
 
 def _let_go(tool: Tool) -> Tool:

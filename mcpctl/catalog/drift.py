@@ -41,7 +41,7 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterat
         return
     if old.description != new.description:
         yield _change(new, "W801", "the description changed", old.description, new.description)
-    for schema in (*_SCHEMAS, *(definitions.OF_FEATURES if is_feature(new.name) else ())):
+    for schema in ("name", *definitions.OF_FEATURES) if is_feature(new.name) else _SCHEMAS:
         before, after = _json(old.definition.get(schema)), _json(new.definition.get(schema))
         if before != after or before == _TOO_DEEP:
             yield _change(new, "W802", f"{schema} changed", before, after)

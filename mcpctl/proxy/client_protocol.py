@@ -26,8 +26,8 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
-_WARMING = feature_requests.METHODS | {"tools/list", "tools/call"}
-"""What shows that a client is there to use servers."""
+_WARMING = ("tools/list", "tools/call", "prompts/list", "resources/list")
+"""Requests after which a client is likely to need what servers list."""
 
 
 class ClientProtocol:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,19 @@ from typing import Any
 import pytest
 
 from mcpctl import bounds
+from mcpctl.catalog import cache, drift_check
+from mcpctl.catalog import rows as rows_of
 from mcpctl.catalog.features import Features
+from mcpctl.commands.tools import differences
 from mcpctl.failure import Failed
+from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.proxy.own_session import CALLER
+from mcpctl.store import pins
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import ListKey, State
 from tests.conftest import Mcpctl
+from tests.proxy.client import MODERN, write_config
 from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
 
 Play = Callable[..., None]
@@ -356,3 +365,148 @@ def test_a_server_without_tools_is_one_that_works(scene: Play) -> None:
         assert names(features(world)) == NONE
 
     scene(look, library=library)
+
+
+def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Paths, mcpctl: Mcpctl) -> None:
+    async def changed(world: World) -> None:
+        world.configure(policy=HOLDING)
+        world.begin()
+        await listed(world)
+        server = world.servers["shop"]
+        server.prompts = [{"name": "greet", "arguments": [{"name": "other"}]}]
+        server.resources = [{"uri": "shop://till", "name": "other"}, {"uri": "shop://new", "name": "new"}]
+        assert names(await listed(world)) == [[], ["shop://new"], SEEN[2]]
+
+    async def approved(world: World) -> None:
+        world.begin()
+        await world.gateway.current()
+        assert names(features(world)) == [["shop_greet"], ["shop://new"], SEEN[2]]
+
+    scene(changed, shop=shop)
+    shown = mcpctl("tools", "diff", "--json", "--fail-on", "never")
+    rows = [(row["key"], row["message"]) for row in json.loads(shown.out)]
+    assert rows == [("shop:@prompts/greet", "arguments changed"), ("shop:@resources/shop://till", "name changed")]
+    with rows_of.catalog(paths) as catalog, PolicyFile.connect(paths) as file:
+        wanted = differences.wanted(catalog, ["shop:@prompts/greet"], ())
+        for of, tools, said in drift_check.approved(catalog, file, wanted)[1]:
+            pins.approve(file, of, tools, said)
+    scene(approved, shop=shop)
+
+
+def test_what_another_process_has_listed_is_seen_after_a_search(scene: Play, paths: Paths) -> None:
+    async def look(world: World) -> None:
+        world.configure()
+        world.begin()
+        await listed(world)
+        client = await world.client()
+        await client.discover("sell")
+        key = ListKey("shop", world.gateway.config.fingerprints["shop"], "@prompts")
+        with State.opened(paths) as state:
+            cache.replace(state, key, [b'{"name": "leave"}'])
+        await client.discover("sell")
+        assert [*features(world).prompts] == ["shop_leave"]
+
+    scene(look, shop=shop)
+
+
+def test_pins_of_resources_that_are_gone_do_not_pile_up(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pins, "_MOST_RESOURCES", 4)
+    of = ListKey("shop", "print", "@resources")
+
+    def resources(*numbers: int) -> list[Tool]:
+        texts = [json.dumps({"uri": f"shop://{n}", "name": "n"}) for n in numbers]
+        return [cache.tool("shop", f"@resources/shop://{n}", text) for n, text in zip(numbers, texts, strict=True)]
+
+    with PolicyFile.connect(paths) as file:
+        pins.see(file, of, resources(1, 2, 3), "")
+        pins.approve(file, of, resources(1))
+        assert len(pins.see(file, of, resources(3, 4), "").known) == 4
+        assert [*pins.see(file, of, resources(4, 5), "").known] == [f"@resources/shop://{n}" for n in (1, 4, 5)]
+
+
+def test_a_modern_server_is_asked_to_tell_of_what_it_has(scene: Play) -> None:
+    listens: list[dict[str, Any]] = []
+
+    def modern() -> MemoryServer:
+        server = shop({**ALL, "tools": {}}, modern=True)
+
+        async def listen(_: Any, params: dict[str, Any]) -> dict[str, Any]:
+            listens.append(params["notifications"])
+            await asyncio.get_running_loop().create_future()
+            return {}
+
+        server.features = {"subscriptions/listen": listen}
+        return server
+
+    async def look(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(MODERN)
+        assert await client.call("shop:sell") == "{}"
+        await until(lambda: names(features(world)) == SEEN)
+        assert listens == [dict.fromkeys(("toolsListChanged", "promptsListChanged", "resourcesListChanged"), True)]
+
+    scene(look, shop=modern)
+
+
+def test_however_often_a_server_says_so_it_is_asked_now_and_then(scene: Play) -> None:
+    async def look(world: World) -> None:
+        world.configure()
+        world.begin()
+        await listed(world)
+        server = world.servers["shop"]
+        server.asked.clear()
+        for _ in range(100):
+            server.connections[-1].say(method="notifications/resources/list_changed")
+        await listed(world)
+        assert [method for method, _ in server.asked].count("resources/list") <= 3
+
+    scene(look, shop=shop)
+
+
+def test_a_client_that_declares_what_looks_like_such_a_list_is_listed_tools(scene: Play) -> None:
+    async def look(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(capabilities={"@prompts": {}})
+        assert await client.call("shop:sell") == "{}"
+        await until(lambda: names(features(world)) == SEEN)
+        assert [each["toolKey"] for each in (await client.discover("sell"))["results"]] == ["shop:sell"]
+
+    scene(look, shop=shop)
+
+
+def test_a_tool_that_is_called_as_a_prompt_is_kept_is_left_out(scene: Play) -> None:
+    async def look(world: World) -> None:
+        world.configure()
+        world.begin()
+        world.servers["shop"].tools.append(tool("@prompts/greet"))
+        await listed(world)
+        catalog = world.gateway.catalog(world.gateway.view(CALLER))
+        assert catalog.keys() == ["shop:sell"]
+
+    scene(look, shop=shop)
+
+
+def test_a_servers_check_counts_them_and_names_what_fails(scene: Play, home: Path, mcpctl: Mcpctl) -> None:
+    code = (
+        "import json, sys\n"
+        "for line in sys.stdin:\n"
+        "    asked = json.loads(line)\n"
+        "    lists = {'prompts/list': {'prompts': [{'name': 'a'}, {'name': 'b'}]}}\n"
+        "    said = {'protocolVersion': '2025-11-25', 'serverInfo': {'name': 's', 'version': '1'}}\n"
+        "    said['capabilities'] = {'prompts': {}, 'resources': {}}\n"
+        "    if 'id' not in asked: continue\n"
+        "    method = asked['method']\n"
+        "    code = -32601 if method == 'tools/list' else -1\n"
+        "    answer = {'result': said} if method == 'initialize' else {'result': lists.get(method)}\n"
+        "    if answer['result'] is None: answer = {'error': {'code': code, 'message': 'no'}}\n"
+        "    print(json.dumps({'jsonrpc': '2.0', 'id': asked['id'], **answer}), flush=True)\n"
+    )
+    write_config(home, {"s": [sys.executable, "-c", code]})
+    (row,) = json.loads(mcpctl("servers", "check", "--json").out)
+    assert [row[each] for each in ("status", "tools", "prompts", "resources")] == ["odd", 0, 2, None]
+    assert len(row["problems"]) == 1
+    assert "its answer to resources/list is an error" in row["problems"][0]
+    (row,) = json.loads(mcpctl("tools", "refresh", "--json").out)
+    assert [row[each] for each in ("tools", "prompts", "resources")] == [0, 2, None]

@@ -30,7 +30,7 @@ def check(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Connect to every server, list its tools, and report problems.
+    """Connect to every server, list its tools, prompts and resources, and report problems.
 
     The status of a server is ok, odd (it works, with the warnings listed) or failed. The exit status is 4 if any server
     has failed. The environment says which variables a server gets. With a table, the problems are on stderr. A warning

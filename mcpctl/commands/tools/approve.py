@@ -33,8 +33,8 @@ def approve(
     """Approve tools as they are defined now, so that they are no longer held. Only a person at a terminal can.
 
     It shows what changed, asks whether that is right, and approves exactly what it has shown. A tool that changes later
-    is held again. Where a server has trust_hints = "pinned", only approved tools are trusted in what they declare. A
-    running mcpctl serve takes notice at once.
+    is held again. A prompt or resource has a key such as github:@prompts/review. Where a server has trust_hints =
+    "pinned", only approved tools are trusted in what they declare. A running mcpctl serve takes notice at once.
 
     \b
     Examples:

@@ -25,7 +25,7 @@ def refresh(
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Start the servers and list their tools again.
+    """Start the servers and list their tools again, and their prompts and resources.
 
     If some servers fail, the rows of the others are printed, the exit status is 4, and stderr has the reasons.
 
