@@ -195,6 +195,18 @@ def test_what_nobody_has_is_refused_and_asked_of_nobody(scene: Play, home: Path,
     scene(played)
 
 
+@pytest.mark.parametrize(("method", "name"), [(READ, "uri"), (GET, "name")])
+def test_a_name_as_long_as_a_book_is_told_cut(scene: Play, home: Path, method: str, name: str) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world)
+        error = (await client.request(method, {name: "é\u202e" * 100_000}))["error"]
+        assert len(json.dumps(error)) < 3000
+        assert "\u202e" not in error["message"]
+        assert max(len(json.dumps(line)) for line in journal_lines(home)) < 10_000
+
+    scene(played)
+
+
 @ERAS
 def test_a_uri_of_several_servers_is_read_from_none_of_them(scene: Play, revision: str) -> None:
     async def played(world: World) -> None:
