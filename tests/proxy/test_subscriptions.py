@@ -352,6 +352,34 @@ def test_a_filter_that_is_none_is_refused(wanted: Any, scene: Play) -> None:
     scene(played, one=Telling)
 
 
+def test_what_a_client_leaves_out_it_may_write_as_null(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourcesListChanged=None, resourceSubscriptions=None)
+        assert (await told(client))[1]["notifications"] == {}
+
+    scene(played, one=Telling)
+
+
+def test_a_server_that_is_back_in_the_other_era_is_told_in_its_own_that_nobody_wants_to_know(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client(MODERN_REVISION)
+        listening(client, "first", resourceSubscriptions=["test://a"])
+        await one(world).heard.get()
+        client.send(method="notifications/cancelled", params={"requestId": "first"})
+        await one(world).heard.get()
+        await one(world).connections[-1].stop()
+        one(world).modern = False
+        one(world).listens.clear()
+        older = await world.client()
+        await subscribed(older, "test://a")
+        assert await one(world).heard.get() == ("resources/subscribe", "test://a")
+        await subscribed(older, "test://a", "resources/unsubscribe")
+        assert await one(world).heard.get() == ("resources/unsubscribe", "test://a")
+
+    scene(played, one=lambda: Telling(modern=True))
+
+
 def test_each_era_has_its_own_way_to_ask(scene: Play) -> None:
     async def played(world: World) -> None:
         client, newer = await world.client(), await world.client(MODERN_REVISION)
