@@ -33,7 +33,8 @@ atexit.register(gc.freeze)
 ALONE = {command.__name__: command for command in (serve, install, uninstall, demo, doctor, version)}
 """The commands without a noun that need no other; `help` tells of all."""
 NOUNS = (
-    "servers", "tools", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions", "calls", "dashboard", "db",
+    "servers", "tools", "prompts", "resources", "toolsets", "annotate", "policy", "approvals", "tokens", "sessions",
+    "calls", "dashboard", "db",
 )  # fmt: skip
 
 

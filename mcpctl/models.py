@@ -68,6 +68,10 @@ INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "res
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
 REFRESH_FIELDS = ("server", "tools", "prompts", "resources", "revision", "duration_ms")
+PROMPT_FIELDS = ("name", "server", "prompt", "title", "description", "arguments", "label", "listed_at")
+RESOURCE_FIELDS = (
+    "uri", "server", "name", "title", "description", "mime_type", "size", "is_template", "label", "listed_at",
+)  # fmt: skip
 TOKEN_FIELDS = ("id", "projects", "servers", "read_only", "created", "expires", "state")
 SESSION_STATUSES = ("active", "closed")
 CALL_STATUSES = ("running", "ok", "tool_error", "denied", "failed", "cancelled", "input_required", "interrupted")

@@ -129,7 +129,7 @@ LISTS = {
     ("annotate check", "--ignore"), ("tools check", "--select"), ("tools check", "--ignore"),
     ("tokens create", "--project"), ("tokens create", "--server"),
     ("tools diff", "--select"), ("tools diff", "--ignore"), ("tools approve", "--server"),
-    ("calls stats", "--by"),
+    ("calls stats", "--by"), ("prompts ls", "--server"), ("resources ls", "--server"),
     *((f"tools {verb}", "--server") for verb in ("ls", "search", "export", "diff")),
     *(
         (words, f"--{filter_}")

@@ -55,6 +55,11 @@ class Catalog:
         assert self._state is not None
         return self._state
 
+    @property
+    def lists(self) -> Lists:
+        """What is in memory."""
+        return self._lists
+
     def snapshot(self) -> "Catalog":
         """What is known at this moment, for another thread."""
         return Catalog(self.view, None, self._lists.snapshot())

@@ -5,6 +5,7 @@ completer may fail in any way; `mcpctl.tab_completion` then offers nothing.
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from mcpctl.paths import Paths, find
 from mcpctl.plurals import counted
 
 if TYPE_CHECKING:
+    from mcpctl.catalog.cache import Catalog
     from mcpctl.config import Config
     from mcpctl.server_settings import Server
     from mcpctl.store.listed_tools import ListedTools, Place
@@ -132,6 +134,37 @@ def _values(schema: Any) -> Iterator[str]:
 def _about(schema: Any, *, is_needed: bool) -> str:
     said = schema.get("description") or schema.get("title") if isinstance(schema, Mapping) else None
     return ", ".join(part for part in ("required" * is_needed, said) if isinstance(part, str) and part)
+
+
+def prompts(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The names of the prompts that the enabled servers last listed."""
+    from mcpctl.catalog import feature_rows
+
+    with _catalog(ctx) as found:
+        rows = feature_rows.prompts(found).rows(None, 0)
+        return [(row["name"], row["label"] or "") for row in rows if row["name"].startswith(incomplete)][:MOST]
+
+
+def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The URIs of the resources that the enabled servers last listed."""
+    from mcpctl.catalog import feature_rows
+
+    with _catalog(ctx) as found:
+        rows = feature_rows.resources(found).rows(None, 0)
+        return [(row["uri"], row["label"] or row["name"] or "") for row in rows if row["uri"].startswith(incomplete)][
+            :MOST
+        ]
+
+
+def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The arguments that a prompt may still have, `name=`."""
+    given = {word.partition("=")[0] for word in ctx.params.get("arguments") or ()}
+    from mcpctl.catalog import feature_rows
+
+    with _catalog(ctx) as found:
+        every = feature_rows.prompt_arguments(found, ctx.params["name"])
+    offered = [(f"{each['name']}=", _about(each, is_needed=each.get("required") is True)) for each in every]
+    return [pair for pair in offered if pair[0].startswith(incomplete) and pair[0][:-1] not in given]
 
 
 def calls(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -256,6 +289,19 @@ def _listed(
                 found = verdict.failure.code if verdict.failure and verdict.outcome != ALLOW else None
                 if tool.isprintable() and found == code:
                     yield tool, place
+
+
+@contextmanager
+def _catalog(ctx: typer.Context) -> "Iterator[Catalog]":
+    """What is kept of servers, as it lies."""
+    from mcpctl import config
+    from mcpctl.catalog.cache import Catalog
+    from mcpctl.policy.view import View
+    from mcpctl.store.state import State
+
+    paths = _paths(ctx)
+    with State.as_it_lies(paths) as state:
+        yield Catalog(View(config.load(paths.config)), state)
 
 
 def _how(server: "Server") -> str:

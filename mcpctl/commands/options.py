@@ -166,6 +166,10 @@ ToolKeys = Annotated[
         autocompletion=complete.tools,
     ),
 ]
+Timeout = Annotated[
+    float | None,
+    typer.Option(metavar="S", min=0.1, help="Seconds that the call may take, in place of the server's call_timeout_s."),
+]
 Rename = Annotated[
     list[str] | None,
     typer.Option(

@@ -14,6 +14,7 @@ import msgspec
 from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
+from mcpctl.errors import warn
 from mcpctl.failure import Failed
 from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
@@ -180,6 +181,9 @@ class Subscriptions:
             self._session.send(jsonrpc.error(id_, error.error or refusals.rejection(error.failure, caller)))
         except jsonrpc.Malformed as error:
             self._refuse(id_, jsonrpc.INVALID_PARAMS, str(error))
+        except Exception as error:
+            warn(f"internal error: {error!r}")
+            self._refuse(id_, jsonrpc.INTERNAL_ERROR, f"internal error: {type(error).__name__}")
 
     def _refuse(self, id_: bytes, code: int, message: str, data: Any = None) -> None:
         self._session.send(jsonrpc.error(id_, jsonrpc.error_object(code, message, data)))
@@ -202,7 +206,8 @@ class Subscriptions:
         """Acknowledge a `subscriptions/listen`, which is open from then on."""
         wanted = jsonrpc.members(params.get("notifications", b"null"))
         lists = [name for name in LISTS if wanted.get(name) == b"true"]
-        uris = jsonrpc.value(wanted.get("resourceSubscriptions", b"[]"), list[str])
+        named = wanted.get("resourceSubscriptions", b"null")
+        uris = [] if named == b"null" else jsonrpc.value(named, list[str])
         if len(self._listens.keys() | self._tasks.keys()) > bounds.LISTENS:
             raise jsonrpc.Malformed(f"a client has at most {bounds.LISTENS} subscriptions open")
         listen = Subscription(self._session, caller, lists, id_)

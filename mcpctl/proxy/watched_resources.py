@@ -153,7 +153,8 @@ class WatchedResources:
         async with watched.asking:
             if watched.watchers:
                 return
-            connection, opened, watched.connection = watched.connection, watched.listening, None
+            connection, opened = watched.connection, watched.listening
+            watched.connection = watched.listening = None
             if connection and opened:
                 opened.take_back()
             elif connection:

@@ -111,8 +111,9 @@ class StreamableHttp(Remote):
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
                         return  # it has nothing to say, or nothing more
                     if heard:
-                        # What it said meanwhile is lost: its tools may have changed.
-                        self._on_message(self, jsonrpc.Message(method="notifications/tools/list_changed"))
+                        # What it said meanwhile is lost: its lists may have changed.
+                        for each in ("tools", "prompts", "resources"):
+                            self._on_message(self, jsonrpc.Message(method=f"notifications/{each}/list_changed"))
                     async for event in self._events(response):
                         place, heard, wait = event.id or place, True, _wait(event, bounds.FIRST_RETRY_S)
                         if event.data:

@@ -9,8 +9,7 @@ import pytest
 
 from mcpctl import bounds
 from mcpctl.callers import MODERN_REVISION
-from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, Feature, Features, Owner
-from mcpctl.failure import Failed, Failure
+from mcpctl.catalog.features import PROMPTS, RESOURCES, Feature, Features
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.proxy import subscriptions
@@ -65,18 +64,6 @@ class Telling(MemoryServer):
         return self.heard.empty()
 
 
-class Known(Features):
-    """What the tests say that there is."""
-
-    def owner(self, uri: str) -> Owner:
-        if uri.startswith(EXPLICIT):
-            server, _, uri = uri.removeprefix(EXPLICIT).partition(":")
-            return Owner(server, uri)
-        if uri in self.resources:
-            return Owner(self.resources[uri].server, uri)
-        raise Failed(Failure("unknown_resource", {"uri": uri}))
-
-
 def feature(kind: str, name: str, server: str = "one") -> Feature:
     return Feature(kind, server, name, Tool(server, f"@{kind}/{name}", {"name": name}, name))
 
@@ -84,8 +71,8 @@ def feature(kind: str, name: str, server: str = "one") -> Feature:
 @pytest.fixture
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[Feature]:
     """What clients may list, which a test can change."""
-    found = [feature(RESOURCES, "test://a"), feature(RESOURCES, "test://b")]
-    monkeypatch.setattr(Gateway, "features", lambda gateway, view: Known(found, str(len(found))))
+    found = [feature(RESOURCES, "test://a"), feature(RESOURCES, "note://b")]
+    monkeypatch.setattr(Gateway, "features", lambda gateway, view: Features(found, str(len(found))))
     return found
 
 
@@ -158,11 +145,11 @@ def test_a_newer_client_is_told_what_is_honoured_and_then_what_changes(
     async def played(world: World) -> None:
         client = await world.client(MODERN_REVISION)
         wanted = {"toolsListChanged": True, "promptsListChanged": True, "resourcesListChanged": False}
-        listening(client, "mine", **wanted, resourceSubscriptions=["test://a", "test://unknown"])
+        listening(client, "mine", **wanted, resourceSubscriptions=["test://a", "nowhere://a"])
         meta = {"_meta": {SUBSCRIPTION: "mine"}}
         honoured = {"promptsListChanged": True, "resourceSubscriptions": ["test://a"]}
         assert await told(client) == (ACKNOWLEDGED, {"notifications": honoured, **meta})
-        one(world).tell("test://b")
+        one(world).tell("note://b")
         one(world).tell("test://a")
         assert await told(client) == (CHANGED, {"uri": "test://a", **meta})
         await one(world).heard.get()
@@ -177,10 +164,10 @@ def test_a_newer_client_is_told_what_is_honoured_and_then_what_changes(
 def test_several_listen_requests_are_told_each_of_its_own(scene: Play) -> None:
     async def played(world: World) -> None:
         client = await world.client(MODERN_REVISION)
-        for id_, uri in ((7, "test://a"), ("7", "test://b")):
+        for id_, uri in ((7, "test://a"), ("7", "note://b")):
             listening(client, id_, resourceSubscriptions=[uri])
             assert (await told(client))[1]["_meta"] == {SUBSCRIPTION: id_}
-        for id_, uri in ((7, "test://a"), ("7", "test://b")):
+        for id_, uri in ((7, "test://a"), ("7", "note://b")):
             one(world).tell(uri)
             assert await told(client) == (CHANGED, {"uri": uri, "_meta": {SUBSCRIPTION: id_}})
         error = (await listening(client, 7))["error"]
@@ -299,12 +286,12 @@ def test_a_client_that_does_not_read_goes_without(scene: Play) -> None:
 def test_nothing_is_told_of_what_may_not_be_seen_any_more(scene: Play, listed: list[Feature]) -> None:
     async def played(world: World) -> None:
         client = await world.client()
-        for uri in ("test://a", "test://b"):
+        for uri in ("test://a", "note://b"):
             await subscribed(client, uri)
         listed.pop(0)
         one(world).tell("test://a")
-        one(world).tell("test://b")
-        assert await told(client) == (CHANGED, {"uri": "test://b"})
+        one(world).tell("note://b")
+        assert await told(client) == (CHANGED, {"uri": "note://b"})
         assert (await subscribed(client, "test://a"))["code"] == -32002
 
     scene(played, one=Telling)
@@ -343,8 +330,8 @@ def test_a_client_has_a_bounded_number_of_subscriptions(scene: Play, monkeypatch
     async def played(world: World) -> None:
         client, newer = await world.client(), await world.client(MODERN_REVISION)
         assert await subscribed(client, "test://a") == {}
-        assert (await subscribed(client, "test://b"))["message"] == "a client is told of at most 1 resources"
-        both = await listening(newer, resourceSubscriptions=["test://a", "test://b"])
+        assert (await subscribed(client, "note://b"))["message"] == "a client is told of at most 1 resources"
+        both = await listening(newer, resourceSubscriptions=["test://a", "note://b"])
         assert both["error"]["message"] == "a client is told of at most 1 resources"
         listening(newer)
         await told(newer)
@@ -363,6 +350,34 @@ def test_a_filter_that_is_none_is_refused(wanted: Any, scene: Play) -> None:
         assert answer["error"]["code"] == -32602
 
     scene(played, one=Telling)
+
+
+def test_what_a_client_leaves_out_it_may_write_as_null(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourcesListChanged=None, resourceSubscriptions=None)
+        assert (await told(client))[1]["notifications"] == {}
+
+    scene(played, one=Telling)
+
+
+def test_a_server_that_is_back_in_the_other_era_is_told_in_its_own_that_nobody_wants_to_know(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client(MODERN_REVISION)
+        listening(client, "first", resourceSubscriptions=["test://a"])
+        await one(world).heard.get()
+        client.send(method="notifications/cancelled", params={"requestId": "first"})
+        await one(world).heard.get()
+        await one(world).connections[-1].stop()
+        one(world).modern = False
+        one(world).listens.clear()
+        older = await world.client()
+        await subscribed(older, "test://a")
+        assert await one(world).heard.get() == ("resources/subscribe", "test://a")
+        await subscribed(older, "test://a", "resources/unsubscribe")
+        assert await one(world).heard.get() == ("resources/unsubscribe", "test://a")
+
+    scene(played, one=lambda: Telling(modern=True))
 
 
 def test_each_era_has_its_own_way_to_ask(scene: Play) -> None:

@@ -41,6 +41,12 @@ def read(words: Sequence[str], tool: Tool | None) -> bytes:
     return jsonrpc.object_of(values)
 
 
+def texts(words: Sequence[str]) -> bytes:
+    """The arguments' JSON as `read` gives it, where every value of a pair is a text: those of a prompt."""
+    schema = {"properties": {word.partition("=")[0]: {"type": "string"} for word in words}}
+    return read(words, Tool("", "", {"inputSchema": schema}, "{}"))
+
+
 def asked(line: bytes) -> tuple[str, str, Arguments]:
     """The server, the tool and the arguments that a line asks for; raises `WrongUsage`, as giving the arguments may.
 

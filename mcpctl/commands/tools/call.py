@@ -29,18 +29,13 @@ Output = Annotated[
 ]  # fmt: skip
 Force = Annotated[bool, typer.Option("--force", help="Let --output overwrite files.")]
 
-Timeout = Annotated[
-    float | None,
-    typer.Option(metavar="S", min=0.1, help="Seconds that the call may take, in place of the server's call_timeout_s."),
-]
-
 
 def call(
     key: Key,
     arguments: Arguments = None,
     output_file: Output = None,
     force: Force = False,
-    timeout: Timeout = None,
+    timeout: opt.Timeout = None,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,

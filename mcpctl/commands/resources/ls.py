@@ -1,0 +1,46 @@
+"""`mcpctl resources ls`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import options as opt
+
+Templates = Annotated[bool, typer.Option("--templates", help="List templates of URIs in place of resources.")]
+
+
+def ls(
+    server: opt.ServerFilter = None,
+    templates: Templates = False,
+    fields: opt.Fields = None,
+    json: opt.Json = False,
+    jsonl: opt.Jsonl = False,
+    format: opt.Format = "auto",
+    limit: opt.Limit = None,
+    offset: opt.Offset = 0,
+    count: opt.Count = False,
+    project: opt.Project = None,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """List the resources of all enabled servers, as last listed, by their URIs.
+
+    A URI is as its server has it, and mcpctl+SERVER:URI where several servers list the same. No server is started;
+    mcpctl tools refresh lists resources anew, too. --templates lists the templates of URIs that can be read, too, once
+    filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff shows it.
+
+    \b
+    Examples:
+      mcpctl resources ls
+      mcpctl resources ls --server docs --fields uri,size
+      mcpctl resources ls --templates --json
+    """
+    from mcpctl import output
+    from mcpctl.catalog import feature_rows, rows
+    from mcpctl.commands.resources.columns import COLUMNS
+
+    options = output.listing(json, jsonl, format, fields, limit, offset, count)
+    servers = opt.listed("server", server)
+    with rows.catalog(opt.paths(config, data_dir), project=project, servers=servers) as catalog:
+        output.write_list(feature_rows.resources(catalog, servers, templates=templates), COLUMNS, options)
+        opt.say_project(catalog.config.project)

@@ -1,0 +1,50 @@
+"""The gateway without a client: one prompt that is got, or one resource that is read, for a command."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from mcpctl.errors import UpstreamFailed
+from mcpctl.failure import Failed
+from mcpctl.models import RawJson
+from mcpctl.paths import Paths
+from mcpctl.policy import words
+from mcpctl.proxy import translate
+from mcpctl.proxy.feature_requests import FeatureRequests
+from mcpctl.proxy.one_shot import load, patient
+from mcpctl.proxy.own_session import CALLER, own_session
+
+
+def prompt(
+    paths: Paths, name: str, arguments: bytes, timeout_s: float | None = None, project: str | None = None
+) -> RawJson:
+    """The result of `prompts/get`, as its server sent it; raises what `McpctlError` fits where there is none."""
+    return _asked(paths, name, lambda requests: requests.prompt(name, arguments, CALLER), timeout_s, project)
+
+
+def resource(
+    paths: Paths, uri: str, server: str | None = None, timeout_s: float | None = None, project: str | None = None
+) -> RawJson:
+    """The result of `resources/read`, of this server or else of the one whose URI it is; raises as `prompt` does."""
+    return _asked(paths, uri, lambda requests: requests.read(uri, CALLER, server), timeout_s, project)
+
+
+def _asked(
+    paths: Paths,
+    name: str,
+    ask: Callable[[FeatureRequests], Awaitable[bytes]],
+    timeout_s: float | None,
+    project: str | None,
+) -> RawJson:
+    loaded = patient(load(paths, project), timeout_s)
+
+    async def answered() -> bytes:
+        async with own_session(loaded, paths, None) as session:
+            return await ask(session.features)
+
+    try:
+        return RawJson(asyncio.run(answered()).decode("utf-8", "replace"))
+    except Failed as error:
+        if not error.error:
+            raise words.for_person(error.failure) from None
+        said = translate.message_of(error.error)
+        raise UpstreamFailed(f"{name}: its server answered with an error: {said}", "", "read_failed") from None

@@ -1,0 +1,49 @@
+"""`mcpctl resources read`"""
+
+import subprocess
+
+import pytest
+
+from mcpctl.paths import Paths
+from tests.conftest import MCPCTL, Mcpctl
+from tests.proxy.client import journal_lines
+
+pytestmark = [pytest.mark.process, pytest.mark.usefixtures("library")]
+
+
+def test_a_pipe_gets_texts_and_bytes_as_they_are(paths: Paths) -> None:
+    def read(uri: str) -> bytes:
+        argv = [*MCPCTL, "resources", "read", uri, "--config", str(paths.config), "--data-dir", str(paths.data)]
+        return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+
+    assert read("book://one") == b"once\x1b[31m upon"
+    assert read("book://cover") == b"\x89PNG\r\n\x00"
+    assert read("book://page/7") == b"seven\n"
+
+
+def test_a_terminal_gets_no_escapes_and_no_bytes(mcpctl: Mcpctl) -> None:
+    assert mcpctl("resources", "read", "book://one", tty=True).out == "once\ufffd[31m upon\n"
+    ran = mcpctl("resources", "read", "book://cover", tty=True)
+    assert (ran.code, ran.out) == (1, "")
+    assert "7 bytes of image/png" in ran.err
+
+
+def test_json_is_the_result_as_it_came(mcpctl: Mcpctl) -> None:
+    ran = mcpctl("resources", "read", "book://page/7", "--json", "--server", "library")
+    assert ran.json["contents"] == [{"uri": "book://page/7", "text": "seven\n"}]
+
+
+def test_that_it_was_read_is_on_record_without_its_content(mcpctl: Mcpctl, paths: Paths) -> None:
+    mcpctl("resources", "read", "book://page/7", "--json")
+    (line,) = (line for line in journal_lines(paths.data.parent) if line["type"] == "reads.finished")
+    assert (line["server"], line["kind"], line["name"], line["status"]) == (
+        "library", "resource", "book://page/7", "ok",
+    )  # fmt: skip
+    assert "seven" not in str(line)
+
+
+def test_what_nobody_has_is_not_found_and_what_the_server_refuses_fails(mcpctl: Mcpctl) -> None:
+    assert mcpctl("resources", "read", "other://x").code == 3
+    ran = mcpctl("resources", "read", "book://page/8")
+    assert ran.code == 4
+    assert "Resource not found" in ran.err
