@@ -12,7 +12,7 @@ _ALL = (
     Rule("W802", "A schema changed.", "A parameter can ask for what the tool has no use for.", _LOOK),
     Rule("W803", "A tool is new on a known server.", "Nobody has looked at it.",
          "Read its definition; if it is right: mcpctl tools approve KEY"),
-    Rule("W804", "A server's instructions changed.", "mcpctl shows them to no model, but they say what a server wants.",
+    Rule("W804", "A server's instructions changed.", "Models are told them; those that changed are held.",
          "Read them; if they are right: mcpctl tools approve --server NAME"),
     Rule("W805", "A server of that name was another program when its tools were pinned.",
          "Trust in a name is not trust in what runs: its tools were pinned anew.",

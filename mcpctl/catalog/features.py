@@ -164,6 +164,8 @@ class Features:
         return list(dict.fromkeys(part.server for part in parts))
 
     def _is_held(self, server: str, uri: str) -> bool:
+        if server in self._listing(uri):
+            return False
         return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)
 
 

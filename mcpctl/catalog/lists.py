@@ -28,7 +28,9 @@ class Listed:
     instructions: str = ""
     """What the server said of itself."""
     drifts: tuple[Drift, ...] = ()
-    """Those of its tools that are not as they were, or that are held."""
+    """What of it is not as it was, or is held."""
+    held: str = ""
+    """Why its instructions are held, one of `HOLDS`."""
 
     @cached_property
     def by_name(self) -> dict[str, Tool]:
@@ -56,7 +58,7 @@ class Lists:
         self._of: dict[tuple[str, str], dict[str, Listed]] = {}
         self._in_use: dict[tuple[str, str], str] = {}
         self._suspicious: dict[ListKey, Collection[str]] = {}
-        """The names of tools that look like an attack, of the lists that were checked."""
+        """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
         self._together_at = -1
         """The `changes` after which all of them were checked together."""
         self._changing = threading.Lock()
@@ -129,7 +131,8 @@ class Lists:
         if self.holding.checks != UNCHECKED:
             is_of_tools = not feature_names.kind_of_list(of.capabilities)
             own = listed.tools if is_of_tools else (*peers.get(of.server, ()), *listed.tools)
-            self._suspicious[of] = suspicious(listed.tools, {**peers, of.server: own})
+            said = [Tool(of.server, "", {"description": listed.instructions}, "{}")] if is_of_tools else []
+            self._suspicious[of] = suspicious((*listed.tools, *said), {**peers, of.server: own})
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, as one of its lists has them."""
@@ -167,8 +170,11 @@ class Lists:
             return listed
         suspicious_names = self._suspicious.get(of, ()) if self.holding.checks != UNCHECKED else ()
         tools, drifts = self.holding.judged(of, listed.tools, suspicious_names)
-        is_same = (tools, drifts) == (listed.tools, listed.drifts)
-        return listed if is_same else replace(listed, tools=tools, drifts=drifts)
+        words = "" if feature_names.kind_of_list(of.capabilities) else listed.instructions
+        said = self.holding.of_instructions(of, words, looks_bad="" in suspicious_names)
+        drifts, held = (*drifts, *([said] if said else [])), said.why if said and said.is_held else ""
+        is_same = (tools, drifts, held) == (listed.tools, listed.drifts, listed.held)
+        return listed if is_same else replace(listed, tools=tools, drifts=drifts, held=held)
 
 
 def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:

@@ -34,8 +34,9 @@ class Lock:
 
     @property
     def pins(self) -> Locked:
-        """What tools are compared with."""
-        return {key: definitions.pin_of(tool) for key, tool in self.tools.items()}
+        """What tools are compared with, and what servers say of themselves."""
+        tools = {key: definitions.pin_of(tool) for key, tool in self.tools.items()}
+        return tools | {(server, ""): said for server, said in self.instructions.items()}
 
     def line(self, server: str, name: str = "") -> int:
         """The line that has a tool, or its server; the first where there is neither."""

@@ -14,7 +14,7 @@ from mcpctl.visible_text import visible
 
 _ESCAPES = ("\\u", "\\r", "\\b", "\\f")
 """How JSON writes hidden characters that are not in it as they are."""
-_FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
+FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
 """The heading of a team's notes, however a server writes it."""
 _NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
 _EXACT = frozenset((
@@ -49,7 +49,7 @@ def of(tool: Tool) -> ToldTexts:
 
 def _made(tool: Tool) -> ToldTexts:
     own = visible(tool.description.removesuffix(tool.notes) if tool.notes else tool.description)
-    described = _FAKED.sub(f"notes of server '{tool.server}'", own) + tool.notes
+    described = FAKED.sub(f"notes of server '{tool.server}'", own) + tool.notes
     output = tool.definition.get("outputSchema")
     schemas = tool.input_schema, output if isinstance(output, dict) else None
     if _may_hide(tool.text):

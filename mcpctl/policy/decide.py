@@ -114,6 +114,17 @@ def decide(subject: Subject) -> Verdict:
     return _ALLOWED if subject.verb == SHOW else _of_policy(subject)
 
 
+def may_introduce(server: str, held: str, view: View) -> bool:
+    """Whether a model may be told what a server says of itself, which is `held` or not as its tools are."""
+    if view.access.is_barred or server not in view.config.enabled or held == NOT_LOCKED:
+        return False
+    if not view.config.policy.enforces:
+        return True
+    for_all = (rule for rule in view.rules.matching(server, "*", None) if not rule.pattern.startswith("@"))
+    first = next(for_all, None)  # a rule for all of its tools is one for the server
+    return not held and (first is None or first.effect != DENY)
+
+
 def _of_server(subject: Subject) -> Failure | None:
     """Why nothing of this server can be had."""
     config, server, token = subject.view.config, subject.server, subject.view.access.token

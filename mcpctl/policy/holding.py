@@ -11,21 +11,24 @@ from mcpctl import definitions
 from mcpctl.feature_names import is_feature
 from mcpctl.models import Tool
 from mcpctl.policy_settings import ALLOW, HOLD
-from mcpctl.store.pins import Pins, ServerPins
+from mcpctl.store.pins import CHANGED, Pins, ServerPins
 from mcpctl.store.state import ListKey
+from mcpctl.tool_keys import join
 
 UNCHECKED = "off"
 NOT_LOCKED, SUSPICIOUS = "not_locked", "suspicious"
 Locked = Mapping[tuple[str, str], str]
-"""What a lock file has: by server and name of a tool its pin."""
+"""What a lock file has: by server and name of a tool its pin; without a name, the hash of what the server says of
+itself."""
 _NO_PINS = ServerPins()
 
 
 class Drift(NamedTuple):
-    """A tool that is not as it was, or that is held for another reason."""
+    """A tool, or what a server says of itself, that is not as it was, or that is held for another reason."""
 
     server: str
     key: str
+    """The server's name for what it says of itself."""
     pin: str
     """What `definitions.pin_of` gives for it now."""
     why: str
@@ -61,7 +64,9 @@ class Holding:
             is_approved = pins.is_approved(tool)
             drift = "" if self.on_change == ALLOW else pins.drift(tool, of.capabilities)
             looks_bad = tool.name in suspicious and not is_approved
-            held = self._why(tool, drift, is_approved=is_approved, looks_bad=looks_bad)
+            # Where there is a lock file nothing is seen of what it cannot have: that is not decided of each.
+            is_locked = is_feature(tool.name) or self._is_locked(tool)
+            held = self._why(drift, is_locked=is_locked, is_approved=is_approved, looks_bad=looks_bad)
             if held != tool.held or is_approved != tool.is_approved:
                 tool = replace(tool, held=held, is_approved=is_approved)
             judged.append(tool)
@@ -69,10 +74,21 @@ class Holding:
                 drifts.append(Drift(tool.server, tool.key, definitions.pin_of(tool), why, bool(held)))
         return tuple(judged), tuple(drifts)
 
-    def _why(self, tool: Tool, drift: str, *, is_approved: bool, looks_bad: bool) -> str:
-        # Where there is a lock file nothing is seen of what it cannot have: that is not decided of each.
-        is_lockable = self.locked is not None and not is_feature(tool.name)
-        if is_lockable and self._locked_pin(tool) != definitions.pin_of(tool):
+    def of_instructions(self, of: ListKey, said: str, *, looks_bad: bool) -> Drift | None:
+        """What there is to say of what a server says of itself: that it is not as it was, or that it is held."""
+        if not said:
+            return None
+        pins, pin = self.pins.get((of.server, of.fingerprint), _NO_PINS), definitions.hashed(said)
+        is_approved = pin in pins.approved_words
+        drift = CHANGED if self.on_change != ALLOW and pins.words and pin not in pins.words else ""
+        is_locked = self.locked is None or self.locked.get((of.server, "")) == pin
+        looks_bad = looks_bad and not is_approved
+        held = self._why(drift, is_locked=is_locked, is_approved=is_approved, looks_bad=looks_bad)
+        why = held or drift or (SUSPICIOUS if looks_bad else "")
+        return Drift(of.server, join(of.server, ""), pin, why, bool(held)) if why else None
+
+    def _why(self, drift: str, *, is_locked: bool, is_approved: bool, looks_bad: bool) -> str:
+        if not is_locked:
             return NOT_LOCKED
         if is_approved:
             return ""
@@ -80,8 +96,8 @@ class Holding:
             return SUSPICIOUS
         return drift if self.on_change == HOLD else ""
 
-    def _locked_pin(self, tool: Tool) -> str | None:
-        return self.locked.get((tool.server, tool.name)) if self.locked else None
+    def _is_locked(self, tool: Tool) -> bool:
+        return self.locked is None or self.locked.get((tool.server, tool.name)) == definitions.pin_of(tool)
 
 
 NOTHING = Holding()

@@ -15,7 +15,7 @@ from mcpctl.models import Tool
 from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
-from mcpctl.proxy import argument_help, input_rounds, refusals, tool_result, translate
+from mcpctl.proxy import argument_help, input_rounds, refusals, task_calls, tool_result, translate
 from mcpctl.proxy.call_record import CallRecord
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.input_rounds import InputRounds
@@ -107,6 +107,8 @@ class Call(Reply):
         params = {"name": msgspec.json.encode(self.name), **self.extra}
         if self.arguments:
             params["arguments"] = self.arguments
+        if task_calls.runs_as_task(self.tool):
+            params |= task_calls.PARAMS
         self._exchange = Exchange(upstream.CALL, params, self.request.meta, self.request.caller, self, self.tool)
         self._execute.send(self.server, self._exchange, self)
 
@@ -130,7 +132,7 @@ class Call(Reply):
 
     def not_taken(self, exchange: Exchange) -> bool:
         """A server that had gone, or has forgotten us, is connected anew; twice would be a circle."""
-        if self._was_renewed or exchange is not self._exchange:
+        if self._was_renewed or exchange is not self._exchange or exchange.method != upstream.CALL:
             return False
         self._was_renewed = True
         if exchange.timer:
@@ -246,6 +248,12 @@ class Call(Reply):
 
     def result(self, result: memoryview) -> None:
         """Pass on the server's result; a long one is looked at beside the event loop."""
+        if awaited := task_calls.awaited(result, self._exchange, self.request.caller, self):
+            connection, self._exchange = self._connection, awaited
+            assert connection
+            self._execute.watch(self.server, awaited)
+            connection.send(awaited)  # no other knows of the task
+            return
         caller, values = self.request.caller, self._execute.recorder.values
         look = partial(tool_result.look, result, caller, self._connection, values, masks=self._masks)
         if len(result) <= tool_result.AT_ONCE:

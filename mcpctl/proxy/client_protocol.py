@@ -40,7 +40,7 @@ class ClientProtocol:
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[Any, dict[tuple[str, bool], bytes]] = {}
+        self._constant: dict[tuple[tuple[str, ...] | None, Offer], dict[tuple[str, bool], bytes]] = {}
         self._modern_callers: dict[bytes, Caller] = {}
         self._claiming: dict[tuple[Caller, Claims], Caller] = {}
         self._warmed: set[Claims] = set()
@@ -107,6 +107,9 @@ class ClientProtocol:
             self._session.features.start(method, id_, caller, params, meta)
         elif method in subscriptions.METHODS:
             self._session.subscriptions.start(method, id_, caller, params, meta)
+        elif method == "server/discover":
+            said, announced = self._said_at_first(caller)
+            self._transport.write(jsonrpc.result(id_, metatools.discovered(said, announced)))
         elif answer := self._constant_for(caller).get((method, caller.modern)):
             self._transport.write(jsonrpc.result(id_, answer))
         else:
@@ -124,15 +127,23 @@ class ClientProtocol:
             loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
-        """The results that are the same for all who see the same servers, as they are configured now."""
-        servers, announced = self._named_to(caller), self._announced_to(caller)
-        offer = self._offer.configured(self._session.gateway.config)
-        key = servers if servers is None else tuple(servers), tuple(announced), offer
+        """The results that change with the configuration alone, with the names of the servers that this caller sees."""
+        servers, offer = self._named_to(caller), self._offer.configured(self._session.gateway.config)
+        key = servers if servers is None else tuple(servers), offer
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:
                 self._constant.clear()
-            self._constant[key] = metatools.answers(servers, offer, announced)
+            self._constant[key] = metatools.answers(servers, offer)
         return self._constant[key]
+
+    def _said_at_first(self, caller: Caller) -> tuple[str, metatools.Announced]:
+        """What this caller is told at first: our words, and the first ones of the servers that it sees; and what these
+        have beside tools."""
+        ours, gateway = metatools.instructions(self._named_to(caller), self._offer), self._session.gateway
+        view = gateway.first_view(caller)
+        # What is not known to be in force holds nothing back.
+        texts = gateway.introductions.of(view) if gateway.is_current else {}
+        return self._session.introduced.opening(ours, texts), gateway.announced(view)
 
     def _named_to(self, caller: Caller) -> list[str] | None:
         """The servers that are named to this caller; None without a valid token where one is needed."""
@@ -144,11 +155,6 @@ class ClientProtocol:
         if self._servers is None:
             self._servers = list(view.config.enabled)
         return self._servers
-
-    def _announced_to(self, caller: Caller) -> metatools.Announced:
-        """The capabilities beside tools that this caller is told of."""
-        gateway = self._session.gateway
-        return gateway.announced(gateway.first_view(caller))
 
     def _with_claims(self, caller: Caller, claims: Claims) -> Caller:
         """The caller with what this request claims, the same one each time."""
@@ -192,10 +198,9 @@ class ClientProtocol:
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
         caller = self._with_claims(self._session.caller, claims)
-        announced = self._announced_to(caller)
+        said, announced = self._said_at_first(caller)
         self._session.subscriptions.begin(caller, announced)
-        result = metatools.initialized(revision, self._named_to(caller), self._offer, announced)
-        self._transport.write(jsonrpc.result(id_, result))
+        self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, said, announced)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:
         if severity(level) is None:

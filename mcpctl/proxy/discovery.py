@@ -12,7 +12,8 @@ from mcpctl.config import Config, Search
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.proxy import search_results
+from mcpctl.proxy import introductions, search_results
+from mcpctl.proxy.introductions import Introduction
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
@@ -40,6 +41,8 @@ class SearchRequest:
     left_out: int = 0
     """Queries that were too many."""
     detail: str = "auto"
+    introduced: frozenset[Introduction] = frozenset()
+    """What the model was told already of what servers say of themselves."""
 
     def ranked_by(self, provider: Provider) -> Ranking:
         """What that provider finds: more than is shown, since no server may have all the places."""
@@ -54,6 +57,8 @@ class Answer:
     hits: tuple[Hit, ...]
     provider: str
     fallback: str | None
+    introduced: tuple[Introduction, ...] = ()
+    """What it says of what servers say of themselves."""
 
     @property
     def result(self) -> bytes:
@@ -149,9 +154,19 @@ class Discovery:
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
-        budget = view.config.search.answer_tokens
-        results = search_results.fitted(hits, tools, ranking, detail=request.detail, budget=budget, split=self._split)
+        budget = search_results.budget(request.detail, view.config.search.answer_tokens)
+        waiting = introductions.waiting(catalog, [tool.server for tool in tools], request.introduced)
+        results, introduced = search_results.with_introductions(
+            lambda room: search_results.fitted(
+                hits, tools, ranking, detail=request.detail, budget=room, split=self._split
+            ),
+            waiting, budget,
+        )  # fmt: skip
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
         text = notice.text(left_out=len(hits) - len(results), without_schema=without_schema)
-        content = {"results": results} | ({"notice": text} if text else {})
-        return Answer(msgspec.json.encode(content), tuple(hits[: len(results)]), ranking.provider, ranking.fallback)
+        said = [search_results.introduction(*each) for each in introduced]
+        content: dict[str, Any] = {"results": results} | ({"serverInstructions": said} if said else {})
+        if text:
+            content["notice"] = text
+        shown = tuple(hits[: len(results)])
+        return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

@@ -112,7 +112,7 @@ class FeatureRequests:
     async def _listed(self, method: str, request: CallRequest) -> None:
         """Answer a list with what is known at this moment."""
         await self._gateway.current()
-        await self._gateway.features_loaded()
+        await self._gateway.server_features.loaded()
         features = self.listable(request.caller)
         page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
         if page is None:
@@ -218,7 +218,7 @@ class FeatureRequests:
 
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""
-        await self._gateway.features_loaded()
+        await self._gateway.server_features.loaded()
         if unknown := dict(self._gateway.known_features.unknown(reading.view.config)):
             refreshing = self._gateway.background(self._gateway.refresh(unknown, reading.request.caller))
             await asyncio.wait([refreshing], timeout=_LOOK_S)

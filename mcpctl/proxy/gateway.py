@@ -17,11 +17,12 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.holding import Locked
 from mcpctl.policy.view import View
-from mcpctl.proxy import from_servers
+from mcpctl.proxy import from_servers, task_calls
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.from_servers import Listener
 from mcpctl.proxy.held_tools import HeldTools
 from mcpctl.proxy.index_keeping import IndexKeeping
+from mcpctl.proxy.introductions import Introductions
 from mcpctl.proxy.searching import Searching
 from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
@@ -38,7 +39,6 @@ from mcpctl.wire import jsonrpc
 from mcpctl.wire.turn import Turn
 
 _STARTS_AT_ONCE = 4
-_LOAD_S = 0.25
 
 
 class Gateway:
@@ -72,17 +72,17 @@ class Gateway:
         self._verbose = verbose
         self._transports = transports or RealTransports(config.path, self.turn)
         self._lists = Lists()
-        self._memory = ServerMemory(paths, self._lists, self.tools_known)
+        self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
+        self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
-        self._loading: asyncio.Task[None] | None = None
         self.warming = Warming(self)
         self.known_features = KnownFeatures(self._lists)
-        self._features = ServerFeatures(self.known_features, self._memory, self.held, self.sessions)
+        self.server_features = ServerFeatures(self)
         self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -162,18 +162,11 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        await self._viewing.open(await self._memory.opened())
+        state = await self.memory.opened()
+        await self._viewing.open(state)
         await self.held.follow(self.config)
-        await self._load_features()
-
-    async def _load_features(self) -> None:
-        self._loading = self.background(self._features.load(self.config))
-        await asyncio.wait({self._loading}, timeout=_LOAD_S)  # calls do not wait for thousands
-
-    async def features_loaded(self) -> None:
-        """Return once what is kept of prompts and resources is known."""
-        if self._loading:
-            await asyncio.wait({self._loading})
+        await self.introductions.open(state, self.memory.remember_harmless)
+        await self.server_features.follow(self.config)
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
@@ -187,6 +180,7 @@ class Gateway:
             warn(f"{problem}; this server is skipped")
         self._follow(config)
         await self.held.follow(config)
+        await self.server_features.follow(config)
 
     def _follow(self, config: Config) -> None:
         before, self.config = self.config, config
@@ -233,7 +227,7 @@ class Gateway:
     async def load(self, name: str, view: View) -> None:
         """Have the catalog know what is kept of a server's tools."""
         if name in self.upstreams:
-            await self._memory.load(name, self.upstreams[name].server, view.capability_sets)
+            await self.memory.load(name, self.upstreams[name].server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
@@ -245,7 +239,8 @@ class Gateway:
             async with self._starts:
                 if upstream := self.upstreams.get(name):
                     try:
-                        await upstream.refresh_all(caller)
+                        if rest := await upstream.refresh_all(caller):
+                            warn(words.why_unlisted(rest))
                     except Exception as error:
                         failures[name] = words.why_unlisted(error)
                         self.failed(upstream, failures[name])
@@ -283,7 +278,8 @@ class Gateway:
         if asked:
             self.asked_for[name] = definitions
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
-        kept = await self._memory.keep(of, definitions, connection.instructions, asked=asked)
+        runnable = task_calls.runnable(definitions, connection)
+        kept = await self.memory.keep(of, runnable, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
         await self.held.put(of, kept)
 
@@ -292,9 +288,9 @@ class Gateway:
     ) -> None:
         """Keep what a server lists of its prompts, resources or templates, and hold of it what is to be held."""
         of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
-        kept = await self._features.keep(of, definitions, connection.instructions)
+        kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
         await self.current()
-        await self._features.put(of, kept, self.config)
+        await self.server_features.put(of, kept)
 
     def exposed(self, name: str) -> Collection[str]:
         """Which kinds of features clients see of a server."""
@@ -307,15 +303,15 @@ class Gateway:
 
     async def known_era(self, upstream: Upstream) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
-        return await self._memory.era(upstream.name, upstream.server)
+        return await self.memory.era(upstream.name, upstream.server)
 
     def era_found(self, upstream: Upstream, modern: bool) -> None:
         """Remember what `server/discover` showed."""
-        self._memory.remember_era(upstream.name, upstream.server, modern)
+        self.memory.remember_era(upstream.name, upstream.server, modern)
 
     def failed(self, upstream: Upstream, failure: str | None) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self._memory.remember_outcome(upstream.name, upstream.server, failure)
+        self.memory.remember_outcome(upstream.name, upstream.server, failure)
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
@@ -349,7 +345,7 @@ class Gateway:
         await asyncio.gather(*(each.stop() for each in upstreams))
         self._transports.close()
         self.searching.close()
-        self._memory.close()
+        self.memory.close()
         self.policy.close()
         self.logs.close()
         self._index.close()

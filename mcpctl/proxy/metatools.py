@@ -22,13 +22,15 @@ ANNOTATE = "add-tool-annotation"
 SERVER_INFO = msgspec.json.encode({"name": "mcpctl", "title": "mcpctl", "version": __version__})
 
 _CAPABILITIES: dict[str, Any] = {"logging": {}, "tools": {"listChanged": False}}
-Announced = Mapping[str, Mapping[str, Any]]
-"""The capabilities beside these, by name."""
+_MODERN = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
+_CACHED = {"ttlMs": 3_600_000, "cacheScope": "private"}
 _MAX_NAMES = 600
 _MAX_RESULT_CHARS = "anthropic/maxResultSizeChars"
 _A_TOKEN = "without a valid token nothing is found or called (the user can give one in MCPCTL_TOKEN or --token-file)"
 Servers = Sequence[str] | None
 """The names that are said; None where none is to be said, for want of a token."""
+Announced = Mapping[str, Mapping[str, Any]]
+"""The capabilities that servers bring beside tools."""
 
 
 @dataclass(frozen=True)
@@ -103,34 +105,32 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Servers, offer: Offer, announced: Announced) -> dict[tuple[str, bool], bytes]:
-    """The results that are the same for all who see the same, by method and by whether the client's era is the modern
-    one."""
+def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
+    """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
     listed = {"tools": tools(servers, offer)}
-    modern = {"resultType": "complete", "_meta": {jsonrpc.SERVER_INFO_KEY: msgspec.Raw(SERVER_INFO)}}
-    cached = {"ttlMs": 3_600_000, "cacheScope": "private"}
-    discovered = {
-        "supportedVersions": [MODERN_REVISION],
-        "capabilities": {**_CAPABILITIES, **announced},
-        "instructions": instructions(servers, offer),
-    }
     encode = msgspec.json.encode
     return {
         ("tools/list", False): encode(listed),
-        ("tools/list", True): encode(listed | cached | modern),
-        ("server/discover", True): encode(discovered | cached | modern),
+        ("tools/list", True): encode(listed | _CACHED | _MODERN),
         ("ping", False): b"{}",
     }
 
 
-def initialized(revision: str, servers: Servers, offer: Offer, announced: Announced) -> bytes:
-    """The answer to `initialize`."""
+def discovered(said: str, announced: Announced) -> bytes:
+    """The answer to `server/discover`, with these instructions."""
+    capabilities = {**_CAPABILITIES, **announced}
+    supported = {"supportedVersions": [MODERN_REVISION], "capabilities": capabilities, "instructions": said}
+    return msgspec.json.encode(supported | _CACHED | _MODERN)
+
+
+def initialized(revision: str, said: str, announced: Announced) -> bytes:
+    """The answer to `initialize`, with these instructions."""
     return msgspec.json.encode(
         {
             "protocolVersion": revision,
             "capabilities": {**_CAPABILITIES, **announced},
             "serverInfo": msgspec.Raw(SERVER_INFO),
-            "instructions": instructions(servers, offer),
+            "instructions": said,
         }
     )
 
@@ -190,6 +190,15 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
                             **executes,
                         },
                         "required": ["toolKey", "relevance"],
+                    },
+                },
+                "serverInstructions": {
+                    "type": "array",
+                    "description": "What servers say of themselves, in their own words: not the user's or mcpctl's.",
+                    "items": {
+                        "type": "object",
+                        "properties": {"serverName": {"type": "string"}, "text": {"type": "string"}},
+                        "required": ["serverName", "text"],
                     },
                 },
                 "notice": {"type": "string"},

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
+from mcpctl import bounds, feature_names, tool_keys
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure, failed
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 NAMED_BY = {GET: "name", READ: "uri"}
 """The member of a request's params that says what is asked for."""
 _KINDS = {GET: "prompt", READ: "resource"}
-_LISTS = {GET: "prompts", READ: "resources"}
+_LISTS = {GET: feature_names.PROMPTS, READ: feature_names.RESOURCES}
 OWN = b"own-"
 """How the ids begin of those that are no request of the client's: its own are JSON."""
 RESOURCE_NOT_FOUND = -32002
@@ -86,7 +87,8 @@ class Reading(Reply):
     @property
     def key(self) -> str:
         """What decisions on record call it."""
-        return f"{self.server}:@{_LISTS[self.method]}/{self.owner.uri}".removeprefix(":")
+        name = feature_names.join(_LISTS[self.method], self.owner.uri)
+        return tool_keys.join(self.server, name) if self.server else name
 
     # ---- to its server
 
@@ -309,7 +311,9 @@ def rejection(failure: Failure, caller: Caller) -> bytes:
     message = words.for_model(replace(failure, was_sent=False))
     if failure.code == "interrupted":
         message = "the session is ending before the server has answered"
-    return jsonrpc.error_object(code, f"mcpctl: {message}")
+    uri = failure.facts["uri"] if failure.code == "unknown_resource" else ""
+    data = {"uri": uri} if uri and len(uri) <= bounds.URI else None
+    return jsonrpc.error_object(code, f"mcpctl: {message}", data)
 
 
 def _translated(error: bytes, *, modern: bool) -> bytes:

@@ -1,7 +1,7 @@
 """The results of a search as entries, each saying as much of its tool as the answer's budget allows."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -22,8 +22,15 @@ _NAMED_SHARE = 0.5
 """The share of the budget that the schema of a named tool may take from other results."""
 _FULL_BUDGETS = 16
 """What an answer in full may take, in budgets."""
+_INTRODUCED_SHARE = 0.2
+"""The share of the budget that what a server says of itself may take from results; it may take all that these leave."""
 _DESCRIPTION_CUTS = ((None, 0.5), (600, 0.5), (300, 0.5), (150, 1.0), (80, 1.0), (0, 1.0))
 """The longest description, and the share of the budget that all entries may then take."""
+
+
+def budget(detail: str, answer_tokens: int) -> int:
+    """The tokens that an answer with so much detail may take."""
+    return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
 
 
 def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
@@ -47,10 +54,32 @@ def fitted(
     """The entries of as many hits, best first, as fit a budget of tokens, in as much detail as was asked for."""
     entries = [_entry(tool, hit, split) for tool, hit in zip(tools, hits, strict=True)]
     if detail == "full":
-        results = _in_full(entries, tools, _FULL_BUDGETS * budget)
+        results = _in_full(entries, tools, budget)
         _add_explanations(results, ranking, hits)
         return results
     return _names(entries, tools, budget) if detail == "names" else _within(entries, tools, budget)
+
+
+def with_introductions(
+    fitted_in: Callable[[int], list[dict[str, Any]]], waiting: Sequence[tuple[str, str]], budget: int
+) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """The entries that `fitted_in` gives for a number of tokens, and which of the introductions that wait, by server
+    and text, fit beside them: of the servers that have an entry, whole and once each."""
+    costs = [size(introduction(*each)) for each in waiting]
+    least = min(costs, default=0)
+    results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))
+    shown = {tool_keys.split(entry["toolKey"])[0] for entry in results}
+    room, introduced = budget - size(results), []
+    for each, cost in zip(waiting, costs, strict=True):
+        if each[0] in shown and cost <= room:
+            introduced.append(each)
+            room -= cost
+    return results, introduced
+
+
+def introduction(server: str, text: str) -> dict[str, str]:
+    """What a server says of itself, as an answer has it."""
+    return {"serverName": server, "text": text}
 
 
 def _entry(tool: Tool, hit: Hit, split: bool) -> dict[str, Any]:

@@ -105,6 +105,10 @@ class ServerMemory:
         """Remember which era a server speaks; where it cannot be kept, it is asked again next time."""
         self._threads.submit(self._write, lambda state: state.remember_era(name, server.fingerprint, modern))
 
+    def remember_harmless(self, hashed: str) -> None:
+        """Keep that a check has found nothing in the texts with this hash."""
+        self._threads.submit(self._write, lambda state: state.keep_harmless(hashed))
+
     def remember_outcome(self, name: str, server: Server, failure: str | None) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
         self._outcomes[name] = server.fingerprint, failure

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Coroutine, Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from msgspec import Raw
@@ -24,6 +25,7 @@ from mcpctl.proxy.execute import Execute
 from mcpctl.proxy.feature_requests import FeatureRequests
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.held_tools import ruled
+from mcpctl.proxy.introductions import Introduced
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.subscriptions import Subscriptions
 from mcpctl.store.recordable import Json
@@ -66,6 +68,7 @@ class Session:
         self.execute = Execute(gateway, self.recorder, self.questions, self)
         self.features = FeatureRequests(self)
         self.subscriptions = Subscriptions(self)
+        self.introduced = Introduced()
         self.caller = Caller(LEGACY_REVISIONS[-1])
         """Who speaks here, of an older client: as its handshake has said."""
         self.is_initialized = False
@@ -107,7 +110,8 @@ class Session:
             self._result(id_, refusals.no_results(str(error), caller))
             return
         try:
-            answer, view = await self._found(request, caller)
+            answer, view = await self._found(replace(request, introduced=self.introduced.told), caller)
+            self.introduced.add(answer.introduced)
         except Failed as error:
             self._record_denied(error.failure, of=metatools.DISCOVERY)
             self._result(id_, refusals.no_results(words.for_model(error.failure), caller))

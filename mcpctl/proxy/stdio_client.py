@@ -1,6 +1,7 @@
 """The client of `mcpctl serve` on two descriptors, from its first line to the end of all that was started for it."""
 
 import asyncio
+import contextlib
 import select
 from collections.abc import Callable
 
@@ -16,6 +17,7 @@ from mcpctl.proxy.session import LAST_ANSWER_S, Session
 from mcpctl.wire.messages import MessageReader
 from mcpctl.wire.writer import Writer
 
+_OPENING_S = 0.075
 _GRACE_S = 0.5
 _LOOK_S = 0.01
 _HANG_UP_S = 0.5
@@ -56,6 +58,10 @@ async def serve(
     writer = Writer(stdout, gateway.turn, ending.set, inherited=True, holds=True)
     session = Session(gateway, writer)
     protocol = ClientProtocol(session, writer, offer)
+    # The first answer says what is kept of servers, but waits for nobody who holds it.
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(_OPENING_S):
+            await gateway.current()
     reader = MessageReader(
         stdin, gateway.turn, of_client=True, on_message=protocol.message, on_other=protocol.not_a_message,
         on_end=ending.set, on_too_long=protocol.too_long,

@@ -113,7 +113,7 @@ class Subscriptions:
     async def _note(self, subscription: Subscription) -> None:
         """Note what the client may list before anything changes."""
         await self._session.gateway.current()
-        await self._session.gateway.features_loaded()
+        await self._session.gateway.server_features.loaded()
         subscription.compare()
 
     def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:

@@ -52,6 +52,11 @@ class ServerPins:
     waiting: Collection[str] = frozenset()
     """Names of tools that were new on it and are held: nothing that another client sees makes them known."""
 
+    words: Collection[str] = frozenset()
+    """The hashes of what it has said of itself."""
+    approved_words: Collection[str] = frozenset()
+    """Those of it that a person has approved."""
+
     def drift(self, tool: Tool, capabilities: str) -> str:
         """`changed` or `new`, or nothing for a tool that is as it was pinned, or that there was nothing to compare
         with: what a server lists for a set of capabilities for the first time is its baseline, but for tools that it
@@ -84,6 +89,8 @@ def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = 
     approved: dict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     sets: dict[tuple[str, str], set[str]] = defaultdict(set)
     waiting: dict[tuple[str, str], set[str]] = defaultdict(set)
+    words: dict[tuple[str, str], set[str]] = defaultdict(set)
+    approved_words: dict[tuple[str, str], set[str]] = defaultdict(set)
     with told():
         for *key, name, pin, is_approved in file.db.execute(
             f"SELECT server, fingerprint, name, pin, approved IS NOT NULL FROM pins WHERE {_ALL}", which
@@ -91,13 +98,20 @@ def read(file: PolicyFile, server: str | None = None, fingerprint: str | None = 
             known[key[0], key[1]][name].add(pin)
             if is_approved:
                 approved[key[0], key[1]].add((name, pin))
-        for *key, capabilities in file.db.execute(
-            f"SELECT server, fingerprint, capabilities FROM instructions WHERE {_ALL}", which
-        ):
+        for *key, capabilities, hashed, is_approved in file.db.execute(
+            "SELECT server, fingerprint, capabilities, hash, approved IS NOT NULL FROM instructions"
+            f" WHERE {_ALL}", which,
+        ):  # fmt: skip
             sets[key[0], key[1]].add(capabilities)
+            words[key[0], key[1]].add(hashed)
+            if is_approved:
+                approved_words[key[0], key[1]].add(hashed)
         for *key, name in file.db.execute(f"SELECT server, fingerprint, name FROM waiting WHERE {_ALL}", which):
             waiting[key[0], key[1]].add(name)
-    return {key: ServerPins(known[key], approved[key], names, waiting[key]) for key, names in sets.items()}
+    return {
+        key: ServerPins(known[key], approved[key], names, waiting[key], words[key], approved_words[key])
+        for key, names in sets.items()
+    }
 
 
 def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str) -> ServerPins:
@@ -110,6 +124,7 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
     with told(), sqlite.transaction(file.db):
         before = read(file, of.server, of.fingerprint).get(of[:2], _UNKNOWN)
         now = time.time()
+        said = _said_first(file, of) if definitions.hashed(instructions) not in before.words else None
         drifts = {tool.name: before.drift(tool, of.capabilities) for tool in tools}
         file.db.executemany(
             "INSERT OR IGNORE INTO pins VALUES (?, ?, ?, ?, ?, ?, ?, NULL)",
@@ -117,7 +132,7 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
         )
         file.db.execute(
             "INSERT OR IGNORE INTO instructions VALUES (?, ?, ?, ?, ?, ?, NULL)",
-            (*of, definitions.hashed(instructions), instructions, now),
+            (*of, *(said or (definitions.hashed(instructions), instructions)), now),
         )
         file.db.execute("DELETE FROM waiting WHERE server = ? AND fingerprint = ? AND capabilities = ?", of)
         file.db.executemany(
@@ -127,6 +142,14 @@ def see(file: PolicyFile, of: ListKey, tools: Sequence[Tool], instructions: str)
             _forget_gone(file, of, [tool.name for tool in tools])
         _changed(file)
     return read(file, of.server, of.fingerprint)[of[:2]]
+
+
+def _said_first(file: PolicyFile, of: ListKey) -> tuple[str, str] | None:
+    """The hash and text of what it said of itself to the first client, which is what it may say to the next."""
+    row: tuple[str, str] | None = file.db.execute(
+        "SELECT hash, text FROM instructions WHERE server = ? AND fingerprint = ? ORDER BY seen LIMIT 1", of[:2]
+    ).fetchone()
+    return row
 
 
 def _forget_gone(file: PolicyFile, of: ListKey, names: Sequence[str]) -> None:

@@ -155,6 +155,14 @@ class State:
             )
             return [capabilities for (capabilities,) in rows]
 
+    def instructions(self) -> dict[ListKey, str]:
+        """What servers have said of themselves, that of the latest list first."""
+        with told():
+            rows = self._db.execute(
+                "SELECT server, fingerprint, capabilities, instructions FROM lists ORDER BY fetched_at DESC"
+            )
+            return {ListKey(*key): instructions for *key, instructions in rows}
+
     def generations(self) -> dict[ListKey, int]:
         """A number per list that grows whenever its tools change."""
         with told():
@@ -218,6 +226,19 @@ class State:
                 self._db.execute("DELETE FROM settings WHERE name = 'toolset'")
             else:
                 self._db.execute("INSERT OR REPLACE INTO settings VALUES ('toolset', ?)", (reference.encode(),))
+
+    # ---- checks
+
+    def found_harmless(self) -> str:
+        """The hash of the texts in which a check has found nothing."""
+        with told():
+            row = self._db.execute("SELECT value FROM settings WHERE name = 'harmless'").fetchone()
+        return bytes(row[0]).decode() if row else ""
+
+    def keep_harmless(self, hashed: str) -> None:
+        """Keep the hash of texts in which a check has found nothing."""
+        with told():
+            self._db.execute("INSERT OR REPLACE INTO settings VALUES ('harmless', ?)", (hashed.encode(),))
 
     # ---- vectors
 

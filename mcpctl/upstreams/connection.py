@@ -123,7 +123,7 @@ class Connection(ABC):
         self.revision = ""
         self.server_info = b""
         self.instructions = ""
-        """What the server says of itself to models; it is not shown to any."""
+        """What the server says of itself to models."""
         self.caller: Caller | None = None
         """The client for whom it was connected, in whose name its tools are listed."""
         self.declared = b"{}"
@@ -134,6 +134,8 @@ class Connection(ABC):
         """What it declares that it has: `tools`, `prompts`, `resources`, `resources.subscribe`, `completions`, …"""
         self.logs = False
         """Whether an older server can be told what to log."""
+        self.runs_tasks = False
+        """Whether it runs tool calls as tasks."""
         self.log_level = b""
         self.gone = asyncio.Event()
         self.hung_up = False
@@ -209,6 +211,8 @@ class Connection(ABC):
         # Its number may be another request's here, if it was sent to an earlier process.
         if self.pending.get(exchange.id) is exchange:
             del self.pending[exchange.id]
+            if exchange.method == TASK_RESULT:
+                self.send(unanswered("tasks/cancel", exchange.params, exchange.caller))
             self.notify("notifications/cancelled", {**params, "requestId": b"%d" % exchange.id})
 
     def set_log_level(self, level: bytes, caller: Caller) -> None:
@@ -289,7 +293,7 @@ class Connection(ABC):
     def calls(self) -> list[Reply]:
         """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""
         waiting = list(reversed(self.pending.values()))
-        return [each.reply for methods in ((CALL,), (GET, READ)) for each in waiting if each.method in methods]
+        return [each.reply for methods in (CALLS, (GET, READ)) for each in waiting if each.method in methods]
 
     def ended(self) -> Failure:
         """Why those who wait for it wait for nothing."""
@@ -311,9 +315,11 @@ def unpassable(error: Exception) -> Failure:
     return Failure("bad_answer", {"reason": f"its answer cannot be passed on ({type(error).__name__})"})
 
 
-CALL, LISTEN = "tools/call", "subscriptions/listen"
+CALL, LISTEN, TASK_RESULT = "tools/call", "subscriptions/listen", "tasks/result"
 GET, READ, COMPLETE = "prompts/get", "resources/read", "completion/complete"
-OF_CLIENTS = frozenset((CALL, GET, READ, COMPLETE))
+CALLS = (CALL, TASK_RESULT)
+"""The requests that are a tool call, or go on with one."""
+OF_CLIENTS = frozenset((*CALLS, GET, READ, COMPLETE))
 """The requests that are made for a client, which waits for the answer."""
 ROOTS = "roots/list"
 ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}

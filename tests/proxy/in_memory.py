@@ -51,6 +51,8 @@ class MemoryServer:
         self.tools = list(tools)
         self.modern = modern
         """Whether it speaks 2026-07-28, and nothing else."""
+        self.instructions = ""
+        """What it says of itself."""
         self.capabilities: dict[str, Any] = {}
         """What it declares, such as `{"prompts": {}, "resources": {"subscribe": True}}`."""
         self.prompts: list[dict[str, Any]] = []
@@ -117,7 +119,7 @@ class MemoryServer:
 
     @property
     def _declared(self) -> dict[str, Any]:
-        return {"capabilities": self.capabilities}
+        return {"capabilities": self.capabilities, "instructions": self.instructions}
 
     def _listed(self, method: str) -> dict[str, Any]:
         declared, member = LISTS[method]
@@ -195,6 +197,8 @@ class MemoryClient:
     def __init__(
         self, gateway: Gateway, offer: Offer, revision: str = LATEST, capabilities: Mapping[str, Any] | None = None
     ) -> None:
+        self.instructions = ""
+        """What an older client was told at first."""
         self.revision = revision
         self.capabilities = dict(capabilities or {})
         self.questions: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
@@ -250,7 +254,7 @@ class MemoryClient:
         """Begin as a client of its revision does."""
         if self.revision != MODERN_REVISION:
             members = {"protocolVersion": self.revision, "capabilities": self.capabilities, "clientInfo": INFO}
-            await self.request("initialize", members)
+            self.instructions = (await self.request("initialize", members))["result"]["instructions"]
 
     def start_call(
         self, key: str, arguments: Mapping[str, Any] | None = None, *, meta_tool: str = "tool_execute", id: Any = None,

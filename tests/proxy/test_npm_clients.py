@@ -87,23 +87,24 @@ def test_the_typescript_sdk_s_client_has_all_of_it(
 def test_the_inspector_s_command_line_lists_gets_and_reads(run: Run, npm: tuple[Path, Path], home: Path) -> None:
     node, modules = npm
     write_config(home, everything(modules, node))
-    run(*_inspect(home, "tools/call", "--tool-name", "tool_discovery", "--tool-args-json", '{"query":["echo"]}'))
-    prompts = run(*_inspect(home, "prompts/list"))["prompts"]
+    variables = ("-e", f"MCPCTL_HOME={home}", "-e", f"PYTHONPATH={ROOT}")
+
+    def inspect(method: str, *words: str) -> Any:
+        arguments = (*SERVE, *variables, "--method", method, "--format", "json", "-q", *words)
+        return run("mcp-inspector", "--cli", *arguments)["result"]
+
+    inspect("tools/call", "--tool-name", "tool_discovery", "--tool-args-json", '{"query":["echo"]}')
+    prompts = inspect("prompts/list")["prompts"]
     assert {"everything_simple-prompt", "everything_args-prompt"} <= {prompt["name"] for prompt in prompts}
-    got = run(*_inspect(home, "prompts/get", "--prompt-name", "everything_args-prompt", "--prompt-args", "city=Oslo"))
+    got = inspect("prompts/get", "--prompt-name", "everything_args-prompt", "--prompt-args", "city=Oslo")
     assert "Oslo" in got["messages"][0]["content"]["text"]
-    resources = run(*_inspect(home, "resources/list"))["resources"]
-    templates = run(*_inspect(home, "resources/templates/list"))["resourceTemplates"]
+    resources = inspect("resources/list")["resources"]
+    templates = inspect("resources/templates/list")["resourceTemplates"]
     assert [template["uriTemplate"] for template in templates] == [
         "demo://resource/dynamic/text/{resourceId}", "demo://resource/dynamic/blob/{resourceId}",
     ]  # fmt: skip
     for uri in (resources[0]["uri"], "demo://resource/dynamic/text/3"):
-        assert run(*_inspect(home, "resources/read", "--uri", uri))["contents"][0]["uri"] == uri
-
-
-def _inspect(home: Path, method: str, *words: str) -> Sequence[str]:
-    variables = ("-e", f"MCPCTL_HOME={home}", "-e", f"PYTHONPATH={ROOT}")
-    return ("mcp-inspector", "--cli", *SERVE, *variables, "--method", method, "--format", "json", "-q", *words)
+        assert inspect("resources/read", "--uri", uri)["contents"][0]["uri"] == uri
 
 
 def test_mcpc_lists_gets_reads_and_subscribes(run: Run, npm: tuple[Path, Path], home: Path, tmp_path: Path) -> None:

@@ -178,7 +178,8 @@ def test_what_nobody_has_is_refused_and_asked_of_nobody(scene: Play, home: Path,
     async def played(world: World) -> None:
         client = await begun(world, revision)
         error = (await client.request(READ, {"uri": "nowhere://z"}))["error"]
-        assert error == {"code": code, "message": "mcpctl: there is no resource 'nowhere://z' of any server"}
+        message = "mcpctl: there is no resource 'nowhere://z' of any server"
+        assert error == {"code": code, "message": message, "data": {"uri": "nowhere://z"}}
         error = (await client.request(GET, {"name": "ask me"}))["error"]
         assert error == {"code": -32602, "message": "mcpctl: there is no prompt 'ask me'"}
         assert library(world).got == []

@@ -71,6 +71,7 @@ USED = {
 ERAS = pytest.mark.parametrize("era", ["legacy", "modern"])
 
 
+@pytest.mark.filterwarnings("ignore:resources/(un)?subscribe is removed")
 @ERAS
 def test_an_older_client_has_all_of_it_and_is_told(era: str, home: Path) -> None:
     from mcp.client import Client

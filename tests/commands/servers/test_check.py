@@ -111,6 +111,15 @@ def test_a_table_has_its_problems_below_it(mcpctl: Mcpctl, paths: Paths) -> None
     assert ran.err.count("there is no file '/no/such/file'") == 1
 
 
+def test_tools_that_run_only_as_tasks_are_told_where_their_server_runs_none(mcpctl: Mcpctl, paths: Paths) -> None:
+    definition = {"name": "research", "inputSchema": {"type": "object"}, "execution": {"taskSupport": "required"}}
+    code = f"from mcpctl.demo.stdio_server import ToolServer; lab = ToolServer('lab'); lab.tool({definition})(None)"
+    configure(paths, {"lab": python(f"{code}; lab.run()")})
+    row = mcpctl("servers", "check", "--json").json[0]
+    assert (row["status"], row["tools"]) == ("odd", 0)
+    assert "only as tasks, and does not say that it runs any" in row["problems"][0]
+
+
 def test_what_is_odd_is_told_by_tool_name_and_fails_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"rubbish": table(command("rubbish")), "raw": table(command("raw"))})
     ran = mcpctl("servers", "check", "rubbish", "--json")
