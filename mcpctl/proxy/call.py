@@ -259,8 +259,7 @@ class Call(Reply):
 
     @property
     def _masks(self) -> bool:
-        policy = self.view.config.policy
-        return policy.enforces and policy.table.redact_responses == "secrets"
+        return self.view.config.policy.masks
 
     def _looked_at(self, done: "asyncio.Future[ToolResult]") -> None:
         if self.done:

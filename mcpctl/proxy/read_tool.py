@@ -112,8 +112,11 @@ class ReadTool:
             raise _Refused("the answer is not kept any more, newer ones have its place (keep_mb); call the tool again")
         if kept is None or not kept.owner.lets(me) or kept.owner.server not in call.view.config.enabled:
             raise _Refused("there is no such call, or its answer is not kept, or not for this session")
+        result = kept.result
+        if call.view.config.policy.masks:  # it may have been kept before
+            result = self._shortening.recorder.values.masked(result)
         try:
-            return _part(request, readable.of_result(kept.result))
+            return _part(request, readable.of_result(result))
         except jsonrpc.Malformed:
             raise _Refused("what is kept of that call cannot be read") from None
 

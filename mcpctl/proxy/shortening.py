@@ -60,7 +60,7 @@ class Shortening:
         self.calls: dict[str, None] = {}
         """The ids of calls whose answers were kept, the newest last; some of the older ones may be left out."""
         self._paths = paths
-        self._recorder = recorder
+        self.recorder = recorder
         self._client = client
         self._reads: ReadTool | None = None
 
@@ -76,7 +76,7 @@ class Shortening:
         """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to
         be looked at, since else nothing was done."""
         limit = call.view.config.answer_limit(call.server, call.request.caller.client.name)
-        recorder = self._recorder
+        recorder = self.recorder
         if not limit or result.is_error or call.server == OWN or not (recorder.is_of_client and recorder.is_open):
             return False
         work = partial(
@@ -93,7 +93,7 @@ class Shortening:
         from mcpctl.store.responses import Owner
 
         return Owner(
-            session_id=self._recorder.session_id, server=server, tool=tool, project=view.project or "",
+            session_id=self.recorder.session_id, server=server, tool=tool, project=view.project or "",
             token_id=view.token_id,
         )  # fmt: skip
 
@@ -104,7 +104,7 @@ class Shortening:
         if call.done:  # taken back, or given up, meanwhile
             from mcpctl.store import responses
 
-            responses.drop(self._paths, self._recorder.session_id, call.record_id)
+            responses.drop(self._paths, self.recorder.session_id, call.record_id)
             return
         if short:
             self.calls[call.record_id] = None
