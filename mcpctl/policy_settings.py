@@ -107,6 +107,11 @@ class Policy:
         return self.table.mode != "off"
 
     @property
+    def masks(self) -> bool:
+        """Whether models get no secrets."""
+        return self.enforces and self.table.redact_responses == "secrets"
+
+    @property
     def enforces(self) -> bool:
         """Whether what it decides is done, and not only recorded."""
         return self.table.mode == "enforce"

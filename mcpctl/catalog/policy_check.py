@@ -11,11 +11,11 @@ from mcpctl.catalog.rule_places import RulePlaces
 from mcpctl.models import FINDING_FIELDS, Row, Tool
 from mcpctl.near_names import alike, nearest
 from mcpctl.policy.decide import decide
-from mcpctl.policy.rules import Matcher
+from mcpctl.policy.rules import Matcher, names_tool
 from mcpctl.policy_settings import CLASSES, PolicyRule
 from mcpctl.rules import Rule as CheckRule
 from mcpctl.rules import Selection
-from mcpctl.tool_keys import split
+from mcpctl.tool_keys import OWN, READ, split
 
 _MOST_LOOKED_UP = 10
 """For how many rules that match nothing similar names are looked up."""
@@ -119,6 +119,8 @@ class _Check:
 
     def _unmatched(self, rule: PolicyRule) -> Iterator[Row]:
         config, matcher = self._found.config, Matcher(rule)
+        if names_tool(rule, OWN, READ):
+            return
         if reached := [name for name in self._unlisted if matcher.reaches(name)]:
             names = ", ".join(reached)
             yield self._finding(

@@ -25,6 +25,7 @@ from mcpctl.policy.consent import digest_of
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, LIST, Subject, Verdict, decide
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy_settings import ASK, DENY
+from mcpctl.proxy import own_tool
 from mcpctl.store import approvals
 from mcpctl.store.approvals import Wanted
 from mcpctl.store.policy_file import PolicyFile
@@ -131,7 +132,8 @@ def _decided(call: _Input, permission: str | None, in_force: InForce) -> Answer 
     paths = in_force.find_paths()
     with rows.catalog(paths, in_force.toolset, in_force.project, quiet=True) as found:
         view = replace(found.view, standing=explained.standing(paths))
-        subject = Subject(CALL, server, name, found.find(server, name), view, permission, listing=CURRENT)
+        tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else found.find(server, name)
+        subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)
         verdict = decide(subject)
         if verdict.outcome == ASK and call.permission_mode not in _UNASKED:
             _expect(paths, subject._replace(arguments_digest=digest_of(bytes(execute.arguments))), verdict, execute)

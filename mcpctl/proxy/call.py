@@ -12,7 +12,6 @@ from msgspec import Raw
 from mcpctl import tool_keys
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
-from mcpctl.policy import words
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
 from mcpctl.proxy import argument_help, input_rounds, refusals, task_calls, tool_result, translate
@@ -223,10 +222,7 @@ class Call(Reply):
 
     def refuse(self, failure: Failure) -> None:
         """Answer that it did not happen, or did not end."""
-        self.record.start()
-        self.record.note_refusal(failure)
-        error = words.for_person(failure)
-        self.record.end(_status(failure), error=msgspec.json.encode({"code": failure.code, "message": error.message}))
+        self.record.refuse(failure)
         if not self.done:
             self._execute.client.refused(self.request, failure, self.record_id)
             self._end()
@@ -263,8 +259,7 @@ class Call(Reply):
 
     @property
     def _masks(self) -> bool:
-        policy = self.view.config.policy
-        return policy.enforces and policy.table.redact_responses == "secrets"
+        return self.view.config.policy.masks
 
     def _looked_at(self, done: "asyncio.Future[ToolResult]") -> None:
         if self.done:
@@ -349,10 +344,3 @@ class Call(Reply):
         if self._rounds:
             self._rounds.end()
         self._execute.ended(self)
-
-
-def _status(failure: Failure) -> str:
-    """The status of a call that did not happen, or did not end."""
-    if failure.code == "interrupted":
-        return failure.code
-    return "denied" if failure.code in words.DENIED else "failed"

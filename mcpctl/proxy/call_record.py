@@ -2,6 +2,8 @@
 
 from typing import Protocol
 
+import msgspec
+
 from mcpctl import hints
 from mcpctl.failure import Failure
 from mcpctl.models import Tool
@@ -76,10 +78,15 @@ class CallRecord:
         elif ruling and ruling.effect == ASK and self._call.consent is None:
             self.note("allowed", Failure("granted", {"ruling": ruling}), channel="grant")
 
-    def note_refusal(self, failure: Failure) -> None:
-        """Put on record that it is refused, where that is a decision and is not there yet."""
+    def refuse(self, failure: Failure) -> None:
+        """Put on record that it did not happen, or did not end; and the decision, where that is one and is not there
+        yet."""
+        self.start()
         if failure.code in words.DECISIONS:
             self.note("held" if failure.code == "held" else "denied", failure)
+        error = {"code": failure.code, "message": words.for_person(failure).message}
+        status = "denied" if failure.code in words.DENIED else "failed"
+        self.end(failure.code if failure.code == "interrupted" else status, error=msgspec.json.encode(error))
 
     def note(
         self, decision: str, failure: Failure, *, channel: str = "rule", scope: str = "", waited_ms: int | None = None,

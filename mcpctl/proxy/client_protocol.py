@@ -127,9 +127,8 @@ class ClientProtocol:
             loop.call_soon(gateway.warming.warm_up, caller)
 
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
-        """The results that are the same for all who see the same servers, as they are configured now."""
-        servers = self._named_to(caller)
-        offer = self._offer.configured(self._session.gateway.config)
+        """The results that change with the configuration alone, with the names of the servers that this caller sees."""
+        servers, offer = self._named_to(caller), self._offer.configured(self._session.gateway.config)
         key = servers if servers is None else tuple(servers), offer
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:

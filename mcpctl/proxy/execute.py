@@ -12,7 +12,7 @@ from mcpctl.catalog.lists import Listed
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import ALLOW, ANEW, ASK, CURRENT, KEPT, LIST, UNAVAILABLE, Verdict, decide
-from mcpctl.proxy import read_tool, refusals
+from mcpctl.proxy import own_tool, refusals
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.consent import Consent
@@ -20,7 +20,6 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
-from mcpctl.proxy.read_tool import ReadTool
 from mcpctl.proxy.shortening import Shortening
 from mcpctl.store.recorder import Recorder
 from mcpctl.tool_keys import OWN
@@ -46,8 +45,7 @@ class Execute:
         self.parents = Parents()
         self.consent = Consent(gateway, recorder, questions)
         self.asked = QuestionLog(recorder)
-        self.shortening = Shortening(gateway.paths, recorder)
-        self._reads = ReadTool(gateway.paths, self.shortening, client)
+        self.shortening = Shortening(gateway.paths, recorder, client)
         self.in_flight: dict[bytes, Call] = {}
         self.idle = asyncio.Event()
         self.idle.set()
@@ -110,7 +108,7 @@ class Execute:
             call.parent_id, call.consent = self.parents.of(call.key, state, responses)
             call.parent_id = call.parent_id or call.request.replays
             if call.server == OWN:
-                call.parent_id = read_tool.parent_of(call.arguments)
+                call.parent_id = own_tool.parent_of(call.arguments)
         self.proceed(call)
 
     def _sees(self, call: Call) -> bool:
@@ -164,9 +162,9 @@ class Execute:
 
     def _decided(self, call: Call) -> Verdict:
         call.view = self._gateway.view(call.request.caller)
-        is_own = call.key == read_tool.TOOL.key
+        is_own = call.key == own_tool.TOOL.key
         catalog = self._gateway.catalog(call.view)
-        call.tool = read_tool.TOOL if is_own else catalog.to_call(call.server, call.name)
+        call.tool = own_tool.TOOL if is_own else catalog.to_call(call.server, call.name)
         if call.listing in (KEPT, CURRENT):
             call.listing = CURRENT if self._gateway.has_listed(call.server) else KEPT
         call.verdict = decide(call.subject)
@@ -279,7 +277,7 @@ class Execute:
     def send(self, server: str, exchange: Exchange, call: Call) -> None:
         """Forward a call that was decided on; one of our own tool is answered here."""
         if server == OWN:
-            self._reads.begin(call)
+            self.shortening.read(call)
             return
         self._gateway.upstreams[server].send(exchange)
 

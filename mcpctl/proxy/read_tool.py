@@ -6,7 +6,7 @@ It is called as every other tool is, and decided on and put on record as such, b
 import asyncio
 import re
 from functools import partial
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, NamedTuple, Protocol
 
 import msgspec
 from msgspec import Meta
@@ -17,50 +17,28 @@ from mcpctl.answers.readable import Readable
 from mcpctl.answers.shape import shape
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
-from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.proxy import refusals
 from mcpctl.proxy.client_side import ClientSide
-from mcpctl.proxy.shortening import CALLS, Answered, Shortening, aside
+from mcpctl.proxy.own_tool import CALLS, MOST, USUAL
+from mcpctl.proxy.shortening import Answered, Shortening, aside
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store import responses
 from mcpctl.tool_keys import OWN, READ
 from mcpctl.wire import jsonrpc
 
-_USUAL, _MOST = 8000, 100_000
-"""Bytes that are read at once where nothing is said, and at most."""
 _LONGEST_URI = 8192
 _LONGEST_WORDS = 200
 _MIME_TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
 _AND = "\N{EN DASH}"
-_DEFINITION: dict[str, Any] = {
-    "name": READ,
-    "description": "Read on in an answer that was shortened, or what an answer links to.",
-    "inputSchema": {
-        "type": "object",
-        "properties": {
-            "uri": {"type": "string", "description": f"{CALLS}ID of an answer, or the URI of a resource."},
-            "path": {"type": "string", "description": "JMESPath: what to select of the JSON in it."},
-            "offset": {"type": "integer", "minimum": 0, "description": "The byte to begin at."},
-            "limit": {"type": "integer", "minimum": 16, "maximum": _MOST, "default": _USUAL},
-            "grep": {"type": "string", "description": "Show only lines with these words, as they stand."},
-            "context": {"type": "integer", "minimum": 0, "maximum": 10, "description": "Lines around each of those."},
-            "server": {"type": "string", "description": "The server of a resource that several have."},
-        },
-        "required": ["uri"],
-    },
-    "annotations": {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False},
-}
-TOOL = Tool(OWN, READ, _DEFINITION, msgspec.json.encode(_DEFINITION).decode())
-"""The tool as policies see it."""
 
 
 class _Request(msgspec.Struct, forbid_unknown_fields=True):
     uri: Annotated[str, Meta(min_length=1, max_length=_LONGEST_URI)]
     path: str | None = None
     offset: Annotated[int, Meta(ge=0)] | None = None
-    limit: Annotated[int, Meta(ge=16, le=_MOST)] = _USUAL
+    limit: Annotated[int, Meta(ge=16, le=MOST)] = USUAL
     grep: Annotated[str, Meta(min_length=1, max_length=_LONGEST_WORDS)] | None = None
     context: Annotated[int, Meta(ge=0, le=10)] = 0
     server: str | None = None
@@ -134,17 +112,13 @@ class ReadTool:
             raise _Refused("the answer is not kept any more, newer ones have its place (keep_mb); call the tool again")
         if kept is None or not kept.owner.lets(me) or kept.owner.server not in call.view.config.enabled:
             raise _Refused("there is no such call, or its answer is not kept, or not for this session")
+        result = kept.result
+        if call.view.config.policy.masks:  # it may have been kept before
+            result = self._shortening.recorder.values.masked(result)
         try:
-            return _part(request, readable.of_result(kept.result))
+            return _part(request, readable.of_result(result))
         except jsonrpc.Malformed:
             raise _Refused("what is kept of that call cannot be read") from None
-
-
-def parent_of(arguments: bytes) -> str | None:
-    """The call whose answer is to be read; None where it is something else."""
-    uri = jsonrpc.members_or_empty(arguments).get("uri", b"").strip(b'"').decode("utf-8", "replace")
-    id_ = uri.removeprefix(CALLS)
-    return id_ if id_ != uri and responses.is_id(id_) else None
 
 
 def _of_resource(request: _Request, result: bytes) -> _Blocks:
@@ -186,7 +160,7 @@ def _part(request: _Request, parts: Readable) -> _Blocks:
     if len(text) > request.limit:
         raise _Refused(
             f"path: what it selects has {len(text):,} bytes, more than limit ({request.limit:,})."
-            f" Shape: {shape(text)}. Select less, raise limit (at most {_MOST:,}), or read it by offset"
+            f" Shape: {shape(text)}. Select less, raise limit (at most {MOST:,}), or read it by offset"
         )
     remark = f"path: nothing is there. Shape of all: {shape(parts.value)}" if text == b"null" else ""
     return _Blocks(remark, (_text(text.decode("utf-8", "replace")),))

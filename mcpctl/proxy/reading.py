@@ -231,7 +231,7 @@ class Reading(Reply):
         head, caller, policy = translate.head(result), self.request.caller, self.view.config.policy
         if translate.is_waiting(head):
             return True, result
-        if policy.enforces and policy.table.redact_responses == "secrets":
+        if policy.masks:
             result = self._requests.recorder.values.masked(bytes(result))
             head = translate.head(result)
         answer = translate.for_client(result, head, caller, connection)
@@ -289,7 +289,7 @@ class Reading(Reply):
             return
         connection = self._exchange.connection if self._exchange else None
         policy = self.view.config.policy
-        if policy.enforces and policy.table.redact_responses == "secrets":
+        if policy.masks:
             error = self._requests.recorder.values.masked(error)
         self._record("failed", error=error)
         said = mask(error[:300].decode("utf-8", "replace"))

@@ -1,34 +1,34 @@
 """Answers over the limit: kept whole, then put on record, then answered as a beginning that says how the rest is read.
 
-What cannot be kept is passed on whole, and so is what cannot be taken apart.
+What cannot be kept is passed on whole, and so is what cannot be taken apart. What is needed for it is imported where it
+is, since most sessions shorten nothing.
 """
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from mcpctl.answers import excerpts, readable
-from mcpctl.answers.readable import Readable
-from mcpctl.answers.shape import example, shape
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy import metatools
-from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.client_side import CallRequest, ClientSide
+from mcpctl.proxy.own_tool import CALLS
 from mcpctl.proxy.tool_result import ToolResult
-from mcpctl.store import responses
 from mcpctl.store.recorder import Recorder, tokens
-from mcpctl.store.responses import Owner
 from mcpctl.tool_keys import OWN, READ, join
 from mcpctl.wire import jsonrpc
 
+if TYPE_CHECKING:
+    from mcpctl.answers.readable import Readable
+    from mcpctl.proxy.read_tool import ReadCall, ReadTool
+    from mcpctl.store.responses import Owner
+
 ABOUT = "mcpctl/shortened"
 """The member of a result's `_meta` that says what was left out of it."""
-CALLS = "mcpctl://calls/"
-"""What the URI of a whole answer begins with; the id of its call follows."""
 aside = ThreadPoolExecutor(2, "answers")
 """What keeps and reads whole answers: it may take a second, and nobody else waits for it."""
 _HEAD = 2000
@@ -56,17 +56,27 @@ class Answered(Protocol):
 class Shortening:
     """Of one session."""
 
-    def __init__(self, paths: Paths, recorder: Recorder) -> None:
+    def __init__(self, paths: Paths, recorder: Recorder, client: ClientSide) -> None:
         self.calls: dict[str, None] = {}
         """The ids of calls whose answers were kept, the newest last; some of the older ones may be left out."""
         self._paths = paths
-        self._recorder = recorder
+        self.recorder = recorder
+        self._client = client
+        self._reads: ReadTool | None = None
+
+    def read(self, call: "ReadCall") -> None:
+        """Answer a call of the tool that reads on."""
+        if self._reads is None:
+            from mcpctl.proxy.read_tool import ReadTool
+
+            self._reads = ReadTool(self._paths, self, self._client)
+        self._reads.begin(call)
 
     def begin(self, call: Answered, result: ToolResult) -> bool:
         """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to
         be looked at, since else nothing was done."""
         limit = call.view.config.answer_limit(call.server, call.request.caller.client.name)
-        recorder = self._recorder
+        recorder = self.recorder
         if not limit or result.is_error or call.server == OWN or not (recorder.is_of_client and recorder.is_open):
             return False
         work = partial(
@@ -78,10 +88,12 @@ class Shortening:
         looked.add_done_callback(lambda done: self._looked_at(call, result, done))
         return True
 
-    def owner(self, view: View, server: str, tool: str) -> Owner:
+    def owner(self, view: View, server: str, tool: str) -> "Owner":
         """Whose an answer to a request is that is seen from `view`."""
+        from mcpctl.store.responses import Owner
+
         return Owner(
-            session_id=self._recorder.session_id, server=server, tool=tool, project=view.project or "",
+            session_id=self.recorder.session_id, server=server, tool=tool, project=view.project or "",
             token_id=view.token_id,
         )  # fmt: skip
 
@@ -90,7 +102,9 @@ class Shortening:
         if error := done.exception():
             warn(f"an answer is not shortened, since it cannot be kept: {error}")
         if call.done:  # taken back, or given up, meanwhile
-            responses.drop(self._paths, self._recorder.session_id, call.record_id)
+            from mcpctl.store import responses
+
+            responses.drop(self._paths, self.recorder.session_id, call.record_id)
             return
         if short:
             self.calls[call.record_id] = None
@@ -99,9 +113,12 @@ class Shortening:
         call.deliver(result, short)
 
     def _shortened(
-        self, result: ToolResult, limit: int, call_id: str, owner: Owner, execute: str, keep_mb: int, fsync: bool
+        self, result: ToolResult, limit: int, call_id: str, owner: "Owner", execute: str, keep_mb: int, fsync: bool
     ) -> bytes | None:
         """What stands for the result, which is kept then; None where it is not too long. In any thread."""
+        from mcpctl.answers import readable
+        from mcpctl.store import responses
+
         whole = bytes(result.result)
         try:
             parts = readable.of_result(whole)
@@ -116,7 +133,7 @@ class Shortening:
         return short
 
 
-def _short(answer: bytes, parts: Readable, limit: int, uri: str, execute: str) -> bytes:
+def _short(answer: bytes, parts: "Readable", limit: int, uri: str, execute: str) -> bytes:
     members = jsonrpc.members(answer)
     members.pop("structuredContent", None)
     block = msgspec.json.encode({"type": "text", "text": _text(parts, limit, uri, execute)})
@@ -129,7 +146,10 @@ def _short(answer: bytes, parts: Readable, limit: int, uri: str, execute: str) -
     return jsonrpc.object_of(members)
 
 
-def _text(parts: Readable, limit: int, uri: str, execute: str) -> str:
+def _text(parts: "Readable", limit: int, uri: str, execute: str) -> str:
+    from mcpctl.answers import excerpts
+    from mcpctl.answers.shape import example, shape
+
     text, document = parts.text, parts.document
     head = excerpts.head(text, min(_HEAD, limit), is_json=bool(document))
     arguments: dict[str, object] = {"uri": uri}

@@ -31,9 +31,10 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     token_id: str = ""
 
     def lets(self, other: "Owner") -> bool:
-        """Whether who asks may read it: in the same session, or for the same project or with the same token."""
+        """Whether who asks may read it: in the same session, whose requests may have several tokens, or for the same
+        project or with the same token."""
         return (
-            self.session_id == other.session_id
+            (self.session_id, self.token_id) == (other.session_id, other.token_id)
             or (self.project != "" and self.project == other.project)
             or (self.token_id != "" and self.token_id == other.token_id)
         )

@@ -9,7 +9,7 @@ from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.models import Progress, Row, unseen
 from mcpctl.paths import Paths, cannot_write
-from mcpctl.store import clock, evictions, index, journal, responses
+from mcpctl.store import clock, evictions, index, journal
 
 _MIB = 1 << 20
 _DAY_S = 86_400
@@ -21,6 +21,8 @@ def tidy(paths: Paths, settings: RecordSettings, on_progress: Progress = unseen)
 
     What was evicted, and for which limit, is told on stderr and kept: `Records.evictions` has it.
     """
+    from mcpctl.store import responses  # 1 ms, and this is done after the first answer
+
     with index.opened(paths, on_progress) as db:
         _close_the_dead(db, paths)
         index.catch_up(db, paths.sessions)

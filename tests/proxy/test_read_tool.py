@@ -211,7 +211,23 @@ def test_a_token_lets_its_own_answers_be_read() -> None:
     mine = Owner(session_id="a", server="s", tool="t", token_id="t1")
     assert mine.lets(Owner(session_id="b", server="s", tool="t", token_id="t1"))
     assert not mine.lets(Owner(session_id="b", server="s", tool="t"))
+    assert not mine.lets(Owner(session_id="a", server="s", tool="t", token_id="t2"))
+    assert not mine.lets(Owner(session_id="a", server="s", tool="t"))
     assert not Owner(session_id="a", server="s", tool="t").lets(Owner(session_id="b", server="s", tool="t"))
+
+
+def test_what_was_kept_before_the_policy_masks_is_read_masked(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    secret = "ghp_" + "a1B2" * 9
+    monkeypatch.setitem(RESULTS, "lines", f"token={secret}\n{LINES}")
+
+    async def played(world: World) -> None:
+        client = await began(world)
+        uri = await uri_of(client, "lines")
+        assert secret in (await read(client, uri))[1]
+        world.configure(responses={"limit_tokens": 1000}, policy={"redact_responses": "secrets"})
+        assert secret not in (await read(client, uri))[1]
+
+    scene(played)
 
 
 def test_what_made_room_is_said_to_be_gone(scene: Play, paths: Paths) -> None:

@@ -36,6 +36,7 @@ def found(mcpctl: Mcpctl, *options: str) -> list[tuple[str, str]]:
         ({"deny": ["s:x?"]}, [("W901", "'deny s:x?' matches no tool")]),
         ({"allow": ["s:T"]}, [("W901", "'allow s:T' matches no tool; did you mean s:t?")]),
         ({"deny": ["S:T"]}, []),
+        ({"deny": ["@mcpctl:read", "s:x?"]}, [("W901", "'deny s:x?' matches no tool")]),
         ({"deny": ["nobody:*"]}, [("W901", "'deny nobody:*' matches no tool")]),
         ({"deny": ["latr:x"]}, [("W901", "'deny latr:x' matches no tool; did you mean later?")]),
         ({"ask": ["later:x"]}, [("I901", "'ask later:x': it is unknown whether it matches, for later is not listed")]),

@@ -242,3 +242,18 @@ def test_it_imports_nothing_heavy(paths: Paths) -> None:
     )
     assert (done.returncode, done.stderr) == (0, "[]\n")
     assert '"allow"' in done.stdout
+
+
+@pytest.mark.parametrize(
+    "policy, decision",
+    [
+        ({}, "allow"), ({"default": "deny"}, "allow"), ({"deny": ["@mcpctl:read"]}, "deny"),
+        ({"ask": ["@mcpctl:*"]}, "ask"),
+    ],
+)  # fmt: skip
+def test_the_tool_that_reads_on_is_decided_on_by_rules_that_name_it(
+    policy: dict[str, Any], decision: str, mcpctl: Mcpctl, paths: Paths
+) -> None:
+    demo_tools(paths, policy=policy)
+    assert decided(mcpctl, execute("@mcpctl:read", "mcp__mcpctl__tool_execute")) == decision
+    assert decided(mcpctl, execute("@mcpctl:read", "mcp__mcpctl__tool_execute_write")) == "deny"
