@@ -54,5 +54,10 @@ URI = 4096
 TEMPLATES_TRIED = 100
 """Templates of one server with which a URI is compared whole, once it begins and ends as they do."""
 
+LISTENS = 100
+"""`subscriptions/listen` requests of one client that are open at once."""
+WATCHED = 1000
+"""Resources that one client is told of."""
+
 FIRST_RETRY_S, LAST_RETRY_S = 1.0, 30.0
 """The shortest and longest wait before a stream is opened again, whatever its server asks for."""

@@ -52,8 +52,8 @@ DECISIONS = (
 )  # fmt: skip
 """What may be decided of a call."""
 CHECK_FIELDS = (
-    "server", "status", "transport", "implementation", "revision", "tools", "connect_ms", "list_ms", "environment",
-    "problems",
+    "server", "status", "transport", "implementation", "revision", "tools", "prompts", "resources", "connect_ms",
+    "list_ms", "environment", "problems",
 )  # fmt: skip
 TOOLSET_FIELDS = (
     "name", "equipped", "tools", "notes", "overrides", "description", "last_modified", "path", "problem",
@@ -67,7 +67,7 @@ IMPORT_FIELDS = ("name", "action", "source", "source_name", "path", "why", "note
 INSTALL_FIELDS = ("client", "path", "action", "servers", "entry", "backup", "restart", "command")
 POLICY_IMPORT_FIELDS = ("rule", "action", "effect", "patterns", "into", "client", "path", "why")
 PERMISSION_FIELDS = ("key", "action", "listed", "near", "decision", "decided_by", "file", "line", "reason", "hint")
-REFRESH_FIELDS = ("server", "tools", "revision", "duration_ms")
+REFRESH_FIELDS = ("server", "tools", "prompts", "resources", "revision", "duration_ms")
 PROMPT_FIELDS = ("name", "server", "prompt", "title", "description", "arguments", "label", "listed_at")
 RESOURCE_FIELDS = (
     "uri", "server", "name", "title", "description", "mime_type", "size", "is_template", "label", "listed_at",

@@ -24,7 +24,7 @@ from mcpctl.store.state import State
 FIELDS = (
     "name", "enabled", "transport", "runs", "command", "args", "url", "headers", "env", "env_file", "inherit_env",
     "cwd", "start_timeout_s", "call_timeout_s", "projects", "permissions", "only", "may_ask",
-    "tools", "listed_at", "problem", "failed_at",
+    "expose", "tools", "prompts", "resources", "listed_at", "problem", "failed_at",
 )  # fmt: skip
 _ELSEWHERE = "make it writable, or name another file with --config or MCPCTL_CONFIG"
 _SCHEMES = ("Bearer", "Basic", "Token")
@@ -78,7 +78,9 @@ def row(loaded: Config, name: str, catalog: Catalog) -> Row:
             permissions=server.tools,
             only=server.only,
             may_ask=server.may_ask,
+            expose=list(loaded.exposes(name)),
             tools=len(listed.tools) if listed else None,
+            **catalog.feature_counts(name),
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )
         if failure := catalog.state.last_failure(name, server.fingerprint):

@@ -93,6 +93,17 @@ def searched(number: int, minute: float, session: str = CLAUDE, **changes: Any) 
     return journal_lines.DiscoveryFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
 
 
+def was_read(number: int, minute: float, session: str = CLAUDE, **changes: Any) -> journal_lines.ReadFinished:
+    """The line of one resource that was read."""
+    given = {
+        "via": "client", "kind": "resource", "server": "notes", "name": f"note://{number}", "status": "ok",
+        "error": journal_lines.NULL, "started_at": at(minute), "duration_ms": 7, "response_bytes": 120,
+        "client_name": "claude-code", "client_version": "2.0", "project": None, "toolset": None,
+    }  # fmt: skip
+    id_ = f"{number}0ead000-0000-4000-8000-00000000000{number}"
+    return journal_lines.ReadFinished(timestamp=at(minute), id=id_, session_id=session, **{**given, **changes})
+
+
 def decided(
     call: str | None, decision: str = "denied", minute: float = 2, **changes: Any
 ) -> journal_lines.DecisionMade:

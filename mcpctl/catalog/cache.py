@@ -126,6 +126,11 @@ class Catalog:
         keys = [ListKey(server, fingerprint, feature_names.list_of(kind)) for kind in feature_names.KINDS]
         return [listed for key in keys if (listed := self._loaded(key))]
 
+    def feature_counts(self, server: str) -> dict[str, int | None]:
+        """How many prompts and resources an enabled server last listed; None where that is not known."""
+        known = {feature_names.kind_of_list(each.capabilities): len(each.tools) for each in self.features(server)}
+        return {kind: known.get(kind) for kind in feature_names.EXPOSABLE}
+
     def find(self, server: str, name: str) -> Tool | None:
         """A tool by its server and name, permitted or not, in the toolset or not.
 

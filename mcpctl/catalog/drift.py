@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcpctl import definitions, hints
+from mcpctl.feature_names import is_feature
 from mcpctl.models import HINTS, Tool
 
 _SCHEMAS = ("inputSchema", "outputSchema")
@@ -40,7 +41,7 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterat
         return
     if old.description != new.description:
         yield _change(new, "W801", "the description changed", old.description, new.description)
-    for schema in _SCHEMAS:
+    for schema in (*_SCHEMAS, *(definitions.OF_FEATURES if is_feature(new.name) else ())):
         before, after = _json(old.definition.get(schema)), _json(new.definition.get(schema))
         if before != after or before == _TOO_DEEP:
             yield _change(new, "W802", f"{schema} changed", before, after)

@@ -10,6 +10,7 @@ from mcpctl.catalog.drift import Change, Suspicion
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.catalog.lists import Listed
 from mcpctl.catalog.lock_file import Lock
+from mcpctl.feature_names import RESOURCES, is_feature, kind_of_list, split
 from mcpctl.models import Row, Tool
 from mcpctl.rules import Selection
 from mcpctl.store import pins
@@ -112,18 +113,21 @@ class _Server:
         if not self.known.sets and not self.with_unpinned:
             return  # never seen while there was a policy
         yield from self._other_program()
-        lists = self.catalog.every(self.server)
+        lists = [*self.catalog.every(self.server), *self.catalog.features(self.server)]
         shown = {tool.name for listed in lists for tool in listed.tools}
         for listed in lists:
             for tool in listed.tools:
                 yield from self._of_tool(tool, listed.capabilities)
             yield from self._instructions(listed)
         if shown:
-            yield from (drift.gone(self.server, name) for name in sorted(self.known.known.keys() - shown))
+            gone = sorted(self.known.known.keys() - shown)
+            # A resource is data, which comes and goes.
+            yield from (drift.gone(self.server, name) for name in gone if split(name)[0] != RESOURCES)
 
     def _of_tool(self, tool: Tool, capabilities: str) -> Iterator[Change]:
         why = self.known.drift(tool, capabilities)
         is_unpinned = self.with_unpinned and tool.name not in self.known.known
+        is_unpinned = is_unpinned and kind_of_list(capabilities) != RESOURCES
         if why == pins.NEW or is_unpinned:
             yield from drift.of_new(tool, self.suspicion)
         elif why:
@@ -150,7 +154,7 @@ class _Server:
         if not (here and others) or any(said.approved for said in here) or here[0].seen < others[0].seen:
             return
         before = {pin.name: pin.pin for pin in self.before}
-        now = {pin.name: pin.pin for pin in self.pinned.values()}
+        now = {pin.name: pin.pin for pin in self.pinned.values() if not is_feature(pin.name)}
         same = sum(before.get(name) == pin for name, pin in now.items())
         told = f"the server is started in another way than when its tools were first pinned: {same} of its {len(now)}"
         yield Change(self.server, "", "W805", f"{told} tools are as they were")
@@ -202,7 +206,7 @@ def approved(
     for server, fingerprint in catalog.config.fingerprints.items():
         if not wanted.has_server(server):
             continue
-        for listed in catalog.every(server):
+        for listed in (*catalog.every(server), *catalog.features(server)):
             chosen = [tool for tool in listed.tools if wanted.has(server, tool.name)]
             tools.update({(tool.key, definitions.pin_of(tool)): tool for tool in chosen})
             whole = listed.instructions if wanted.has(server, "") else None

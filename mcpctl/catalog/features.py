@@ -27,7 +27,7 @@ _OF_ANYBODY = ("file:", "http:", "https:")
 """Schemes that say nothing of whose a URI is."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Feature:
     """One prompt, resource or template as its server defines it."""
 
@@ -164,6 +164,8 @@ class Features:
         return list(dict.fromkeys(part.server for part in parts))
 
     def _is_held(self, server: str, uri: str) -> bool:
+        if server in self._listing(uri):
+            return False
         return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)
 
 

@@ -226,7 +226,10 @@ class Server(Model):
     permissions: Any
     only: Any
     may_ask: list[str] | None
+    expose: list[str] | None
     tools: int | None
+    prompts: int | None
+    resources: int | None
     listed_at: str | None
     problem: str | None
     failed_at: str | None

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mcpctl.config import Config
-from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed
+from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.failure import Failed, Failure
 from mcpctl.hints import Hint
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
@@ -62,7 +62,8 @@ def for_person(failure: Failure) -> McpctlError:
     if failure.code in _OF_TOOL:
         return _refusal_for_person(failure, facts["view"])
     if failure.code in OF_FEATURE:
-        return NotFound(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
+        kind = WrongUsage if failure.code == "ambiguous_resource" else NotFound
+        return kind(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
     if failure.code == "interrupted":
         return UpstreamFailed(for_model(failure), "call it again", failure.code)
     has_more = failure.said and "logs_of" in facts
@@ -117,8 +118,8 @@ def _of_feature(failure: Failure) -> str:
         servers = facts["servers"]
         return f"several servers have this URI: {', '.join(servers)}; read mcpctl+{servers[0]}:URI"
     if failure.code == "unknown_prompt":
-        return f"there is no prompt '{_shown(escaped(facts['name']))}'"
-    return f"there is no resource '{_shown(escaped(facts['uri']))}' of any server"
+        return f"there is no prompt '{escaped(_shown(facts['name']))}'"
+    return f"there is no resource '{escaped(_shown(facts['uri']))}' of any server"
 
 
 def _refusal_for_model(failure: Failure) -> str:

@@ -25,9 +25,9 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 """What marks a request of 2026-07-28, whole or in part."""
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
-_OF_USE = feature_requests.METHODS | {"tools/list", "tools/call"}
-"""What a client asks for that makes use of servers."""
 _MOST_CALLERS = 100
+_WARMING = feature_requests.METHODS | {"tools/list", "tools/call"}
+"""What shows that a client is there to use servers."""
 
 
 class ClientProtocol:
@@ -114,7 +114,7 @@ class ClientProtocol:
             self._transport.write(jsonrpc.result(id_, answer))
         else:
             self._error(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method[:200])
-        if method in _OF_USE and caller.claims not in self._warmed:
+        if method in _WARMING and caller.claims not in self._warmed:
             self._warm_up(caller)
 
     def _warm_up(self, caller: Caller) -> None:
@@ -197,7 +197,9 @@ class ClientProtocol:
         info = params.get("clientInfo", b"")
         self._session.caller = _caller(revision, info, capabilities if capabilities.startswith(b"{") else b"{}")
         self._session.is_initialized = True
-        said, announced = self._said_at_first(self._with_claims(self._session.caller, claims))
+        caller = self._with_claims(self._session.caller, claims)
+        said, announced = self._said_at_first(caller)
+        self._session.subscriptions.begin(caller, announced)
         self._transport.write(jsonrpc.result(id_, metatools.initialized(revision, said, announced)))
 
     def _set_log_level(self, id_: bytes, level: bytes) -> None:

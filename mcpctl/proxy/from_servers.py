@@ -37,9 +37,6 @@ class Listener(Protocol):
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what its server asked."""
 
-    def updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        """A server says that a resource has changed."""
-
     def lists_changed(self) -> None:
         """What is known of servers' prompts and resources has changed."""
 
@@ -58,9 +55,6 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
     if message.method == "notifications/cancelled":
         for session in sessions:
             session.withdrawn(connection, jsonrpc.members_or_empty(message.params))
-    elif message.method == "notifications/resources/updated":
-        for session in sessions:
-            session.updated(connection, jsonrpc.members_or_empty(message.params))
     elif message.method == "notifications/message":
         if reply := _about(connection):
             reply.log(message.params)

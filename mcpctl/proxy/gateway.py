@@ -28,6 +28,7 @@ from mcpctl.proxy.server_features import ServerFeatures
 from mcpctl.proxy.server_memory import ServerMemory
 from mcpctl.proxy.viewing import Viewing
 from mcpctl.proxy.warming import Warming
+from mcpctl.proxy.watched_resources import WatchedResources
 from mcpctl.store.server_logs import ServerLogs
 from mcpctl.store.state import ListKey
 from mcpctl.toolsets.toolset_files import ToolsetPlace
@@ -38,7 +39,6 @@ from mcpctl.wire import jsonrpc
 from mcpctl.wire.turn import Turn
 
 _STARTS_AT_ONCE = 4
-_LOAD_S = 0.25
 
 
 class Gateway:
@@ -65,13 +65,14 @@ class Gateway:
         self.turn = Turn()
         self.sessions: list[Listener] = []
         """Who is told what servers do: one for each client."""
+        self.watched = WatchedResources(self)
         self.asked_for: dict[str, Sequence[bytes]] = {}
         """Servers whose list a person asked for, and what they listed: an empty list is then believed."""
         self._followed = followed
         self._verbose = verbose
         self._transports = transports or RealTransports(config.path, self.turn)
         self._lists = Lists()
-        self._memory = ServerMemory(paths, self._lists, self.tools_known)
+        self.memory = ServerMemory(paths, self._lists, self.tools_known)
         self.searching = Searching(paths, self._lists, split=split)
         self._viewing = Viewing(paths, config, toolset=toolset, token=token, is_locked=locked is not None)
         self.policy = self._viewing.policy
@@ -79,10 +80,9 @@ class Gateway:
         self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
         self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
-        self._loading: asyncio.Task[None] | None = None
         self.warming = Warming(self)
         self.known_features = KnownFeatures(self._lists)
-        self._features = ServerFeatures(self.known_features, self._memory, self.held, self.sessions)
+        self.server_features = ServerFeatures(self)
         self._catalog = Catalog(View(config, is_locked=locked is not None), None, self._lists)
         self._tasks: set[asyncio.Task[Any]] = set()
         self._starts = asyncio.Semaphore(_STARTS_AT_ONCE)
@@ -162,20 +162,11 @@ class Gateway:
         self._settling = None
 
     async def _open_state(self) -> None:
-        state = await self._memory.opened()
+        state = await self.memory.opened()
         await self._viewing.open(state)
         await self.held.follow(self.config)
-        await self.introductions.open(state, self._memory.remember_harmless)
-        await self._load_features()
-
-    async def _load_features(self) -> None:
-        self._loading = self.background(self._features.load(self.config))
-        await asyncio.wait({self._loading}, timeout=_LOAD_S)  # calls do not wait for thousands
-
-    async def features_loaded(self) -> None:
-        """Return once what is kept of prompts and resources is known."""
-        if self._loading:
-            await asyncio.wait({self._loading})
+        await self.introductions.open(state, self.memory.remember_harmless)
+        await self.server_features.follow(self.config)
 
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
@@ -189,6 +180,7 @@ class Gateway:
             warn(f"{problem}; this server is skipped")
         self._follow(config)
         await self.held.follow(config)
+        await self.server_features.follow(config)
 
     def _follow(self, config: Config) -> None:
         before, self.config = self.config, config
@@ -235,7 +227,7 @@ class Gateway:
     async def load(self, name: str, view: View) -> None:
         """Have the catalog know what is kept of a server's tools."""
         if name in self.upstreams:
-            await self._memory.load(name, self.upstreams[name].server, view.capability_sets)
+            await self.memory.load(name, self.upstreams[name].server, view.capability_sets)
 
     async def refresh(
         self, names: Iterable[str], caller: Caller, one_done: Callable[[], None] = lambda: None
@@ -247,7 +239,8 @@ class Gateway:
             async with self._starts:
                 if upstream := self.upstreams.get(name):
                     try:
-                        await upstream.refresh_all(caller)
+                        if rest := await upstream.refresh_all(caller):
+                            warn(words.why_unlisted(rest))
                     except Exception as error:
                         failures[name] = words.why_unlisted(error)
                         self.failed(upstream, failures[name])
@@ -286,7 +279,7 @@ class Gateway:
             self.asked_for[name] = definitions
         of = ListKey(name, upstream.server.fingerprint, capability_set(connection.declared))
         runnable = task_calls.runnable(definitions, connection)
-        kept = await self._memory.keep(of, runnable, connection.instructions, asked=asked)
+        kept = await self.memory.keep(of, runnable, connection.instructions, asked=asked)
         await self.current()  # what is pinned may still be read
         await self.held.put(of, kept)
 
@@ -295,9 +288,9 @@ class Gateway:
     ) -> None:
         """Keep what a server lists of its prompts, resources or templates, and hold of it what is to be held."""
         of = ListKey(upstream.name, upstream.server.fingerprint, list_of(kind))
-        kept = await self._features.keep(of, definitions, connection.instructions)
+        kept = await self.memory.keep(of, definitions, connection.instructions, asked=True)
         await self.current()
-        await self._features.put(of, kept, self.config)
+        await self.server_features.put(of, kept)
 
     def exposed(self, name: str) -> Collection[str]:
         """Which kinds of features clients see of a server."""
@@ -310,22 +303,28 @@ class Gateway:
 
     async def known_era(self, upstream: Upstream) -> bool | None:
         """Whether a server is known to speak 2026-07-28."""
-        return await self._memory.era(upstream.name, upstream.server)
+        return await self.memory.era(upstream.name, upstream.server)
 
     def era_found(self, upstream: Upstream, modern: bool) -> None:
         """Remember what `server/discover` showed."""
-        self._memory.remember_era(upstream.name, upstream.server, modern)
+        self.memory.remember_era(upstream.name, upstream.server, modern)
 
     def failed(self, upstream: Upstream, failure: str | None) -> None:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
-        self._memory.remember_outcome(upstream.name, upstream.server, failure)
+        self.memory.remember_outcome(upstream.name, upstream.server, failure)
 
     def message(self, connection: Connection, message: jsonrpc.Message) -> None:
         """Hand what a server asks or logs to the session whose call it is about, as far as one can tell."""
-        from_servers.route(connection, message, self.sessions)
+        if not self.watched.take(connection, message):
+            from_servers.route(connection, message, self.sessions)
+
+    def connected(self, connection: Connection) -> None:
+        """A server that is connected again is asked again for what is watched of it."""
+        self.watched.connected(connection)
 
     def gone(self, connection: Connection) -> None:
-        """What a server asked ends with it."""
+        """What a server asked ends with it, and what it was asked."""
+        self.watched.gone(connection)
         for session in self.sessions:
             session.gone(connection)
 
@@ -346,7 +345,7 @@ class Gateway:
         await asyncio.gather(*(each.stop() for each in upstreams))
         self._transports.close()
         self.searching.close()
-        self._memory.close()
+        self.memory.close()
         self.policy.close()
         self.logs.close()
         self._index.close()

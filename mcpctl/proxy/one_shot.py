@@ -108,11 +108,13 @@ async def _refreshed(
 
 
 def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:
-    """A listed server: how many tools it has, which revision it speaks, how long it took to start."""
-    listed, upstream = gateway.catalog(gateway.view(None)).listed(name), gateway.upstreams[name]
+    """A listed server: how much it has, which revision it speaks, how long it took to start."""
+    catalog, upstream = gateway.catalog(gateway.view(None)), gateway.upstreams[name]
+    listed = catalog.listed(name)
     return {
         "server": name,
         "tools": len(listed.tools) if listed else 0,
+        **catalog.feature_counts(name),
         "revision": upstream.connection.revision if upstream.connection else None,
         "duration_ms": round(upstream.start_s * 1000),
     }

@@ -12,6 +12,7 @@ from mcpctl import config, exposure
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION
 from mcpctl.catalog.definition_lint import oddities
 from mcpctl.config import Config
+from mcpctl.feature_names import EXPOSABLE
 from mcpctl.models import CHECK_FIELDS, Progress, Row
 from mcpctl.paths import Paths
 from mcpctl.policy import words
@@ -81,18 +82,19 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
     problems: list[str] = []
     status = "ok"
     try:
-        await upstream.refresh(CALLER)
+        if rest := await upstream.refresh_all(CALLER):
+            problems.append(words.why_unlisted(rest))
     except Exception as error:
         problems.append(words.why_unlisted(error))
         status = "failed"
     connection = upstream.connection
-    tools = listed_row(gateway, name)["tools"]
+    row = listed_row(gateway, name)
     total_s = time.monotonic() - began
     if isinstance(connection, Stdio) and connection.chatter:
         line = connection.chatter.decode("utf-8", "replace")
         problems.append(f"it writes to stdout what is not a message: {line!r}; logs belong on stderr")
     if connection and status == "ok":
-        problems += _remarks(connection, listed[name])
+        problems += _remarks(connection, listed[name], has_more=any(row[each] for each in EXPOSABLE))
     problems += oddities(listed[name])
     if exposed := exposure.in_the_clear(server):
         problems.append(exposed)
@@ -102,7 +104,7 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
         transport=server.transport if server.url else "stdio",
         implementation=_implementation(connection.server_info) if connection else None,
         revision=connection.revision if connection else None,
-        tools=tools if status == "ok" else None,
+        **{each: row[each] if status == "ok" else None for each in ("tools", *EXPOSABLE)},
         connect_ms=round(upstream.start_s * 1000) if connection else None,
         list_ms=round((total_s - upstream.start_s) * 1000) if status == "ok" else None,
         environment=None if server.url else described(server, gateway.paths.config),
@@ -110,11 +112,11 @@ async def _looked_at(upstream: Upstream, gateway: Gateway) -> Row:
     )
 
 
-def _remarks(connection: Connection, listed: Sequence[bytes]) -> Iterator[str]:
+def _remarks(connection: Connection, listed: Sequence[bytes], *, has_more: bool) -> Iterator[str]:
     revisions = (*LEGACY_REVISIONS, MODERN_REVISION)
     if connection.revision not in revisions:
         yield f"it speaks a revision of the protocol that nobody knows: {connection.revision!r}"
-    if not listed:
+    if not listed and not has_more:
         yield "it lists no tools"
     if unrunnable := len(task_calls.unrunnable(listed, connection)):
         tools = "a tool that runs" if unrunnable == 1 else f"{unrunnable} tools that run"

@@ -279,8 +279,9 @@ class Session:
         return self.recorder.is_open
 
     def follow(self, settings: RecordSettings) -> None:
-        """Record what comes as these settings say."""
+        """Record what comes as these settings say; with them, what its client may see has changed."""
         self.recorder.follow(settings)
+        self.lists_changed()
 
     def tools_known(self, name: str) -> None:
         """What a server has listed is known: who waited for it goes on."""
@@ -290,11 +291,6 @@ class Session:
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what its server asked."""
         self.questions.gone(connection)
-        self.subscriptions.gone(connection)
-
-    def updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        """A server says that a resource has changed."""
-        self.subscriptions.updated(connection, params)
 
     def lists_changed(self) -> None:
         """What is known of servers' prompts and resources has changed."""

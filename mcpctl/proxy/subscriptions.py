@@ -1,20 +1,92 @@
 """What a client wants to be told of: lists of prompts and resources that change, and resources that do.
 
-`resources/subscribe` and `resources/unsubscribe` of older clients, `subscriptions/listen` of those of 2026-07-28. Each
-URI is asked for once of its server, in the server's era, for as long as anybody wants to be told.
+`resources/subscribe` and `resources/unsubscribe` of older clients, `subscriptions/listen` of those of 2026-07-28. What
+is told is what the client may see at that moment; of what it may not see any more it hears nothing.
 """
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import asyncio
+import contextlib
+from collections.abc import Collection, Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+
+from mcpctl import bounds
 from mcpctl.callers import Caller
-from mcpctl.upstreams.connection import Connection
+from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
+from mcpctl.failure import Failed
+from mcpctl.proxy import metatools, refusals
+from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.proxy.session import Session
 
 METHODS = frozenset(("resources/subscribe", "resources/unsubscribe", "subscriptions/listen"))
+LISTS = {"promptsListChanged": (PROMPTS,), "resourcesListChanged": (RESOURCES, TEMPLATES)}
+"""What a client can ask to be told of, and whose lists that are; those of tools never change."""
+_SOON_S = 0.25
+"""How long a change of lists waits for others, so that a client is told once."""
+_AGREED_S = 2.0
+"""How long servers have to agree before a client is told what they have agreed to."""
+
+
+class Subscription:
+    """What a client is told in one way: an older one of its own accord, a newer one on one `subscriptions/listen`."""
+
+    def __init__(self, session: "Session", caller: Caller, lists: Collection[str], id_: bytes = b"") -> None:
+        """Of these `lists`, of `LISTS`, it is told; `id_` is that of its request, nothing for an older client."""
+        self.caller = caller
+        self.lists = lists
+        self.id = id_
+        self.owners: dict[str, Owner] = {}
+        """Whose the resources are of which it is told, by the URIs that the client has for them."""
+        self.is_open = not id_
+        """Whether the client may be told: not before its request is acknowledged."""
+        self._session = session
+        self._known: dict[str, Sequence[Any]] = {}
+        """What the client may list, as far as it was told of changes."""
+
+    def tell(self, method: str, params: Mapping[str, bytes]) -> None:
+        """Send a notification."""
+        meta = jsonrpc.members_or_empty(params.get("_meta", b""))
+        meta.pop(jsonrpc.SUBSCRIPTION_KEY, None)
+        if self.id:
+            meta[jsonrpc.SUBSCRIPTION_KEY] = self.id
+        members = {name: value for name, value in params.items() if name != "_meta"}
+        members |= {"_meta": jsonrpc.object_of(meta)} if meta else {}
+        self._session.send(jsonrpc.notification(method, jsonrpc.object_of(members) if members else b""))
+
+    @property
+    def can_be_told(self) -> bool:
+        """Whether the client takes what it is told now."""
+        return self.is_open and self._session.is_reading
+
+    def features(self) -> Features:
+        """What the client may list, get and read now."""
+        return self._session.features.listable(self.caller)
+
+    def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+        """A resource that is watched has changed, or the part of it that has this URI on its server."""
+        self._session.gateway.when_current(lambda: self._pass_on(owner, uri, params))
+
+    def _pass_on(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+        features = self.features()
+        for known, other in self.owners.items():
+            if other == owner and self.can_be_told and _owner(features, known) == owner:
+                prefix = known.removesuffix(owner.uri) if known.startswith(EXPLICIT) else ""
+                self.tell(UPDATED, {**params, "uri": msgspec.json.encode(prefix + uri)})
+
+    def compare(self) -> None:
+        """Tell the client of the lists that are not as they were when it was last told; at first there is nothing to
+        tell."""
+        features = self.features()
+        for name in self.lists:
+            now = [_listed(features, kind) for kind in LISTS[name]]
+            before = self._known.setdefault(name, now)
+            if before != now and self.can_be_told:
+                self._known[name] = now
+                self.tell(f"notifications/{LISTS[name][0]}/list_changed", {})
 
 
 class Subscriptions:
@@ -22,23 +94,168 @@ class Subscriptions:
 
     def __init__(self, session: "Session") -> None:
         self._session = session
+        self._watched = session.gateway.watched
+        self._older: Subscription | None = None
+        self._listens: dict[bytes, Subscription] = {}
+        self._tasks: dict[bytes, asyncio.Task[None]] = {}
+        """Of requests that are not answered, or not acknowledged."""
+        self._comparing: asyncio.TimerHandle | None = None
+
+    def begin(self, caller: Caller, announced: Collection[str]) -> None:
+        """An older client has shaken hands, and was told that it will hear of changes of what was announced."""
+        if self._older:
+            self._end(self._older)
+        lists = [name for name, (kind, *_) in LISTS.items() if kind in announced]
+        self._older = Subscription(self._session, caller, lists)
+        self._session.gateway.background(self._note(self._older))
+
+    async def _note(self, subscription: Subscription) -> None:
+        """Note what the client may list before anything changes."""
+        await self._session.gateway.current()
+        await self._session.gateway.server_features.loaded()
+        subscription.compare()
 
     def start(self, method: str, id_: bytes, caller: Caller, params: dict[str, bytes], meta: dict[str, bytes]) -> None:
         """Begin one request."""
-        self._session.send(jsonrpc.error(id_, jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "Method not found")))
+        if caller.modern != (method == "subscriptions/listen"):
+            self._refuse(id_, jsonrpc.METHOD_NOT_FOUND, "Method not found", method)
+        elif id_ in self._listens or id_ in self._tasks:
+            self._refuse(id_, jsonrpc.INVALID_REQUEST, "Invalid Request: a request of this id is open")
+        elif method == "subscriptions/listen":
+            self._begin(id_, caller, self._listen(id_, caller, params))
+        else:
+            self._begin(id_, caller, self._change(method, id_, caller, params))
 
     def cancel(self, request_id: bytes) -> bool:
-        """The client ends a `subscriptions/listen`; whether it was one of these."""
-        return False
-
-    def updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
-        """A server says that a resource has changed (`notifications/resources/updated`)."""
+        """The client ends a `subscriptions/listen`, or does not wait for an answer; whether it was one of these."""
+        task, listen = self._tasks.pop(request_id, None), self._listens.pop(request_id, None)
+        if task:
+            task.cancel()
+        if listen:
+            self._end(listen)
+        return bool(task or listen)
 
     def lists_changed(self) -> None:
         """What the session may list may have changed: tell the client, soon and once, where it really has."""
+        if self._comparing is None and (self._older or self._listens):
+            self._comparing = asyncio.get_running_loop().call_later(_SOON_S, self._compare)
 
-    def gone(self, connection: Connection) -> None:
-        """A connection has ended, and with it what was asked of it."""
+    def _compare(self) -> None:
+        self._comparing = None
+        for each in self._all():
+            self._session.gateway.when_current(each.compare)
 
     def close(self) -> None:
-        """The session ends."""
+        """The session ends: so does each `subscriptions/listen`, with a result."""
+        if self._comparing:
+            self._comparing.cancel()
+        for task in self._tasks.values():
+            task.cancel()
+        for each in self._all():
+            self._end(each)
+        for id_ in self._listens:
+            meta = {jsonrpc.SUBSCRIPTION_KEY: id_, jsonrpc.SERVER_INFO_KEY: metatools.SERVER_INFO}
+            ended = {"resultType": b'"complete"', "_meta": jsonrpc.object_of(meta)}
+            self._session.send(jsonrpc.result(id_, jsonrpc.object_of(ended)))
+        self._listens.clear()
+
+    def _all(self) -> list[Subscription]:
+        return [*([self._older] if self._older else []), *self._listens.values()]
+
+    def _end(self, subscription: Subscription) -> None:
+        for owner in set(subscription.owners.values()):
+            self._watched.unwatch(owner, subscription)
+        subscription.owners.clear()
+
+    # ---- requests
+
+    def _begin(self, id_: bytes, caller: Caller, work: Coroutine[Any, Any, None]) -> None:
+        task = self._tasks[id_] = self._session.gateway.background(self._answered(id_, caller, work))
+        task.add_done_callback(lambda done: self._tasks.pop(id_) if self._tasks.get(id_) is done else None)
+
+    async def _answered(self, id_: bytes, caller: Caller, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Failed as error:
+            self._session.send(jsonrpc.error(id_, error.error or refusals.rejection(error.failure, caller)))
+        except jsonrpc.Malformed as error:
+            self._refuse(id_, jsonrpc.INVALID_PARAMS, str(error))
+
+    def _refuse(self, id_: bytes, code: int, message: str, data: Any = None) -> None:
+        self._session.send(jsonrpc.error(id_, jsonrpc.error_object(code, message, data)))
+
+    async def _change(self, method: str, id_: bytes, caller: Caller, params: Mapping[str, bytes]) -> None:
+        """Answer an older client's `resources/subscribe` or `resources/unsubscribe`."""
+        uri = jsonrpc.value(params.get("uri", b"null"), str)
+        await self._session.gateway.current()
+        if self._older is None:
+            self.begin(caller, ())
+        assert self._older
+        if method == "resources/subscribe":
+            self._admit(1)
+            await self._watch(self._older, uri, self._session.features.seen(caller)[1].owner(uri))
+        else:
+            self._forget(self._older, uri)
+        self._session.send(jsonrpc.result(id_, b"{}"))
+
+    async def _listen(self, id_: bytes, caller: Caller, params: Mapping[str, bytes]) -> None:
+        """Acknowledge a `subscriptions/listen`, which is open from then on."""
+        wanted = jsonrpc.members(params.get("notifications", b"null"))
+        lists = [name for name in LISTS if wanted.get(name) == b"true"]
+        uris = jsonrpc.value(wanted.get("resourceSubscriptions", b"[]"), list[str])
+        if len(self._listens.keys() | self._tasks.keys()) > bounds.LISTENS:
+            raise jsonrpc.Malformed(f"a client has at most {bounds.LISTENS} subscriptions open")
+        listen = Subscription(self._session, caller, lists, id_)
+        await self._note(listen)
+        self._admit(len(uris))
+        self._listens[id_] = listen
+        features, background = listen.features(), self._session.gateway.background
+        listen.owners = {uri: owner for uri in uris if (owner := _owner(features, uri))}
+        if listen.owners:
+            watching = [background(self._watch_if_agreed(listen, *each)) for each in listen.owners.items()]
+            await asyncio.wait(watching, timeout=_AGREED_S)
+        honoured = dict.fromkeys(lists, b"true")
+        if listen.owners:
+            honoured["resourceSubscriptions"] = msgspec.json.encode(list(listen.owners))
+        listen.is_open = True
+        listen.tell(ACKNOWLEDGED, {"notifications": jsonrpc.object_of(honoured)})
+        listen.compare()
+
+    # ---- resources
+
+    def _admit(self, more: int) -> None:
+        if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:
+            raise jsonrpc.Malformed(f"a client is told of at most {bounds.WATCHED} resources")
+
+    async def _watch(self, subscription: Subscription, uri: str, owner: Owner) -> None:
+        """Have a subscription be told of this resource; raises `Failed` where its server does not agree."""
+        if subscription.owners.get(uri) != owner:
+            self._forget(subscription, uri)
+        subscription.owners[uri] = owner
+        try:
+            await self._watched.watch(owner, subscription, subscription.caller)
+        except BaseException:
+            self._forget(subscription, uri)
+            raise
+
+    async def _watch_if_agreed(self, subscription: Subscription, uri: str, owner: Owner) -> None:
+        with contextlib.suppress(Failed):
+            await self._watch(subscription, uri, owner)
+
+    def _forget(self, subscription: Subscription, uri: str) -> None:
+        owner = subscription.owners.pop(uri, None)
+        if owner and owner not in subscription.owners.values():
+            self._watched.unwatch(owner, subscription)
+
+
+def _owner(features: Features, uri: str) -> Owner | None:
+    try:
+        return features.owner(uri)
+    except Failed:
+        return None
+
+
+def _listed(features: Features, kind: str) -> Sequence[Any]:
+    """What a list of this kind shows."""
+    shown: Mapping[str, Feature] = getattr(features, kind)
+    return [(name, feature.tool.text) for name, feature in shown.items()]

@@ -26,7 +26,7 @@ class Warming:
         view = gateway.view(caller)
         ready = gateway.background(gateway.searching.make_ready(view))
         await self.first_look()
-        await gateway.features_loaded()
+        await gateway.server_features.loaded()
         unknown = (server for server, _ in gateway.known_features.unknown(view.config))
         if due := list(dict.fromkeys((*gateway.catalog(view).due(), *unknown))):
             gateway.background(gateway.refresh(due, caller))

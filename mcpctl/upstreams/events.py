@@ -37,6 +37,9 @@ class Events(Protocol):
     def log_level(self) -> bytes:
         """What servers are to log, in JSON; empty while no client has said."""
 
+    def connected(self, connection: Connection) -> None:
+        """A connection is the one that answers from now on."""
+
     def gone(self, connection: Connection) -> None:
         """A connection has ended."""
 

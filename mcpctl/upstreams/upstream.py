@@ -143,11 +143,21 @@ class Upstream:
         async with asyncio.timeout(wait_s):
             await self._lists.tools.complete(connection, caller, begun)
 
-    async def refresh_all(self, caller: Caller) -> None:
-        """List its tools now, and then its prompts, resources and templates; raises `Failed` as far as it came."""
+    async def refresh_all(self, caller: Caller) -> Exception | None:
+        """List its tools now, and then all else that it has; raises why its tools cannot be listed, and returns why
+        the rest cannot."""
         begun = self._lists.features.begun
         await self.refresh(caller)
-        await self._lists.features.complete(await self.connected(caller), caller, begun)
+        try:
+            await self._lists.features.complete(await self.connected(caller), caller, begun)
+        except Exception as error:
+            return error
+        return None
+
+    def list_features(self) -> None:
+        """List its prompts, resources and templates in the background, where it is connected."""
+        if self._connection:
+            self._lists.features.begin(self._connection, None)
 
     # ---- the end
 
@@ -227,6 +237,7 @@ class Upstream:
             except Exception as error:
                 exchange.failed(Failure("cannot_send", {"reason": "this request cannot be sent", "said": f": {error}"}))
         self._lists.begin(connection, caller)
+        self._events.connected(connection)
 
     def _last_words(self) -> str:
         return next((each.last_words for each in self._opened if each.last_words), "")

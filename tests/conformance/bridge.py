@@ -7,7 +7,7 @@ of 2026-07-28 share one process. Request ids and progress tokens are this bridge
 clients cannot disturb each other.
 
 With `--behind NAME` the process is `mcpctl serve`: `tools/call X` becomes its `tool_execute` of `NAME:X`, and after its
-own two tools `tools/list` shows each TOOL as its `tool_discovery` gives it.
+own two tools `tools/list` shows each TOOL as its `tool_discovery` gives it. Its prompt `NAME_X` is X here.
 
 What is HTTP's own is answered here, the same for both: sessions, status codes, Host and Origin, a version header
 that contradicts the body.
@@ -97,6 +97,10 @@ class Process:
             key = f"{self._behind}:{params.get('name')}"
             given = {"arguments": params["arguments"]} if "arguments" in params else {}
             params |= {"name": "tool_execute", "arguments": {"toolKey": key, **given}}
+        if self._behind and request["method"] == "prompts/get":
+            params |= {"name": f"{self._behind}_{params.get('name')}"}
+        if self._behind and params.get("ref", {}).get("type") == "ref/prompt":
+            params |= {"ref": {**params["ref"], "name": f"{self._behind}_{params['ref'].get('name')}"}}
         sent = {**request, "id": self._last}
         self.write({**sent, "params": params} if "params" in request else sent)
         return exchange
@@ -113,6 +117,11 @@ class Process:
         for hit in found["result"]["structuredContent"]["results"]:
             shown = {name: hit[name] for name in ("description", "inputSchema")}
             answer["result"]["tools"].append({"name": hit["toolName"], **shown})
+
+    def rename_prompts(self, answer: Message) -> None:
+        """Show the prompts in the answer of `prompts/list` by the names that they have on their server."""
+        for prompt in answer.get("result", {}).get("prompts", []) if self._behind else ():
+            prompt["name"] = prompt["name"].removeprefix(f"{self._behind}_")
 
     def tell(self, message: Message) -> None:
         """Send a notification, or the answer to a request of the server's."""
@@ -257,6 +266,8 @@ async def _answered(process: Process, message: Message, *, modern: bool) -> Resp
         return _stream(_told(process, exchange, first))
     if message["method"] == "tools/list":
         await process.list_behind(message, first)
+    if message["method"] == "prompts/list":
+        process.rename_prompts(first)
     return JSONResponse(first, STATUS.get(first.get("error", {}).get("code"), 200) if modern else 200)
 
 

@@ -22,7 +22,13 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.stdio import stdio_server
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, PromptsListChanged, ToolsListChanged
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    PromptsListChanged,
+    ResourceUpdated,
+    ToolsListChanged,
+)
 from mcp.shared.exceptions import MCPDeprecationWarning
 from mcp.shared.message import ServerMessageMetadata, SessionMessage
 
@@ -360,8 +366,21 @@ async def tools_changed(asked: Asked) -> list[Json]:
 
 @tool("test_trigger_prompt_change")
 async def prompts_changed(asked: Asked) -> list[Json]:
-    """Says that the prompts have changed."""
+    """Adds a prompt, or takes it away again, and says so."""
+    if _PROMPTS.pop("test_added_prompt", None) is None:
+        _PROMPTS["test_added_prompt"] = []
     await bus.publish(PromptsListChanged())
+    if not asked.modern:
+        await asked.context.session.send_prompt_list_changed()
+    return text("told")
+
+
+@tool("test_trigger_resource_change")
+async def resource_changed(asked: Asked) -> list[Json]:
+    """Says that the watched resource has changed, to who has subscribed to it."""
+    await bus.publish(ResourceUpdated(_WATCHED["uri"]))
+    if _WATCHED["uri"] in _subscribed:
+        await asked.context.session.send_resource_updated(_WATCHED["uri"])
     return text("told")
 
 
@@ -387,7 +406,7 @@ async def call_tool(
     return types.CallToolResult.model_validate({"content": content})
 
 
-# ---- resources, prompts and the rest, which the suite asks for when no mcpctl stands between
+# ---- resources, prompts and the rest
 
 _WORDS = {"uri": "test://static-text", "mimeType": "text/plain"}
 _IMAGE = {"uri": "test://static-binary", "mimeType": "image/png"}
@@ -429,8 +448,24 @@ async def read_resource(context: Context, params: types.ReadResourceRequestParam
     return types.ReadResourceResult.model_validate({"contents": [found]})
 
 
+_subscribed: set[str] = set()
+"""What the client of the initialize handshake wants to be told of."""
+
+
+async def subscribe(context: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
+    """Tell of this resource from now on."""
+    _subscribed.add(str(params.uri))
+    return types.EmptyResult()
+
+
+async def unsubscribe(context: Context, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
+    """Tell of it no more."""
+    _subscribed.discard(str(params.uri))
+    return types.EmptyResult()
+
+
 async def nothing(context: Context, params: Any) -> types.EmptyResult:
-    """Agree to a subscription or a log level, of which nothing follows here."""
+    """Agree to a log level, of which nothing follows here."""
     return types.EmptyResult()
 
 
@@ -482,8 +517,11 @@ async def get_prompt(
 
 
 async def complete(context: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-    """No suggestions."""
-    return types.CompleteResult.model_validate({"completion": {"values": [], "total": 0, "hasMore": False}})
+    """The words that begin with what is typed."""
+    values = [word for word in ("paris", "parma", "oslo") if word.startswith(params.argument.value)]
+    return types.CompleteResult.model_validate(
+        {"completion": {"values": values, "total": len(values), "hasMore": False}}
+    )
 
 
 def server() -> Server[Any]:
@@ -500,8 +538,8 @@ def server() -> Server[Any]:
         on_list_resources=list_resources,
         on_list_resource_templates=list_templates,
         on_read_resource=read_resource,
-        on_subscribe_resource=nothing,
-        on_unsubscribe_resource=nothing,
+        on_subscribe_resource=subscribe,
+        on_unsubscribe_resource=unsubscribe,
         on_subscriptions_listen=ListenHandler(bus),
         on_list_prompts=list_prompts,
         on_get_prompt=get_prompt,

@@ -24,7 +24,7 @@ from tests.proxy.client import LATEST, MODERN, ROOT, Client, until, write_config
 from tests.proxy.conftest import Serve, starter
 from tests.proxy.ending import Promise
 from tests.servers import command
-from tests.servers.web import ODD
+from tests.servers.web import ODD, SCHEME
 
 pytestmark = pytest.mark.process
 
@@ -103,6 +103,28 @@ def test_what_no_sdk_would_answer_passes_equal_as_json(clients: dict[str, Client
         result["_meta"].pop("io.modelcontextprotocol/serverInfo")
         expected |= {"resultType": "complete", "_meta": {}}
     assert result == expected
+
+
+@ERAS
+@TRANSPORTS
+def test_prompts_and_resources_are_had_over_http(clients: dict[str, Client], revision: str, name: str) -> None:
+    client = clients[revision]
+
+    def asked(method: str, **params: Any) -> Any:
+        return client.ask(method, params).json
+
+    client.call(f"{name}:echo")  # which has it connected, and listed
+    until("its prompts", lambda: f"{name}_grüße" in str(asked("prompts/list")))
+    got = asked("prompts/get", name=f"{name}_grüße", arguments={"q": "ü"})["result"]
+    assert json.loads(got["messages"][0]["content"]["text"]) == {"q": "ü"}
+    until("its resources", lambda: f"mcpctl+{name}:{SCHEME}é" in str(asked("resources/list")))
+    read = asked("resources/read", uri=f"mcpctl+{name}:{SCHEME}é")["result"]
+    assert read["contents"][0] == {"uri": f"{SCHEME}é", "text": "read"}
+    none = asked("resources/read", uri=f"mcpctl+{name}:{SCHEME}none")["error"]
+    assert none == {"code": -32602 if revision == MODERN else -32002, "message": "no such resource"}
+    ref = {"type": "ref/prompt", "name": f"{name}_grüße"}
+    completed = asked("completion/complete", ref=ref, argument={"name": "q", "value": "g"})["result"]
+    assert completed["completion"]["values"] == ["grüße"]
 
 
 @ERAS

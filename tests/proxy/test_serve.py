@@ -91,7 +91,13 @@ def test_requests_before_the_handshake_are_answered(serve: Serve) -> None:
 def test_discover_tells_the_modern_revision_and_what_is_there(modern: Client) -> None:
     found = modern.ask("server/discover").json["result"]
     assert found["supportedVersions"] == [MODERN]
-    assert found["capabilities"] == {"logging": {}, "tools": {"listChanged": False}}
+    assert found["capabilities"] == {
+        "logging": {},
+        "tools": {"listChanged": False},
+        "prompts": {"listChanged": True},
+        "resources": {"subscribe": True, "listChanged": True},
+        "completions": {},
+    }
     assert "counter, strict" in found["instructions"]
     assert found["resultType"] == "complete"
     assert found["_meta"][META + "serverInfo"]["name"] == "mcpctl"
@@ -257,7 +263,7 @@ def test_a_ping_is_answered(legacy: Client) -> None:
     assert legacy.ask("ping").result == b"{}"
 
 
-@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "nonsense", "", "tools/Call"])
+@pytest.mark.parametrize("method", ["resources/List", "tasks/list", "nonsense", "", "tools/Call"])
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_a_method_that_is_not_known_is_refused(method: str, era: str, legacy: Client, modern: Client) -> None:
     assert error(legacy if era == "legacy" else modern, method)["code"] == -32601

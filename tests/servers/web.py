@@ -22,6 +22,7 @@ from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.sse import SseServerTransport
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response, StreamingResponse
@@ -29,6 +30,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 REGION = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+SCHEME = "web://"
 ODD = '{"content":[{"type":"odd","n":123456789012345678901234567890,"f":1.50,"x":null}],"x-vendor":{"a":[]}}'
 RAW = (
     "odd",
@@ -60,6 +62,11 @@ class Web:
             version="1",
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
+            on_list_prompts=self.list_prompts,
+            on_get_prompt=self.get_prompt,
+            on_list_resources=self.list_resources,
+            on_read_resource=self.read_resource,
+            on_completion=self.complete,
             on_subscriptions_listen=ListenHandler(self.bus),
             get_tool_input_schema=lambda name: REGION if name == "region" else None,
         )
@@ -77,6 +84,32 @@ class Web:
             said["did"] = await does(ctx)
         block = types.TextContent(type="text", text=params.name)
         return types.CallToolResult(content=[block], structured_content=said)
+
+    async def list_prompts(self, ctx: Any, params: Any) -> types.ListPromptsResult:
+        """One with a name that no header carries as it is."""
+        return types.ListPromptsResult(prompts=[types.Prompt(name="grüße")])
+
+    async def get_prompt(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """Its arguments."""
+        block = types.TextContent(type="text", text=json.dumps(params.arguments))
+        return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=block)])
+
+    async def list_resources(self, ctx: Any, params: Any) -> types.ListResourcesResult:
+        """Two of a scheme of this server's alone."""
+        return types.ListResourcesResult(resources=[types.Resource(uri=f"{SCHEME}{n}", name=n) for n in "aé"])
+
+    async def read_resource(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """The URI, or that there is none."""
+        if params.uri.endswith("none"):
+            code = types.INVALID_PARAMS if ctx.protocol_version > "2026" else -32002
+            raise MCPError(code, "no such resource")
+        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=params.uri, text="read")])
+
+    async def complete(self, ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """What is completed."""
+        ref = params.ref
+        name = ref.name if isinstance(ref, types.PromptReference) else ref.uri
+        return types.CompleteResult(completion=types.Completion(values=[name]))
 
     async def progress(self, ctx: Any) -> None:
         """Two steps."""

@@ -14,9 +14,21 @@ from mcpctl.paths import Paths
 from mcpctl.store import index, journal_lines, projection
 from mcpctl.store.journal_lines import AnyLine, encode
 from mcpctl.store.projection import Changes
-from tests.recorded import CLAUDE, call, call_id, closed, created, finished, opened, searched, session, started
+from tests.recorded import (
+    CLAUDE,
+    call,
+    call_id,
+    closed,
+    created,
+    finished,
+    opened,
+    searched,
+    session,
+    started,
+    was_read,
+)
 
-TABLES = ("sessions", "calls", "discoveries", "usage")
+TABLES = ("sessions", "calls", "discoveries", "usage", "reads")
 NOISE = (
     b'{"type":"later.finished","v":1}\n',
     b'{"type":"calls.started","id":5}\n',
@@ -98,6 +110,8 @@ def test_a_row_has_a_value_for_each_column() -> None:
     assert dict(zip(names, ended, strict=True))["total_tokens"] == 17
     ((position, line),) = changes.discoveries.values()
     assert len(projection.discovery_row(position, line)) == len(projection.DISCOVERY)
+    (reading,) = batches(was_read(1, 1))[0].reads.values()
+    assert len(projection.read_row(*reading)) == len(projection.READ)
     assert len(projection.session_row("x.jsonl", changes.sessions[CLAUDE])) == len(projection.SESSION)
 
 
@@ -111,6 +125,7 @@ def one_line(number: int, minute: int) -> st.SearchStrategy[bytes]:
         finished(number, minute),
         finished(number, minute, status="tool_error", output_tokens=7),
         searched(number, minute),
+        was_read(number, minute),
         closed(minute=minute),
         created(minute=minute),
     )
@@ -162,7 +177,7 @@ def test_a_torn_line_costs_no_other(
     with path.open("ab") as file:
         file.write(b"".join([*whole[:3], torn, *whole[3:], torn[:30]]))
     monkeypatch.setattr(index, "_CHUNK", chunk)
-    _, calls, _, _ = rows(paths)
+    _, calls, *_ = rows(paths)
     assert [row[0] for row in calls] == [call_id(1), call_id(2), call_id(3)]
     place = first + len(b"".join(whole[:3]))
     # The last one may be going to be whole.

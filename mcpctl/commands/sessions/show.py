@@ -16,7 +16,7 @@ def show(
     json: opt.Json = False,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Show one session: who was connected, what was called how often, and every call.
+    """Show one session: who was connected, what was called how often, every call, and what was read.
 
     \b
     Examples:

@@ -12,6 +12,7 @@ from mcpctl.catalog.drift_check import Wanted
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.commands import check_options
 from mcpctl.errors import WrongUsage
+from mcpctl.feature_names import is_feature
 from mcpctl.models import CHANGE_FIELDS, Row
 from mcpctl.output import changes
 from mcpctl.paths import Paths
@@ -57,7 +58,8 @@ def wanted(catalog: Catalog, keys: Sequence[str], servers: Sequence[str]) -> Wan
 
 def _key(catalog: Catalog, typed: str) -> str:
     server, name = split_typed(typed)
-    if catalog.find(server, name) is None:
+    features = catalog.features(server) if is_feature(name) else []
+    if catalog.find(server, name) is None and not any(name in listed.by_name for listed in features):
         raise rows.unknown(catalog, typed)
     return join(server, name)
 

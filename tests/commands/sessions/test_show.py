@@ -6,12 +6,25 @@ import tracemalloc
 import pytest
 
 from mcpctl import output
-from mcpctl.models import CALL_FIELDS, SESSION_FIELDS
+from mcpctl.models import CALL_FIELDS, READ_FIELDS, SESSION_FIELDS
 from mcpctl.paths import Paths
 from mcpctl.search import labels
 from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
-from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session, started, two_sessions
+from tests.recorded import (
+    CLAUDE,
+    CURSOR,
+    at,
+    call,
+    call_id,
+    created,
+    opened,
+    raw,
+    session,
+    started,
+    two_sessions,
+    was_read,
+)
 
 
 @pytest.mark.parametrize("ref", [CURSOR, CURSOR.upper(), CURSOR[:8], "2", "last"])
@@ -48,6 +61,21 @@ def test_calls_are_there_oldest_first_without_their_responses(mcpctl: Mcpctl, pa
     assert tuple(row) == (*SESSION_FIELDS, "tools", "calls", "reads", "decisions")
     assert [call["id"] for call in row["calls"]] == [call_id(4), call_id(5), call_id(6)]
     assert set(row["calls"][0]) == set(CALL_FIELDS) - {"response", "session_id"}
+
+
+def test_what_was_read_is_there_without_what_it_was(mcpctl: Mcpctl, paths: Paths) -> None:
+    failed = was_read(2, 4, kind="prompt", server=None, name="x\x1b[31m", status="failed", error=raw({"code": "x"}))
+    session(paths, CLAUDE, 0, [*call(1, 1), was_read(1, 3), was_read(1, 3), failed])
+    row = mcpctl("sessions", "show", "last", "--json").json
+    first, second = row["reads"]
+    assert set(first) == set(READ_FIELDS) - {"session_id"}
+    assert (first["kind"], first["server"], first["name"], first["error"]) == ("resource", "notes", "note://1", None)
+    assert (second["status"], second["error"]) == ("failed", {"code": "x"})
+    assert (row["tool_call_count"], row["last_activity"]) == (1, at(4))
+    assert [found["id"] for found in mcpctl("calls", "ls", "--json").json] == [call_id(1)]
+    shown = mcpctl("sessions", "show", "last").out
+    assert f"  {first['id']}  {first['started_at']}  notes  resource note://1  ok  7 ms\n" in shown
+    assert "\x1b" not in shown
 
 
 def test_tools_are_counted_most_called_first(mcpctl: Mcpctl, paths: Paths) -> None:

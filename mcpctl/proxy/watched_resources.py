@@ -1,0 +1,206 @@
+"""The resources of servers that anybody wants to be told of: each asked for once, in its server's era.
+
+An older server is sent `resources/subscribe`, one of 2026-07-28 a `subscriptions/listen`. What a server said while it
+was not connected is lost: once it is asked again, those who watch are told that the resource may have changed.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from mcpctl.callers import Caller
+from mcpctl.catalog.features import Owner
+from mcpctl.failure import Failed, failed
+from mcpctl.upstreams import listening
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.listening import Listening
+from mcpctl.upstreams.upstream import Upstream
+from mcpctl.wire import jsonrpc
+
+UPDATED = "notifications/resources/updated"
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+_ANSWER_S = 30.0
+
+
+class Watcher(Protocol):
+    """Who wants to be told."""
+
+    def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
+        """The resource has changed that is watched as `owner`: it, or a part of it that has this URI on its server."""
+
+
+class Servers(Protocol):
+    """The gateway, as far as it is needed here."""
+
+    upstreams: dict[str, Upstream]
+
+    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Run `work` beside everything else."""
+
+
+class _Watched:
+    """One resource, who watches it, and where it was asked for."""
+
+    def __init__(self, owner: Owner) -> None:
+        self.owner = owner
+        self.watchers: dict[Watcher, None] = {}
+        self.connection: Connection | None = None
+        """The connection that was asked; None while there is none."""
+        self.listening: Listening | None = None
+        """The request that is open there, in 2026-07-28."""
+        self.wait = listening.FIRST_WAIT_S
+        self.asking = asyncio.Lock()
+        """Held while its server is asked, or no longer: one after the other, whatever way they travel."""
+
+
+class WatchedResources:
+    """Those of all sessions."""
+
+    def __init__(self, servers: Servers) -> None:
+        self._servers = servers
+        self._watched: dict[Owner, _Watched] = {}
+
+    async def watch(self, owner: Owner, watcher: Watcher, caller: Caller) -> None:
+        """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
+        watched = self._watched.setdefault(owner, _Watched(owner))
+        watched.watchers[watcher] = None
+        try:
+            async with watched.asking:
+                if watched.connection is None:
+                    upstream = self._servers.upstreams.get(owner.server)
+                    if upstream is None:
+                        raise failed("server_removed", "is not in the configuration any more", server=owner.server)
+                    await self._ask(watched, await upstream.connected(caller), caller)
+        except BaseException:
+            self.unwatch(owner, watcher)
+            raise
+
+    def unwatch(self, owner: Owner, watcher: Watcher) -> None:
+        """Tell `watcher` no more; a server is told where it was the last."""
+        if watched := self._watched.get(owner):
+            watched.watchers.pop(watcher, None)
+            if not watched.watchers:
+                self._servers.background(self._take_back(watched))
+
+    def take(self, connection: Connection, message: jsonrpc.Message) -> bool:
+        """Take what a server says of its own accord; whether it was about what is watched."""
+        if message.method == UPDATED:
+            self._updated(connection, jsonrpc.members_or_empty(message.params))
+        elif message.method == ACKNOWLEDGED:
+            listening.acknowledged(connection, jsonrpc.members_or_empty(message.params))
+        else:
+            return False
+        return True
+
+    def connected(self, connection: Connection) -> None:
+        """A server is connected: what is watched of it is asked for again."""
+        for watched in self._watched.values():
+            if watched.owner.server == connection.server and watched.connection is None:
+                self._servers.background(self._ask_again(watched, connection))
+
+    def gone(self, connection: Connection) -> None:
+        """A connection has ended, and with it what was asked of it."""
+        for watched in self._watched.values():
+            if watched.connection is connection:
+                watched.connection, watched.listening, watched.wait = None, None, listening.FIRST_WAIT_S
+
+    # ---- what servers are asked
+
+    async def _ask(self, watched: _Watched, connection: Connection, caller: Caller) -> None:
+        """Returns once the server has agreed; raises `Failed`."""
+        watched.connection = connection
+        uri = msgspec.json.encode(watched.owner.uri)
+        try:
+            async with asyncio.timeout(_ANSWER_S):
+                if connection.modern:
+                    await self._listen(watched, connection, uri, caller)
+                else:
+                    await connection.ask("resources/subscribe", {"uri": uri}, caller)
+        except BaseException as error:
+            watched.connection = watched.listening = None
+            if isinstance(error, TimeoutError):
+                late = f"did not answer within {_ANSWER_S:g} s"
+                raise failed("timed_out", late, server=connection.server) from None
+            raise
+
+    async def _listen(self, watched: _Watched, connection: Connection, uri: bytes, caller: Caller) -> None:
+        agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+        def honoured(wanted: Mapping[str, bytes]) -> None:
+            if wanted.get("resourceSubscriptions", b"[]") in (b"[]", b"null"):
+                ended(failed("refused", "it tells nobody of this resource"))
+            elif not agreed.done():
+                agreed.set_result(None)
+
+        def ended(why: Failed) -> None:
+            if not agreed.done():
+                agreed.set_exception(why)
+            elif watched.listening is opened:
+                self._ended(watched)
+
+        wanted = {"resourceSubscriptions": b"[%b]" % uri}
+        opened = watched.listening = Listening(connection, caller, wanted, ended, honoured)
+        try:
+            await agreed
+        except BaseException:
+            opened.take_back()
+            raise
+
+    async def _take_back(self, watched: _Watched) -> None:
+        async with watched.asking:
+            if watched.watchers:
+                return
+            connection, opened, watched.connection = watched.connection, watched.listening, None
+            if connection and opened:
+                opened.take_back()
+            elif connection:
+                uri = msgspec.json.encode(watched.owner.uri)
+                with contextlib.suppress(Failed, TimeoutError):
+                    async with asyncio.timeout(_ANSWER_S):
+                        await connection.ask("resources/unsubscribe", {"uri": uri}, _for(connection))
+            if not watched.watchers and self._watched.get(watched.owner) is watched:
+                del self._watched[watched.owner]
+
+    async def _ask_again(self, watched: _Watched, connection: Connection) -> None:
+        async with watched.asking:
+            if watched.connection or connection.hung_up or not watched.watchers:
+                return
+            with contextlib.suppress(Failed):
+                await self._ask(watched, connection, _for(connection))
+        if watched.connection:
+            self._tell(watched, watched.owner.uri, {})
+
+    def _ended(self, watched: _Watched) -> None:
+        """A server ends what it was asked for, and not its connection: it is asked again a while later."""
+        connection, watched.connection, watched.listening = watched.connection, None, None
+        if connection and watched.watchers:
+            again = asyncio.get_running_loop().call_later
+            again(watched.wait, lambda: self._servers.background(self._ask_again(watched, connection)))
+            watched.wait = min(2 * watched.wait, listening.LAST_WAIT_S)
+
+    # ---- what servers say
+
+    def _updated(self, connection: Connection, params: Mapping[str, bytes]) -> None:
+        try:
+            uri = jsonrpc.value(params.get("uri", b""), str)
+        except jsonrpc.Malformed:
+            return
+        for watched in self._watched.values():
+            if watched.connection is connection and _is_of(uri, watched.owner.uri):
+                self._tell(watched, uri, params)
+
+    def _tell(self, watched: _Watched, uri: str, params: Mapping[str, bytes]) -> None:
+        for watcher in list(watched.watchers):
+            watcher.updated(watched.owner, uri, params)
+
+
+def _is_of(uri: str, watched: str) -> bool:
+    """Whether a URI is the one that is watched, or of a part of it, of which its server may speak too."""
+    return uri == watched or uri.startswith(watched if watched.endswith("/") else f"{watched}/")
+
+
+def _for(connection: Connection) -> Caller:
+    return connection.caller or Caller(connection.revision)
