@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from mcpctl.catalog import told_instructions
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound
 from mcpctl.models import Found, Row
@@ -79,9 +80,11 @@ def _definitions(opened: Opened, project: str | None) -> _Definitions:
             servers = sorted(catalog.config.enabled)
             every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
             unlisted = len(catalog.unlisted())
+            said = dict(told_instructions.waiting(catalog, servers, ()))
     except NotFound:
         return _Definitions()
-    shown = msgspec.json.encode(metatools.tools(servers)), metatools.instructions(servers).encode()
+    first, _ = told_instructions.beside(metatools.instructions(servers), said)
+    shown = msgspec.json.encode(metatools.tools(servers)), first.encode("utf-8", "replace")
     return _Definitions(
         servers=len(servers),
         unlisted=unlisted,

@@ -1,11 +1,16 @@
 """What servers say of themselves as a model is told it: cleaned, attributed, and none at the cost of another."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from mcpctl.catalog import told_texts
+from mcpctl.catalog.cache import Catalog
+from mcpctl.policy.decide import may_introduce
+from mcpctl.policy.view import View
 from mcpctl.visible_text import visible
 
+Introduction = tuple[str, str]
+"""A server, and what a model is told of what it says of itself."""
 AT_FIRST = 2000
 """UTF-8 bytes of all that a client is told at first: clients cut at about 2 KB."""
 MOST = 1500
@@ -22,6 +27,18 @@ _QUOTES = str.maketrans(dict.fromkeys('"\u201c\u201d\u201e\u201f\u2033\uff02', "
 def text(said: str, server: str) -> str:
     """All that is told of what a server says of itself: nothing hidden, no notes of a team's, cut at a sentence."""
     return _cut(told_texts.FAKED.sub(f"notes of server '{server}'", visible(said)).strip(), MOST)
+
+
+def of(server: str, said: str, held: str, view: View) -> str:
+    """What a model may be told of what a server says of itself, which is `held` or not; empty for nothing."""
+    return text(said, server) if said and may_introduce(server, held, view) else ""
+
+
+def waiting(catalog: Catalog, servers: Collection[str], told: Collection[Introduction]) -> list[Introduction]:
+    """What is to be told of these servers beside what was told."""
+    listed = [(server, known) for server in dict.fromkeys(servers) if (known := catalog.listed(server))]
+    every = [(server, of(server, known.instructions, known.held, catalog.view)) for server, known in listed]
+    return [(server, text) for server, text in every if text and (server, text) not in told]
 
 
 def beside(ours: str, told: Mapping[str, str]) -> tuple[str, list[str]]:

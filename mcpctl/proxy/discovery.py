@@ -6,14 +6,15 @@ from typing import Any
 
 import msgspec
 
+from mcpctl.catalog import told_instructions
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
+from mcpctl.catalog.told_instructions import Introduction
 from mcpctl.config import Config, Search
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.proxy import introductions, search_results
-from mcpctl.proxy.introductions import Introduction
+from mcpctl.proxy import search_results
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
@@ -155,7 +156,7 @@ class Discovery:
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
         budget = search_results.budget(request.detail, view.config.search.answer_tokens)
-        waiting = introductions.waiting(catalog, [tool.server for tool in tools], request.introduced)
+        waiting = told_instructions.waiting(catalog, [tool.server for tool in tools], request.introduced)
         results, introduced = search_results.with_introductions(
             lambda room: search_results.fitted(
                 hits, tools, ranking, detail=request.detail, budget=room, split=self._split

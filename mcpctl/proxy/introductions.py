@@ -6,16 +6,12 @@ from contextlib import suppress
 
 from mcpctl import __version__, definitions
 from mcpctl.catalog import told_instructions
-from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists, suspicious
+from mcpctl.catalog.told_instructions import Introduction
 from mcpctl.models import Tool
-from mcpctl.policy.decide import may_introduce
 from mcpctl.policy.holding import UNCHECKED
 from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey, State, StateError
-
-Introduction = tuple[str, str]
-"""A server, and what a model is told of what it says of itself."""
 
 
 class Introductions:
@@ -45,7 +41,8 @@ class Introductions:
     def of(self, view: View) -> dict[str, str]:
         """By enabled server, what a model may be told, of those that say anything."""
         said = {name: self._said(name, fingerprint, view) for name, fingerprint in view.config.fingerprints.items()}
-        return {name: told for name, (text, held) in said.items() if (told := _told(name, text, held, view))}
+        told = {name: told_instructions.of(name, *each, view) for name, each in said.items()}
+        return {name: text for name, text in told.items() if text}
 
     def _said(self, server: str, fingerprint: str, view: View) -> tuple[str, str]:
         """What a server says to a client like this one, else to another, and why that is held."""
@@ -79,17 +76,6 @@ class Introduced:
     def add(self, introductions: Iterable[Introduction]) -> None:
         """They were told."""
         self.told = self.told.union(introductions)
-
-
-def waiting(catalog: Catalog, servers: Collection[str], told: Collection[Introduction]) -> list[Introduction]:
-    """What is still to be told of these servers."""
-    listed = [(server, of) for server in dict.fromkeys(servers) if (of := catalog.listed(server))]
-    every = [(server, _told(server, of.instructions, of.held, catalog.view)) for server, of in listed]
-    return [(server, text) for server, text in every if text and (server, text) not in told]
-
-
-def _told(server: str, said: str, held: str, view: View) -> str:
-    return told_instructions.text(said, server) if said and may_introduce(server, held, view) else ""
 
 
 def _suspicious(texts: Collection[str]) -> Collection[str]:

@@ -51,6 +51,7 @@ async def told(world: World, revision: str = "2025-11-25", capabilities: dict[st
 
 async def restarted(world: World, **begun: Any) -> None:
     """End everything, and begin again on the same home."""
+    await world.gateway.current()
     for client in world.clients:
         await client.session.settle(0)
         await client.session.close(0)

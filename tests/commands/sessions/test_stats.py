@@ -1,6 +1,7 @@
 """`mcpctl sessions stats --saved`"""
 
 import json
+import sqlite3
 
 import msgspec
 
@@ -44,6 +45,16 @@ def test_the_last_session_is_compared_with_all_definitions(mcpctl: Mcpctl, paths
         "saved_percent": round(100 * row["saved_tokens"] / row["definitions_tokens"], 1),
         "encoding": "estimate:bytes/4",
     }
+
+
+def test_what_servers_say_of_themselves_at_first_is_counted(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    two_sessions(paths)
+    before = mcpctl("sessions", "stats", "--saved", "--json").json[0]["metatools_tokens"]
+    with sqlite3.connect(paths.state) as state:
+        state.execute("UPDATE lists SET instructions = 'Says this of itself.' WHERE server = 'notes'")
+    after = mcpctl("sessions", "stats", "--saved", "--json").json[0]["metatools_tokens"]
+    assert after - before > len("Says this of itself.") // 4
 
 
 def test_what_was_not_saved_is_negative(mcpctl: Mcpctl, paths: Paths) -> None:
