@@ -3,7 +3,6 @@
 Checked with msgspec rather than pydantic, which costs 60 ms of every `serve` before its first answer.
 """
 
-import re
 import sys
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
@@ -12,96 +11,23 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from mcpctl import files, policy_settings, projects, toml_places, toml_values
+from mcpctl import files, policy_settings, projects, settings, toml_places, toml_values
 from mcpctl.errors import NotFound, Refused, Unusable
-from mcpctl.feature_names import EXPOSABLE
 from mcpctl.near_names import did_you_mean
-from mcpctl.policy_settings import Policy, PolicyTable, ProjectPolicyTable
-from mcpctl.server_settings import URL, Server, check_expose, check_project_name, check_server
+from mcpctl.policy_settings import Policy, PolicyTable
+from mcpctl.server_settings import Server, check_server
+from mcpctl.settings import (
+    LIMITS,
+    TOKEN_BYTES,
+    ClientSettings,
+    OAuthSettings,
+    Project,
+    RecordSettings,
+    Responses,
+    Search,
+    Serve,
+)
 from mcpctl.tool_keys import OWN, READ
-
-_DOCUMENT = re.compile(r"https://[^\s/?#]+/[^\s?#]\S*\Z", re.IGNORECASE)
-OPTIMIZATIONS = ("bm25", "semantic", "cloud", "off")
-"""How searches may rank tools, the first where nothing is said."""
-SEMANTIC_TOKEN, CLOUD_TOKEN = "MCPCTL_SEMANTIC_TOKEN", "MCPCTL_CLOUD_TOKEN"
-"""The variables that have the bearer tokens of `semantic_url` and `cloud_url`."""
-TOKEN = "MCPCTL_TOKEN"
-"""The variable that has the token of `mcpctl tokens create` with which requests are made."""
-
-
-class Project(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One `[projects.NAME]`, as written."""
-
-    optimization: str | None = None
-    toolset: str | None = None
-    policy: ProjectPolicyTable | None = None
-
-
-class Search(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[search]`."""
-
-    optimization: str = OPTIMIZATIONS[0]
-    answer_tokens: int = 2000
-    semantic_model: str = ""
-    """A folder with a model; with a `semantic_url`, the model's name there."""
-    semantic_url: str = ""
-    semantic_timeout_s: float = 5
-    cloud_url: str = ""
-    cloud_timeout_s: float = 5
-
-
-STORES = ("file", "keyring")
-"""Where logins may be kept, the first where nothing is said."""
-
-
-class OAuthSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[oauth]`: what holds for the logins to all servers."""
-
-    store: str = STORES[0]
-    client_metadata_url: str = ""
-
-
-LIMITS = ("keep_sessions", "keep_days", "max_mb")
-"""The limits of the record."""
-
-
-class RecordSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The `[records]` of the configuration."""
-
-    keep_sessions: int = 100
-    """0 for no limit, as of the next two."""
-    keep_days: int = 0
-    max_mb: int = 512
-    max_response_kb: int = 64
-    redact_keys: list[str] = []
-    fsync: bool = False
-
-
-class Responses(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[responses]`: from when on answers are shortened, and how much is kept of those that were."""
-
-    limit_tokens: int = 0
-    """0: nothing is shortened."""
-    keep_mb: int = 256
-
-
-class ClientSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One `[clients."NAME"]`."""
-
-    limit_tokens: int | None = None
-
-
-class Serve(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """`[serve]`."""
-
-    max_result_chars: int = 0
-    expose: list[str] = msgspec.field(default_factory=lambda: list(EXPOSABLE))
-
-
-TOKEN_BYTES = 4
-"""Bytes that count as one token."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,7 +203,7 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
         raise Unusable(f"{path}: unknown key '{section}'", hint, code="config_key")
     tables = toml_values.tables(path, "servers", document)
     defined = {
-        name: toml_values.section(path, f"projects.{name}", table, Project, partial(_check_project, name))
+        name: toml_values.section(path, f"projects.{name}", table, Project, partial(settings.check_project, name))
         for name, table in toml_values.tables(path, "projects", document).items()
     }
     has_policy = "policy" in document or any(each.policy for each in defined.values())
@@ -295,58 +221,17 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
                 problems[name] = f"{path}: servers.{name}{error}"
     return Config(
         path, servers, problems, defined, project, elsewhere,
-        toml_values.section(path, "search", document.get("search", {}), Search, _check_search),
-        toml_values.section(path, "records", document.get("records", {}), RecordSettings, _check_records,
+        toml_values.section(path, "search", document.get("search", {}), Search, settings.check_search),
+        toml_values.section(path, "records", document.get("records", {}), RecordSettings, settings.check_records,
                              LIMITS),
         toml_values.section(path, "responses", document.get("responses", {}), Responses,
                              may_be_0=("limit_tokens", "keep_mb")),
         {name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
          for name, table in toml_values.tables(path, "clients", document).items()},
-        toml_values.section(path, "serve", document.get("serve", {}), Serve, _check_serve,
+        toml_values.section(path, "serve", document.get("serve", {}), Serve, settings.check_serve,
                              ("max_result_chars",)),
-        toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, _check_oauth),
+        toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, settings.check_oauth),
         toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
         if "policy" in document else None,
         text, members,
     )  # fmt: skip
-
-
-def _check_project(name: str, project: Project) -> None:
-    check_project_name(name, ":")
-    _check_optimization(project.optimization)
-    if project.toolset == "":
-        raise ValueError(".toolset: must be a name, a path or none")
-    if project.policy:
-        policy_settings.check(project.policy, ".policy")
-
-
-def _check_search(search: Search) -> None:
-    _check_optimization(search.optimization)
-    for key in ("semantic_url", "cloud_url"):
-        url = getattr(search, key)
-        if url and not URL.match(url):
-            raise ValueError(f".{key}: must be an http:// or https:// address")
-    if search.semantic_url and not search.semantic_model:
-        raise ValueError(".semantic_model: is missing: the model's name at semantic_url")
-
-
-def _check_serve(serve: Serve) -> None:
-    check_expose(serve.expose)
-
-
-def _check_records(records: RecordSettings) -> None:
-    for number, name in enumerate(records.redact_keys):
-        if not name.strip():  # every value would be one under such a name
-            raise ValueError(f".redact_keys[{number}]: must not be empty")
-
-
-def _check_oauth(oauth: OAuthSettings) -> None:
-    if oauth.store not in STORES:
-        raise ValueError(f".store: must be {' or '.join(STORES)}")
-    if oauth.client_metadata_url and not _DOCUMENT.match(oauth.client_metadata_url):
-        raise ValueError(".client_metadata_url: must be the https:// address of a document, with a path")
-
-
-def _check_optimization(name: str | None) -> None:
-    if name not in (None, *OPTIMIZATIONS):
-        raise ValueError(f".optimization: must be {', '.join(OPTIMIZATIONS[:-1])} or {OPTIMIZATIONS[-1]}")

@@ -13,9 +13,9 @@ import msgspec
 
 from mcpctl import command_values, files
 from mcpctl.command_values import CannotLaunch
-from mcpctl.config import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 from mcpctl.errors import McpctlError
 from mcpctl.server_settings import ALL, COMMAND, FROM_COMMAND, URL, VARIABLE, OAuth, Server
+from mcpctl.settings import CLOUD_TOKEN, SEMANTIC_TOKEN, TOKEN
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _MAX_ENV_FILE = 256 << 10

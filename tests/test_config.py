@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpctl import config
+from mcpctl import config, settings
 from mcpctl.errors import NotFound, Refused, Unusable
 from mcpctl.server_settings import Server
 
@@ -154,7 +154,7 @@ def test_settings_are_taken(file: Path) -> None:
 
 def test_where_logins_are_kept_is_taken(file: Path) -> None:
     url = "https://a.example/mcpctl.json"
-    assert load(file, f'[oauth]\nclient_metadata_url = "{url}"\n').oauth == config.OAuthSettings("file", url)
+    assert load(file, f'[oauth]\nclient_metadata_url = "{url}"\n').oauth == settings.OAuthSettings("file", url)
 
 
 @pytest.mark.parametrize(
@@ -394,7 +394,7 @@ def test_a_project_sees_its_servers_and_those_that_name_none(
     assert len(loaded.servers) == 5
 
 
-@pytest.mark.parametrize("optimization", config.OPTIMIZATIONS)
+@pytest.mark.parametrize("optimization", settings.OPTIMIZATIONS)
 def test_every_optimization_is_taken(file: Path, optimization: str) -> None:
     assert load(file, f'[projects.a]\noptimization = "{optimization}"', "a").optimization == optimization
 

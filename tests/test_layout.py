@@ -23,6 +23,7 @@ LAYERS = (
     ("paths", "rules", "policy_settings", "projects"),
     ("files", "toml_values", "toml_places", "wire", "command_values"),
     ("server_settings",),
+    ("settings",),
     ("config",),
     ("server_environment",),
     ("store",),

@@ -19,7 +19,6 @@ from mcp.client.auth.oauth2 import PKCEParameters
 from mcp.shared.auth import OAuthToken
 from pydantic import ValidationError
 
-from mcpctl.config import OAuthSettings
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import browser, discovery, registration
 from mcpctl.oauth.callback import Callback, read_pasted
@@ -30,6 +29,7 @@ from mcpctl.oauth.requests import LoginFailed, Requests, inert, said
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
+from mcpctl.settings import OAuthSettings
 
 WAIT_S = 300.0
 """How long a person may take in the browser."""

@@ -10,7 +10,7 @@ from mcpctl.catalog import told_instructions
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.catalog.told_instructions import Introduction
-from mcpctl.config import Config, Search
+from mcpctl.config import Config
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
@@ -18,6 +18,7 @@ from mcpctl.proxy import search_results
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
+from mcpctl.settings import Search
 from mcpctl.store.state import State
 from mcpctl.toolsets.toolset import Toolset, searched
 from mcpctl.wire import jsonrpc

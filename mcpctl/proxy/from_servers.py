@@ -5,8 +5,8 @@ from typing import Protocol
 
 from msgspec import Raw
 
-from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
+from mcpctl.settings import RecordSettings
 from mcpctl.upstreams import question
 from mcpctl.upstreams.connection import ASKABLE, ROOTS, Connection, Reply
 from mcpctl.upstreams.question import Question

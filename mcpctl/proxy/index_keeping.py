@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
 from mcpctl.proxy.from_servers import Listener
+from mcpctl.settings import RecordSettings
 from mcpctl.store.upkeep import Upkeep
 
 _EVERY_S = 2.0

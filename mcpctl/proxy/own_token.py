@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from mcpctl import exposure, files
-from mcpctl.config import TOKEN
 from mcpctl.errors import Unusable
+from mcpctl.settings import TOKEN
 from mcpctl.store.tokens import LONGEST
 
 _MAX_FILE = 4096

@@ -11,7 +11,6 @@ from msgspec import Raw
 
 from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, Caller
-from mcpctl.config import RecordSettings
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
@@ -28,6 +27,7 @@ from mcpctl.proxy.held_tools import ruled
 from mcpctl.proxy.introductions import Introduced
 from mcpctl.proxy.questions import Questions
 from mcpctl.proxy.subscriptions import Subscriptions
+from mcpctl.settings import RecordSettings
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.connection import Connection

@@ -9,12 +9,13 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.config import CLOUD_TOKEN, Config
+from mcpctl.config import Config
 from mcpctl.models import Tool
 from mcpctl.search.bm25 import WEAK, Bm25
 from mcpctl.search.json_service import Service
 from mcpctl.search.ranking import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable
+from mcpctl.settings import CLOUD_TOKEN
 
 _MAX_ANSWER = 4 << 20
 _MAX_RELEVANCE = 0.99

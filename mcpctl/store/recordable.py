@@ -5,8 +5,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw
 
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import redaction_key
 from mcpctl.store.redact import Redactor, cut
 

@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Raw
 
 from mcpctl.callers import Client
-from mcpctl.config import RecordSettings
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import clock, journal_lines
 from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import Json, Recordable

@@ -16,10 +16,10 @@ from pathlib import Path
 import msgspec
 
 from mcpctl import files, posix
-from mcpctl.config import RecordSettings
 from mcpctl.errors import McpctlError, NotFound
 from mcpctl.models import Row
 from mcpctl.paths import Paths, private_dir
+from mcpctl.settings import RecordSettings
 from mcpctl.store import clock, redaction_key, shapes
 from mcpctl.store.redact import Redactor, cut
 

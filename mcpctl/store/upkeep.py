@@ -4,9 +4,9 @@ import sqlite3
 import time
 from collections.abc import Callable
 
-from mcpctl.config import RecordSettings
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import index, retention
 
 _LONGEST_PAUSE_S = 2.0

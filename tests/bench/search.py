@@ -22,13 +22,14 @@ from typing import Any
 import psutil
 
 from mcpctl.catalog import catalog_file
-from mcpctl.config import Config, Search
+from mcpctl.config import Config
 from mcpctl.models import Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.search.evaluate import Measured, interval, mean, measure
 from mcpctl.search.labels import from_file
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Provider
+from mcpctl.settings import Search
 from tests.bench import raw_client
 from tests.bench.rivals import RIVALS, Stock
 

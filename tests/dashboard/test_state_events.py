@@ -8,9 +8,9 @@ import pytest
 import tomli_w
 
 from mcpctl import config
-from mcpctl.config import RecordSettings
 from mcpctl.dashboard import listener, state_events
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import approvals, retention
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from mcpctl import posix
-from mcpctl.config import RecordSettings
 from mcpctl.doctor import data
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import health, index, policy_file, retention, state_file, steps
 from tests.configured import configure
 from tests.doctor.conftest import Found, told

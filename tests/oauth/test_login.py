@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from mcpctl.config import OAuthSettings
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import login
 from mcpctl.oauth.login import Login, Wish, log_in
 from mcpctl.oauth.requests import LoginFailed
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import OAuth
+from mcpctl.settings import OAuthSettings
 from tests.oauth import sites
 from tests.oauth.sites import LOGS_IN, Sites, browser
 

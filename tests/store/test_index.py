@@ -16,9 +16,9 @@ from msgspec import Raw
 from pytest_snapshot.plugin import Snapshot
 
 from mcpctl.callers import Client
-from mcpctl.config import RecordSettings
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import calls, index, journal_lines, sessions
 from mcpctl.store.recorder import Origin, Recorder
 from tests.configured import demo_tools

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from mcpctl.callers import Client
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import calls, index, journal_lines, sessions
 from mcpctl.store.recorder import ENCODING, OpenCall, Origin, Recorder
 from mcpctl.store.redact import MARK
@@ -330,7 +330,7 @@ def test_a_line_half_written_is_whole_later(paths: Paths, monkeypatch: pytest.Mo
 LIMITED = """
 import sys
 import uuid
-from mcpctl.config import RecordSettings
+from mcpctl.settings import RecordSettings
 from mcpctl.paths import find
 from mcpctl.callers import Client
 from mcpctl.store.recorder import Origin, Recorder

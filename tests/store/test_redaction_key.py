@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from mcpctl.callers import Client
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import calls, index, redaction_key, state_file
 from mcpctl.store.recorder import Origin, Recorder
 

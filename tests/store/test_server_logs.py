@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from mcpctl import posix
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import server_logs
 from mcpctl.store.server_logs import KEPT, ServerLogs
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import calls, index, journal, journal_lines, retention
 from tests.conftest import MCPCTL, Mcpctl, without_privileges
 from tests.recorded import CLAUDE, CURSOR, call, call_id, created, opened, session
@@ -144,7 +144,7 @@ def test_a_fifo_is_no_journal_to_hold_or_to_close(paths: Paths) -> None:
 
 RETAINER = """
 import sys
-from mcpctl.config import RecordSettings
+from mcpctl.settings import RecordSettings
 from mcpctl.paths import find
 from mcpctl.store import retention
 from tests.recorded import created, session

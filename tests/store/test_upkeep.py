@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from mcpctl.config import RecordSettings
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import index, upkeep
 from mcpctl.store.records import Records
 from mcpctl.store.upkeep import Upkeep

@@ -10,7 +10,7 @@ from mcpctl import files, output
 from mcpctl.catalog import catalog_file
 from mcpctl.catalog import rows as catalog_rows
 from mcpctl.commands import options as opt
-from mcpctl.config import OPTIMIZATIONS, load
+from mcpctl.config import load
 from mcpctl.errors import NotFound, Problems, Unusable, WrongUsage, warn
 from mcpctl.models import Found, Tool
 from mcpctl.output import Columns
@@ -18,6 +18,7 @@ from mcpctl.paths import Paths
 from mcpctl.search import evaluate, labels
 from mcpctl.search.evaluate import METRICS, Label, Measured
 from mcpctl.search.providers import builder
+from mcpctl.settings import OPTIMIZATIONS
 from mcpctl.toolsets.toolset import searched
 
 

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from mcpctl.config import RecordSettings
 from mcpctl.models import SESSION_FIELDS
 from mcpctl.paths import Paths
+from mcpctl.settings import RecordSettings
 from mcpctl.store import retention
 from tests.conftest import Mcpctl
 from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, searched, session, two_sessions
