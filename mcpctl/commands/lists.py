@@ -27,7 +27,7 @@ _COLUMNS = {
 
 _MORE = {
     ("calls", "show"): ("decisions",),
-    ("sessions", "show"): ("tools", "calls", "decisions"),
+    ("sessions", "show"): ("tools", "calls", "reads", "decisions"),
     ("tools", "show"): ("permitted", "toolset", "in_toolset", "definition"),
     ("toolsets", "show"): ("own",),
 }
