@@ -16,6 +16,7 @@ from mcpctl.proxy import own_tool, refusals
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.consent import Consent
+from mcpctl.proxy.forwarded import Forwarded
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.question_log import QuestionLog
@@ -297,7 +298,7 @@ class Execute:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
 
-    def ask_older(self, question: Question, call: Call) -> bool:
+    def ask_older(self, question: Question, call: Forwarded) -> bool:
         """Ask an older client; whether it reads what it is sent."""
         if not self.client.is_reading:
             return False

@@ -247,29 +247,9 @@ class FeatureRequests:
 
     # ---- to the upstreams
 
-    def goes_on(self, reading: Reading) -> None:
-        """It brings what an earlier one of the same was asked, if it does: for the record."""
-        extra = reading.request.extra
-        if "inputResponses" in extra or "requestState" in extra:
-            responses = jsonrpc.members_or_empty(extra.get("inputResponses", b""))
-            self.session.execute.parents.of(reading.key, extra.get("requestState", b""), responses)
-
-    def first_view(self, caller: Caller) -> View:
-        """What a request is seen from before anything can be decided."""
-        return self._gateway.first_view(caller)
-
     def send(self, server: str, exchange: Exchange) -> None:
         """Forward what was decided on."""
         self._gateway.upstreams[server].send(exchange)
-
-    def watch(self, server: str, exchange: Exchange) -> None:
-        """Bound the time that it may take from now, which its client was asked about meanwhile."""
-        self._gateway.upstreams[server].watch(exchange)
-
-    def cancel_upstream(self, server: str, exchange: Exchange, params: Mapping[str, bytes]) -> None:
-        """Take back what was forwarded."""
-        if upstream := self._gateway.upstreams.get(server):
-            upstream.cancel(exchange, dict(params))
 
     def ended(self, reading: Reading | Completing) -> None:
         """Forget one that has its answer, or needs none."""

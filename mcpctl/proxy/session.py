@@ -65,7 +65,7 @@ class Session:
         self.gateway = gateway
         self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
         self.questions = Questions(self.send)
-        self.execute = Execute(gateway, self.recorder, self.questions, self)
+        self.execute: Execute = Execute(gateway, self.recorder, self.questions, self)
         self.features = FeatureRequests(self)
         self.subscriptions = Subscriptions(self)
         self.introduced = Introduced()

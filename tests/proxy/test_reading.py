@@ -484,6 +484,18 @@ def test_input_of_which_a_client_knows_nothing_ends_the_read(scene: Play, home: 
     scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
 
 
+def test_what_a_server_may_not_ask_ends_the_read_as_failed(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world, MODERN, {"elicitation": {}}, may_ask=[])
+        assert "may not ask" in (await client.request(READ, OF_A))["error"]["message"]
+        (read,) = reads(home)
+        assert read["status"] == "failed"
+        (question,) = [line for line in journal_lines(home) if line["type"] == "questions.asked"]
+        assert (question["outcome"], question["call_id"]) == ("refused", read["id"])
+
+    scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
+
+
 # ---- on record
 
 
