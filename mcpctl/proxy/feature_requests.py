@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import EXPLICIT, Features, Owner
+from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
+from mcpctl.feature_names import EXPLICIT
 from mcpctl.policy.decide import FIND, Subject, decide
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
