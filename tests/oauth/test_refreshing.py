@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from mcpctl.failure import Failed
-from mcpctl.oauth import refreshing, token_store
+from mcpctl.oauth import requests, token_store
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
@@ -182,7 +182,7 @@ def test_a_redirect_on_the_same_origin_is_followed(run: Running, store: TokenSto
 def test_an_issuer_that_does_not_answer_is_not_waited_for(
     run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(requests, "_SECONDS", 0.01)
     tokens = kept(store, run.login())
     run.issuer.may_answer.clear()
     assert code(store, tokens) == "login_not_refreshed"
