@@ -73,8 +73,11 @@ def declared_hints(tool: Tool) -> Mapping[str, bool]:
     return {name: value for name in HINTS if isinstance(value := tool.annotations.get(name), bool)}
 
 
-@lru_cache(maxsize=8192)
 def pin_of(tool: Tool) -> str:
     """What a yes to a call of a tool is bound to: its hash, and the hints that its server declares."""
-    hints = "".join(f"{name[0]}{int(value)}" for name, value in declared_hints(tool).items())
-    return f"{hash_of(tool)};{hints}"
+    kept = vars(tool)  # as `cached_property` keeps what it gives: there may be tens of thousands
+    if "pin" not in kept:
+        hints = "".join(f"{name[0]}{int(value)}" for name, value in declared_hints(tool).items())
+        kept["pin"] = f"{hash_of(tool)};{hints}"
+    pin: str = kept["pin"]
+    return pin

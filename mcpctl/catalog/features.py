@@ -27,7 +27,7 @@ _OF_ANYBODY = ("file:", "http:", "https:")
 """Schemes that say nothing of whose a URI is."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Feature:
     """One prompt, resource or template as its server defines it."""
 

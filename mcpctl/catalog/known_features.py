@@ -73,6 +73,7 @@ class KnownFeatures:
         held = [tool for tool in tools if tool.held and not _is_read(tool, view)]
         out = set(map(id, held))
         part = Part.of(kind, server, (tool for tool in tools if id(tool) not in out), held)
+        part.schemes  # noqa: B018 - made here, aside, and not at the first read
         if len(self._parts) >= _MOST_PARTS:
             self._parts.clear()
         self._parts[key] = tools, part

@@ -59,6 +59,8 @@ class Lists:
         self._in_use: dict[tuple[str, str], str] = {}
         self._suspicious: dict[ListKey, Collection[str]] = {}
         """The names of tools that look like an attack, of the lists that were checked; no name for instructions."""
+        self._checked: dict[ListKey, tuple[Mapping[str, Tool], frozenset[str]]] = {}
+        """What was checked of lists of features, and the same names."""
         self._together_at = -1
         """The `changes` after which all of them were checked together."""
         self._changing = threading.Lock()
@@ -127,12 +129,25 @@ class Lists:
             for capabilities, listed in list((dict(lists) if with_features else _of_tools(lists)).items()):
                 self._check(ListKey(*pair, capabilities), listed, peers)
 
+    def check_features(self, of: ListKey, listed: Listed) -> None:
+        """Check a list of features that is about to be put in: there may be thousands, for which no other waits."""
+        self._check(of, listed, self._peers())
+
     def _check(self, of: ListKey, listed: Listed, peers: Mapping[str, Sequence[Tool]]) -> None:
-        if self.holding.checks != UNCHECKED:
-            is_of_tools = not feature_names.kind_of_list(of.capabilities)
-            own = listed.tools if is_of_tools else (*peers.get(of.server, ()), *listed.tools)
-            said = [Tool(of.server, "", {"description": listed.instructions}, "{}")] if is_of_tools else []
-            self._suspicious[of] = suspicious((*listed.tools, *said), {**peers, of.server: own})
+        if self.holding.checks == UNCHECKED:
+            return
+        if not feature_names.kind_of_list(of.capabilities):
+            said = Tool(of.server, "", {"description": listed.instructions}, "{}")
+            self._suspicious[of] = suspicious((*listed.tools, said), {**peers, of.server: listed.tools})
+            return
+        before, found = self._checked.get(of, ({}, frozenset()))
+        if before is not listed.by_name:
+            # What is as it was is not checked anew: a server may say again and again that its list has changed.
+            same = {name for name, tool in listed.by_name.items() if name in before and before[name].text == tool.text}
+            new = [tool for tool in listed.tools if tool.name not in same]
+            found = frozenset((*found.intersection(same), *(suspicious(new, peers) if new else ())))
+            self._checked[of] = listed.by_name, found
+        self._suspicious[of] = found
 
     def _peers(self) -> Mapping[str, Sequence[Tool]]:
         """The tools of every server, as one of its lists has them."""

@@ -118,8 +118,8 @@ def _of_feature(failure: Failure) -> str:
         servers = facts["servers"]
         return f"several servers have this URI: {', '.join(servers)}; read mcpctl+{servers[0]}:URI"
     if failure.code == "unknown_prompt":
-        return f"there is no prompt '{_shown(escaped(facts['name']))}'"
-    return f"there is no resource '{_shown(escaped(facts['uri']))}' of any server"
+        return f"there is no prompt '{escaped(_shown(facts['name']))}'"
+    return f"there is no resource '{escaped(_shown(facts['uri']))}' of any server"
 
 
 def _refusal_for_model(failure: Failure) -> str:

@@ -4,7 +4,7 @@ A list waits for no server and a read goes to one server alone: a URI may be a s
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -16,11 +16,11 @@ from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy.decide import FIND, Subject, decide
 from mcpctl.policy.view import View
-from mcpctl.proxy import feature_lists
+from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
-from mcpctl.proxy.reading import NAMED_BY, OWN, Reading, rejection
+from mcpctl.proxy.reading import NAMED_BY, OWN, Reading
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
@@ -33,7 +33,7 @@ METHODS = frozenset((*LISTS, GET, READ, COMPLETE))
 _NOTHING = Features((), "")
 _UNKNOWN = frozenset(("unknown_prompt", "unknown_resource"))
 _LOOK_S = 10.0
-"""How long what is not known waits for the servers of which nothing is known."""
+"""How long what is not known waits for the servers of which nothing is known; a person waits as long as they take."""
 
 
 class FeatureRequests:
@@ -82,7 +82,7 @@ class FeatureRequests:
 
         def located() -> Owner | None:
             try:
-                return ref.owner(self.seen(request.caller)[1])
+                return ref.owner(self.seen(request.caller)[1]) if self._gateway.is_current else None
             except Failed:
                 return None
 
@@ -91,7 +91,7 @@ class FeatureRequests:
         self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
-        self.session.error(reading.request, error or rejection(failure, reading.request.caller))
+        self.session.error(reading.request, error or refusals.rejection(failure, reading.request.caller))
 
     def _error(self, request: CallRequest, code: int, message: str) -> None:
         self.session.error(request, jsonrpc.error_object(code, message))
@@ -111,10 +111,15 @@ class FeatureRequests:
 
     async def _listed(self, method: str, request: CallRequest) -> None:
         """Answer a list with what is known at this moment."""
-        await self._gateway.current()
-        await self._gateway.server_features.loaded()
-        features = self.listable(request.caller)
-        page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+        try:
+            await self._gateway.current()
+            await self._gateway.server_features.loaded()
+            features = self.listable(request.caller)
+            page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+        except Exception as error:
+            warn(f"internal error: {error!r}")
+            self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
+            return
         if page is None:
             self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
         else:
@@ -219,10 +224,18 @@ class FeatureRequests:
     async def _look(self, reading: Reading) -> None:
         """Get to know what is kept, and then what servers list of which nothing is."""
         await self._gateway.server_features.loaded()
-        if unknown := dict(self._gateway.known_features.unknown(reading.view.config)):
-            refreshing = self._gateway.background(self._gateway.refresh(unknown, reading.request.caller))
-            await asyncio.wait([refreshing], timeout=_LOOK_S)
+        caller = reading.request.caller
+        if unknown := self._to_ask(reading):
+            refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
+            await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
         self.again(reading)
+
+    def _to_ask(self, reading: Reading) -> Collection[str]:
+        """The servers of which something is not known that may be what is asked for."""
+        unknown = {server for server, _ in self._gateway.known_features.unknown(reading.view.config)}
+        if reading.name.startswith(EXPLICIT):
+            unknown &= {reading.name.removeprefix(EXPLICIT).partition(":")[0]}
+        return unknown
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()):

@@ -77,6 +77,8 @@ class HeldTools:
 
     async def put(self, of: ListKey, listed: Listed) -> None:
         """Have known what a connection has listed, pinned where it is seen for the first time."""
+        if kind_of_list(of.capabilities):
+            await asyncio.to_thread(self._lists.check_features, of, listed)
         async with self._one_by_one:
             seen = await self._see(of, listed) if self._is_on else None
             await asyncio.to_thread(self._put, of, listed, seen)

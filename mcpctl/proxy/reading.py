@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import msgspec
 from msgspec import Raw
 
-from mcpctl import bounds, feature_names, tool_keys
-from mcpctl.callers import Caller
+from mcpctl import feature_names, tool_keys
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure, failed
 from mcpctl.policy import words
 from mcpctl.policy.view import View
-from mcpctl.proxy import input_rounds, tool_result, translate
+from mcpctl.proxy import input_rounds, refusals, tool_result, translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.input_rounds import InputRounds
+from mcpctl.proxy.parking import HANDLE, Parked, told_apart
 from mcpctl.proxy.questions import can_be_asked
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import new_id
@@ -37,10 +37,8 @@ _KINDS = {GET: "prompt", READ: "resource"}
 _LISTS = {GET: feature_names.PROMPTS, READ: feature_names.RESOURCES}
 OWN = b"own-"
 """How the ids begin of those that are no request of the client's: its own are JSON."""
-RESOURCE_NOT_FOUND = -32002
-"""What older revisions have where 2026-07-28 has `INVALID_PARAMS`."""
+_NOT_OPEN = "this requestState is not open (a question waits for ten minutes, once); ask for it again"
 _CANNOT_ASK = "it wants to know something first, and nobody can be asked here"
-_OF_PARAMS = words.OF_FEATURE | words.DENIED
 
 
 class Reading(Reply):
@@ -85,6 +83,10 @@ class Reading(Reply):
         return self.owner.server
 
     @property
+    def _arguments(self) -> bytes:
+        return self.request.extra.get("arguments", b"")
+
+    @property
     def key(self) -> str:
         """What decisions on record call it."""
         name = feature_names.join(_LISTS[self.method], self.owner.uri)
@@ -93,13 +95,34 @@ class Reading(Reply):
     # ---- to its server
 
     def forward(self) -> None:
-        """Forward it: only what names it is changed, and only where its server calls it otherwise."""
+        """Forward it: only what names it is changed, and only where its server calls it otherwise. Or go on with the
+        one that was parked."""
+        state = self.request.extra.get("requestState", b"")
+        if state.startswith(HANDLE) and self._exchange is None:
+            self._go_on(state)
+            return
         self._requests.goes_on(self)
         extra, named_by = self.extra, NAMED_BY[self.method]
         if self.owner.uri != self.name:
             extra = {**extra, named_by: msgspec.json.encode(self.owner.uri)}
         self._exchange = Exchange(self.method, extra, self.request.meta, self.request.caller, self)
         self._requests.send(self.server, self._exchange)
+
+    def _go_on(self, state: bytes) -> None:
+        """Be the one that was parked under this handle, with the answers that this request brings."""
+        parked = self._requests.session.execute.parking.resume(state, self.key, self._arguments)
+        if parked is None or parked.exchange is None:
+            self.refuse(Failure("not_open", {"reason": _NOT_OPEN}))
+            return
+        parked.record_id = self.record_id
+        self._exchange, parked.exchange.reply = parked.exchange, self
+        parked.take(self, jsonrpc.members_or_empty(self.request.extra.get("inputResponses", b"")))
+        if parked.outcome:
+            parked.outcome(self)
+        elif parked.open:
+            self._park(parked)
+        else:
+            self._requests.watch(self.server, parked.exchange)
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Ask again, with these members more in its params."""
@@ -141,10 +164,18 @@ class Reading(Reply):
     # ---- what its server asks and says meanwhile
 
     def question(self, question: Question) -> bool:
-        """Ask an older client what its server wants to know; one of 2026-07-28 is not asked in the middle of it."""
+        """Ask the client what its server wants to know; whether it can be asked."""
         session, exchange = self._requests.session, self._exchange
-        caller = self.request.caller
-        if caller.modern or not session.is_reading or not can_be_asked(caller, question.method):
+        if self.request.id.startswith(OWN) or not can_be_asked(self.request.caller, question.method):
+            return False
+        if self.request.caller.modern:
+            # It goes on upstream meanwhile.
+            parked = Parked(self.key, self.record_id, exchange, session.execute.asked)
+            parked.arguments_digest = told_apart(self._arguments)
+            parked.question(question)
+            self._park(parked)
+            return True
+        if not session.is_reading:
             return False
         followed = session.execute.asked.followed(question, self.server, self.record_id)
 
@@ -158,6 +189,15 @@ class Reading(Reply):
         self._questions += 1
         self._stop_timer()  # the time of people does not count
         return True
+
+    def _park(self, parked: Parked) -> None:
+        self._stop_timer()  # the time of people does not count
+        handle = self._requests.session.execute.parking.park(parked)
+        result = refusals.own(parked.required(handle), self.request.caller, complete=False)
+        self._exchange = None
+        self._record("input_required", size=len(result))
+        self._end()
+        self._answer(result)
 
     def not_asked(self, question: Question) -> None:
         """Put on record what the client was not asked."""
@@ -256,7 +296,7 @@ class Reading(Reply):
         failure = failed("refused", f"its answer to {self.method} is an error", said=f": {said}").failure
         self._end()
         if self.method == READ and connection and connection.modern is not self.request.caller.modern:
-            error = _translated(error, modern=self.request.caller.modern)
+            error = refusals.read_error(error, modern=self.request.caller.modern)
         self._fail(self, failure.about(server=self.server), error)
 
     def failed(self, failure: Failure) -> None:
@@ -272,7 +312,7 @@ class Reading(Reply):
         if self.done:
             return
         status = "denied" if failure.code in words.DENIED else "failed"
-        if failure.code in _OF_PARAMS:
+        if failure.code in words.OF_FEATURE | words.DENIED:
             self._requests.recorder.decision_made(
                 self.key, "denied", failure.code, call_id=self.record_id, token_id=self.view.token_id,
                 origin=self.view.origin,
@@ -300,25 +340,3 @@ class Reading(Reply):
         if self._rounds:
             self._rounds.end()
         self._requests.ended(self)
-
-
-def rejection(failure: Failure, caller: Caller) -> bytes:
-    """The JSON-RPC error that a client is told of a failure: words of ours alone."""
-    code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
-    if failure.code == "unknown_resource" and not caller.modern:
-        code = RESOURCE_NOT_FOUND
-    # Whatever was sent of it has changed nothing.
-    message = words.for_model(replace(failure, was_sent=False))
-    if failure.code == "interrupted":
-        message = "the session is ending before the server has answered"
-    uri = failure.facts["uri"] if failure.code == "unknown_resource" else ""
-    data = {"uri": uri} if uri and len(uri) <= bounds.URI else None
-    return jsonrpc.error_object(code, f"mcpctl: {message}", data)
-
-
-def _translated(error: bytes, *, modern: bool) -> bytes:
-    """A server's error on a read, its code as the revision of the client has it."""
-    members = jsonrpc.members_or_empty(error)
-    codes = (RESOURCE_NOT_FOUND, jsonrpc.INVALID_PARAMS)
-    before, after = (b"%d" % code for code in (codes if modern else reversed(codes)))
-    return jsonrpc.object_of({**members, "code": after}) if members.get("code") == before else error

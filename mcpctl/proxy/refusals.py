@@ -1,10 +1,15 @@
-"""The results that say why there is none: of calls that did not happen, of searches that could not be answered."""
+"""What is answered where there is no result: of calls and reads that did not happen, and of searches."""
+
+from dataclasses import replace
 
 import msgspec
 
+from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.cache import Catalog
+from mcpctl.failure import Failure
 from mcpctl.near_names import nearest
+from mcpctl.policy import words
 from mcpctl.proxy import metatools
 from mcpctl.tool_keys import is_plain
 from mcpctl.wire import jsonrpc
@@ -12,6 +17,10 @@ from mcpctl.wire import jsonrpc
 _LONGEST_KEY = 256
 _STAMP = b'"_meta":{"%b":%b}' % (jsonrpc.SERVER_INFO_KEY.encode(), metatools.SERVER_INFO)
 _COMPLETE = b',"resultType":"complete"'
+_RESOURCE_NOT_FOUND = -32002
+"""What older revisions have where 2026-07-28 has `INVALID_PARAMS`."""
+_OF_PARAMS = words.OF_FEATURE | words.DENIED | {"not_open"}
+"""The codes of failures that are the request's own."""
 
 
 def result(message: str, caller: Caller) -> bytes:
@@ -40,3 +49,25 @@ def own(result: bytes, caller: Caller, *, complete: bool = True) -> bytes:
 def near(key: str, catalog: Catalog) -> list[str]:
     """The keys that are like one that no tool has, of tools that may be found; takes time in a large catalog."""
     return nearest(key[:_LONGEST_KEY], filter(is_plain, catalog.keys()))
+
+
+def rejection(failure: Failure, caller: Caller) -> bytes:
+    """The JSON-RPC error that a client is told of a failure: words of ours alone."""
+    code = jsonrpc.INVALID_PARAMS if failure.code in _OF_PARAMS else jsonrpc.INTERNAL_ERROR
+    if failure.code == "unknown_resource" and not caller.modern:
+        code = _RESOURCE_NOT_FOUND
+    # Whatever was sent of it has changed nothing.
+    message = words.for_model(replace(failure, was_sent=False))
+    if failure.code == "interrupted":
+        message = "the session is ending before the server has answered"
+    uri = failure.facts["uri"] if failure.code == "unknown_resource" else ""
+    data = {"uri": uri} if uri and len(uri) <= bounds.URI else None
+    return jsonrpc.error_object(code, f"mcpctl: {message}", data)
+
+
+def read_error(error: bytes, *, modern: bool) -> bytes:
+    """A server's error on a read, its code as the revision of the client has it."""
+    members = jsonrpc.members_or_empty(error)
+    codes = (_RESOURCE_NOT_FOUND, jsonrpc.INVALID_PARAMS)
+    before, after = (b"%d" % code for code in (codes if modern else reversed(codes)))
+    return jsonrpc.object_of({**members, "code": after}) if members.get("code") == before else error

@@ -47,6 +47,9 @@ class ServerFeatures:
 
     async def _tell(self, pairs: Iterable[tuple[str, str]]) -> None:
         # What requests see of it is made aside: there may be thousands.
-        await asyncio.to_thread(self._gateway.known_features.make_ready, [*pairs], self._gateway.config)
-        for session in self._gateway.sessions:
+        gateway = self._gateway
+        await asyncio.to_thread(gateway.known_features.make_ready, [*pairs], gateway.config)
+        features = gateway.features(gateway.view(None))
+        await asyncio.to_thread(lambda: (features.prompts, features.resources, features.templates))
+        for session in gateway.sessions:
             session.lists_changed()

@@ -15,8 +15,7 @@ from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
 from mcpctl.failure import Failed
-from mcpctl.proxy import metatools
-from mcpctl.proxy.reading import rejection
+from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
 
@@ -178,7 +177,7 @@ class Subscriptions:
         try:
             await work
         except Failed as error:
-            self._session.send(jsonrpc.error(id_, error.error or rejection(error.failure, caller)))
+            self._session.send(jsonrpc.error(id_, error.error or refusals.rejection(error.failure, caller)))
         except jsonrpc.Malformed as error:
             self._refuse(id_, jsonrpc.INVALID_PARAMS, str(error))
 

@@ -13,15 +13,16 @@ import msgspec
 
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import Owner
-from mcpctl.failure import Failed, Failure, failed
-from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, Reply
+from mcpctl.failure import Failed, failed
+from mcpctl.upstreams import listening
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.listening import Listening
 from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
 
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _ANSWER_S = 30.0
-_FIRST_LISTEN_S, _LAST_LISTEN_S = 1.0, 60.0
 
 
 class Watcher(Protocol):
@@ -48,9 +49,9 @@ class _Watched:
         self.watchers: dict[Watcher, None] = {}
         self.connection: Connection | None = None
         """The connection that was asked; None while there is none."""
-        self.listen: Exchange | None = None
+        self.listening: Listening | None = None
         """The request that is open there, in 2026-07-28."""
-        self.wait = _FIRST_LISTEN_S
+        self.wait = listening.FIRST_WAIT_S
         self.asking = asyncio.Lock()
         """Held while its server is asked, or no longer: one after the other, whatever way they travel."""
 
@@ -89,7 +90,7 @@ class WatchedResources:
         if message.method == UPDATED:
             self._updated(connection, jsonrpc.members_or_empty(message.params))
         elif message.method == ACKNOWLEDGED:
-            _acknowledged(connection, jsonrpc.members_or_empty(message.params))
+            listening.acknowledged(connection, jsonrpc.members_or_empty(message.params))
         else:
             return False
         return True
@@ -104,7 +105,7 @@ class WatchedResources:
         """A connection has ended, and with it what was asked of it."""
         for watched in self._watched.values():
             if watched.connection is connection:
-                watched.connection, watched.listen, watched.wait = None, None, _FIRST_LISTEN_S
+                watched.connection, watched.listening, watched.wait = None, None, listening.FIRST_WAIT_S
 
     # ---- what servers are asked
 
@@ -119,7 +120,7 @@ class WatchedResources:
                 else:
                     await connection.ask("resources/subscribe", {"uri": uri}, caller)
         except BaseException as error:
-            watched.connection = watched.listen = None
+            watched.connection = watched.listening = None
             if isinstance(error, TimeoutError):
                 late = f"did not answer within {_ANSWER_S:g} s"
                 raise failed("timed_out", late, server=connection.server) from None
@@ -127,23 +128,34 @@ class WatchedResources:
 
     async def _listen(self, watched: _Watched, connection: Connection, uri: bytes, caller: Caller) -> None:
         agreed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        params = {"notifications": jsonrpc.object_of({"resourceSubscriptions": b"[%b]" % uri})}
-        listen = Exchange(LISTEN, params, {}, caller, _Listening(self, watched, agreed))
-        watched.listen = listen
-        connection.send(listen)
+
+        def honoured(wanted: Mapping[str, bytes]) -> None:
+            if wanted.get("resourceSubscriptions", b"[]") in (b"[]", b"null"):
+                ended(failed("refused", "it tells nobody of this resource"))
+            elif not agreed.done():
+                agreed.set_result(None)
+
+        def ended(why: Failed) -> None:
+            if not agreed.done():
+                agreed.set_exception(why)
+            elif watched.listening is opened:
+                self._ended(watched)
+
+        wanted = {"resourceSubscriptions": b"[%b]" % uri}
+        opened = watched.listening = Listening(connection, caller, wanted, ended, honoured)
         try:
             await agreed
         except BaseException:
-            connection.cancel(listen, {"reason": b'"nobody waits for it"'})
+            opened.take_back()
             raise
 
     async def _take_back(self, watched: _Watched) -> None:
         async with watched.asking:
             if watched.watchers:
                 return
-            connection, listen, watched.connection = watched.connection, watched.listen, None
-            if connection and listen:
-                connection.cancel(listen, {"reason": b'"nobody wants to know"'})
+            connection, opened, watched.connection = watched.connection, watched.listening, None
+            if connection and opened:
+                opened.take_back()
             elif connection:
                 uri = msgspec.json.encode(watched.owner.uri)
                 with contextlib.suppress(Failed, TimeoutError):
@@ -161,13 +173,13 @@ class WatchedResources:
         if watched.connection:
             self._tell(watched, watched.owner.uri, {})
 
-    def listen_ended(self, watched: _Watched) -> None:
+    def _ended(self, watched: _Watched) -> None:
         """A server ends what it was asked for, and not its connection: it is asked again a while later."""
-        connection, watched.connection, watched.listen = watched.connection, None, None
+        connection, watched.connection, watched.listening = watched.connection, None, None
         if connection and watched.watchers:
             again = asyncio.get_running_loop().call_later
             again(watched.wait, lambda: self._servers.background(self._ask_again(watched, connection)))
-            watched.wait = min(2 * watched.wait, _LAST_LISTEN_S)
+            watched.wait = min(2 * watched.wait, listening.LAST_WAIT_S)
 
     # ---- what servers say
 
@@ -183,45 +195,6 @@ class WatchedResources:
     def _tell(self, watched: _Watched, uri: str, params: Mapping[str, bytes]) -> None:
         for watcher in list(watched.watchers):
             watcher.updated(watched.owner, uri, params)
-
-
-class _Listening(Reply):
-    """What becomes of a `subscriptions/listen` of ours."""
-
-    def __init__(self, resources: WatchedResources, watched: _Watched, agreed: "asyncio.Future[None]") -> None:
-        self._resources = resources
-        self._watched = watched
-        self._agreed = agreed
-
-    def acknowledged(self, params: Mapping[str, bytes]) -> None:
-        honoured = jsonrpc.members_or_empty(params.get("notifications", b"")).get("resourceSubscriptions", b"null")
-        if honoured in (b"null", b"[]"):
-            self._ended(failed("refused", "it tells nobody of this resource").failure)
-        elif not self._agreed.done():
-            self._agreed.set_result(None)
-
-    def result(self, result: memoryview) -> None:
-        self._ended(failed("refused", "it ended the subscription").failure)
-
-    def error(self, error: bytes) -> None:
-        self._ended(failed("refused", "its answer to subscriptions/listen is an error").failure, error)
-
-    def failed(self, failure: Failure) -> None:
-        self._ended(failure)
-
-    def _ended(self, failure: Failure, error: bytes = b"") -> None:
-        if not self._agreed.done():
-            self._agreed.set_exception(Failed(failure, error))
-        elif self._watched.listen and self._watched.listen.reply is self:
-            self._resources.listen_ended(self._watched)
-
-
-def _acknowledged(connection: Connection, params: Mapping[str, bytes]) -> None:
-    meta = jsonrpc.members_or_empty(params.get("_meta", b""))
-    id_ = meta.get(jsonrpc.SUBSCRIPTION_KEY, b"").strip(b'"')
-    exchange = connection.pending.get(int(id_)) if id_.isdigit() and len(id_) < 20 else None
-    if exchange and isinstance(exchange.reply, _Listening):
-        exchange.reply.acknowledged(params)
 
 
 def _is_of(uri: str, watched: str) -> bool:

@@ -9,12 +9,11 @@ from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.failure import Failed, Failure
 from mcpctl.feature_names import EXPOSED_AS, KINDS, PROMPTS, RESOURCES, TEMPLATES
-from mcpctl.upstreams.connection import LISTEN, Connection, Exchange, Reply
+from mcpctl.upstreams.connection import Connection
+from mcpctl.upstreams.listening import FIRST_WAIT_S, LAST_WAIT_S, Listening
 from mcpctl.upstreams.listing import Listing, ListOf, pages
 from mcpctl.wire import jsonrpc
 
-_FIRST_LISTEN_S = 1.0
-_MAX_BETWEEN_LISTENS_S = 60.0
 _TOOLS = ListOf("tools/list", "tools", bounds.TOOLS)
 _FEATURES = {
     PROMPTS: ListOf("prompts/list", "prompts", bounds.FEATURES),
@@ -30,20 +29,6 @@ _CHANGED = {
 _LISTEN_TO = {"tools": "toolsListChanged", "prompts": "promptsListChanged", "resources": "resourcesListChanged"}
 ListedTools = Callable[[Connection, list[bytes]], Awaitable[None]]
 ListedFeatures = Callable[[Connection, str, list[bytes]], Awaitable[None]]
-
-
-class _Ended(Reply):
-    """Calls `again` a while after a request has come to its end, however it did."""
-
-    def __init__(self, wait: float, again: Callable[[], None]) -> None:
-        self._wait = wait
-        self._again = again
-
-    def result(self, result: memoryview) -> None:
-        asyncio.get_running_loop().call_later(self._wait, self._again)
-
-    def failed(self, failure: Failure) -> None:
-        asyncio.get_running_loop().call_later(self._wait, self._again)
 
 
 class ServerLists:
@@ -88,18 +73,17 @@ class ServerLists:
             (self.features if is_of_features else self.tools).begin(connection, None)
         return True
 
-    def _listen(self, connection: Connection, caller: Caller, wait: float = _FIRST_LISTEN_S) -> None:
+    def _listen(self, connection: Connection, caller: Caller, wait: float = FIRST_WAIT_S) -> None:
         """Ask to be told of changed lists, and again when that ends: the answer says only that nothing more comes."""
 
         def again() -> None:
             if self._is_current(connection):
                 self.tools.begin(connection, caller)
                 self.features.begin(connection, caller)
-                self._listen(connection, caller, min(2 * wait, _MAX_BETWEEN_LISTENS_S))
+                self._listen(connection, caller, min(2 * wait, LAST_WAIT_S))
 
         wanted = {_LISTEN_TO[each]: b"true" for each in _LISTEN_TO if each == "tools" or each in connection.offers}
-        subscription = {"notifications": jsonrpc.object_of(wanted)}
-        connection.send(Exchange(LISTEN, subscription, {}, caller, _Ended(wait, again)))
+        Listening(connection, caller, wanted, lambda _: asyncio.get_running_loop().call_later(wait, again))
 
     async def _list_tools(self, connection: Connection, caller: Caller) -> None:
         try:

@@ -128,6 +128,20 @@ def test_a_cursor_of_another_list_is_refused(scene: Play, cursor: Any) -> None:
     scene(played)
 
 
+def test_a_list_that_cannot_be_made_is_answered(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Any:
+        raise ValueError("secret")
+
+    monkeypatch.setattr(feature_lists, "_page", broken)
+
+    async def played(world: World) -> None:
+        client = await begun(world)
+        error = (await client.request("prompts/list", {}))["error"]
+        assert error == {"code": -32603, "message": "mcpctl: internal error: ValueError"}
+
+    scene(played)
+
+
 def test_a_page_is_made_once_and_beside_the_event_loop(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[bool] = []
     page = feature_lists._page

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
+from mcpctl.proxy.own_session import CALLER
 from tests.proxy.client import LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, Scene, World, play
 from tests.proxy.library import GET, READ, Library, library
@@ -153,6 +154,22 @@ def test_a_prompt_whose_name_another_servers_ends_in_is_asked_of_its_own(scene: 
         assert library(world, "a").got[0]["name"] == "b_c"
 
     scene(played, a=prompts("b_c"), a_b=prompts("c"))
+
+
+def test_a_server_that_is_named_is_asked_alone(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        library(world, "b").may_start.clear()
+        client = await world.client()
+        assert "contents" in (await client.request(READ, {"uri": "mcpctl+a:note://a"}))["result"]
+        assert "contents" in await read(client)
+
+    async def read(client: MemoryClient) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(await client.session.features.read("note://a", CALLER, "a"))
+        return found
+
+    scene(played, a=stocked, b=stocked)
 
 
 def test_one_dead_server_does_not_keep_others_from_being_read(scene: Play) -> None:

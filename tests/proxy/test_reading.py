@@ -195,6 +195,18 @@ def test_what_nobody_has_is_refused_and_asked_of_nobody(scene: Play, home: Path,
     scene(played)
 
 
+@pytest.mark.parametrize(("method", "name"), [(READ, "uri"), (GET, "name")])
+def test_a_name_as_long_as_a_book_is_told_cut(scene: Play, home: Path, method: str, name: str) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world)
+        error = (await client.request(method, {name: "é\u202e" * 100_000}))["error"]
+        assert len(json.dumps(error)) < 3000
+        assert "\u202e" not in error["message"]
+        assert max(len(json.dumps(line)) for line in journal_lines(home)) < 10_000
+
+    scene(played)
+
+
 @ERAS
 def test_a_uri_of_several_servers_is_read_from_none_of_them(scene: Play, revision: str) -> None:
     async def played(world: World) -> None:
@@ -399,13 +411,34 @@ def test_an_older_client_is_asked_what_an_older_server_wants_to_know(scene: Play
     scene(played, a=Asking)
 
 
-def test_a_client_of_the_newer_revision_is_not_asked_in_the_middle_of_a_read(scene: Play) -> None:
+def test_a_client_of_the_newer_revision_is_asked_what_an_older_server_wants_to_know(scene: Play, home: Path) -> None:
     async def played(world: World) -> None:
         client = await begun(world, MODERN, {"elicitation": {}})
+        wanted = (await client.request(READ, OF_A))["result"]
+        assert wanted["resultType"] == "input_required"
+        ((key, asked),) = wanted["inputRequests"].items()
+        assert asked["params"]["message"] == "[from server 'a'] Sure?"
+        again = {"requestState": wanted["requestState"], "inputResponses": {key: ACCEPTED}}
+        other = await client.request(GET, {**ASK_ME, **again})
+        assert (other["error"]["code"], "is not open" in other["error"]["message"]) == (-32602, True)
+        assert "contents" in (await client.request(READ, {**OF_A, **again}))["result"]
+        server = world.servers["a"]
+        assert isinstance(server, Asking)
+        assert server.said["result"] == ACCEPTED
+        assert len(server.got) == 1
+        assert (await client.request(READ, {**OF_A, **again}))["error"]["code"] == -32602
+        assert [line["status"] for line in reads(home)] == ["input_required", "failed", "ok", "failed"]
+
+    scene(played, a=Asking)
+
+
+def test_a_client_of_the_newer_revision_that_cannot_be_asked_is_not(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world, MODERN)
         assert "contents" in (await client.request(READ, OF_A))["result"]
         server = world.servers["a"]
         assert isinstance(server, Asking)
-        assert server.said["error"]["code"] == -32601
+        assert "error" in server.said
 
     scene(played, a=Asking)
 

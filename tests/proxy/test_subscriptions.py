@@ -13,8 +13,9 @@ from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, Feature, Featu
 from mcpctl.failure import Failed, Failure
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.proxy import subscriptions, watched_resources
+from mcpctl.proxy import subscriptions
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.upstreams import listening as upstream_listening
 from tests.proxy.client import META
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
 
@@ -267,7 +268,7 @@ def test_a_server_that_is_back_is_asked_again_and_what_it_said_meanwhile_is_made
 
 
 def test_a_newer_server_that_ends_a_subscription_is_asked_again(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watched_resources, "_FIRST_LISTEN_S", 0.0)
+    monkeypatch.setattr(upstream_listening, "FIRST_WAIT_S", 0.0)
 
     async def played(world: World) -> None:
         client = await world.client()
