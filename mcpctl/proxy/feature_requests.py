@@ -21,7 +21,7 @@ from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
-from mcpctl.proxy.reading import NAMED_BY, OWN, Reading
+from mcpctl.proxy.reading import NAMED_BY, OWN_ID, Reading
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
@@ -154,7 +154,7 @@ class FeatureRequests:
 
         self._number += 1
         # No client's: those are JSON.
-        request = CallRequest(OWN + b"%d" % self._number, caller, {}, params)
+        request = CallRequest(OWN_ID + b"%d" % self._number, caller, {}, params)
         self._begin(Reading(self, request, method, name, answer, fail))
         try:
             return await outcome

@@ -29,7 +29,7 @@ NAMED_BY = {GET: "name", READ: "uri"}
 """The member of a request's params that says what is asked for."""
 _KINDS = {GET: "prompt", READ: "resource"}
 _LISTS = {GET: feature_names.PROMPTS, READ: feature_names.RESOURCES}
-OWN = b"own-"
+OWN_ID = b"own-"
 """How the ids begin of those that are no request of the client's: its own are JSON."""
 _NOT_OPEN = "this requestState is not open (a question waits for ten minutes, once); ask for it again"
 
@@ -56,7 +56,7 @@ class Reading(Forwarded):
         self.view: View = session.gateway.first_view(request.caller)
         self.has_looked = False
         """Whether servers of which nothing was known were asked on its account."""
-        self.is_own = request.id.startswith(OWN)
+        self.is_own = request.id.startswith(OWN_ID)
         self._requests = requests
         self._on_answer = answer
         self._on_failure = fail

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -19,7 +18,6 @@ from mcpctl.oauth import requests, token_store
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.paths import Paths
 from tests.oauth.issuer import Running, running
 
 REFRESHER = """
@@ -37,11 +35,6 @@ for _ in range(times):
     refreshed(store, msgspec.structs.replace(found, expires_at=0.0), None)
 """
 """Refreshes what it finds, as soon as it has found it."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> TokenStore:
-    return TokenStore(Paths(tmp_path / "config.toml", tmp_path))
 
 
 @pytest.fixture
