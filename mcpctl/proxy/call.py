@@ -55,8 +55,7 @@ class Call(Forwarded):
         """What was last decided."""
         self.parent_id: str | None = None
         self.record = CallRecord(self, execute.recorder)
-        execute.in_flight[request.id] = self
-        execute.idle.clear()
+        execute.in_flight.add(self)
 
     @property
     def key(self) -> str:
@@ -174,7 +173,7 @@ class Call(Forwarded):
         else:
             self._answer(result.answer if short is None else short)
 
-    def _wants_input(self, result: Json, recorded: bytes | None = None) -> None:
+    def _record_wanted_input(self, result: Json, recorded: bytes | None = None) -> None:
         self.record.end("input_required", response=result, recorded=recorded)
 
     def error(self, error: bytes) -> None:

@@ -43,10 +43,7 @@ class FeatureRequests:
     def __init__(self, session: "Session") -> None:
         self.session = session
         self.recorder = session.recorder
-        self.in_flight: dict[bytes, Reading | Completing] = {}
-        self.idle = asyncio.Event()
-        """Set while nothing is got or read."""
-        self.idle.set()
+        self._in_flight = session.execute.in_flight
         self._gateway = session.gateway
         self._lists = FeatureLists()
         self._number = 0
@@ -57,7 +54,7 @@ class FeatureRequests:
         """Begin one request, which is answered once."""
         extra = {name: value for name, value in params.items() if name != "_meta"}
         request = CallRequest(id_, caller, meta, extra)
-        if id_ in self.in_flight:
+        if id_ in self._in_flight:
             self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
         elif method in LISTS:
             self.session.begin(self._listed(method, request))
@@ -87,8 +84,8 @@ class FeatureRequests:
             except Failed:
                 return None
 
-        completing = Completing(request, located, self.session.answer, self.ended)
-        self._keep(completing)
+        completing = Completing(request, located, self.session.answer, self._in_flight.remove)
+        self._in_flight.add(completing)
         self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
@@ -96,17 +93,6 @@ class FeatureRequests:
 
     def _error(self, request: CallRequest, code: int, message: str) -> None:
         self.session.error(request, jsonrpc.error_object(code, message))
-
-    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> bool:
-        """The client takes a request back; whether it was one of these."""
-        if reading := self.in_flight.get(request_id):
-            reading.cancel(params)
-        return reading is not None
-
-    def interrupt(self) -> None:
-        """End all that is got and read: on record as interrupted, and answered so."""
-        for reading in list(self.in_flight.values()):
-            reading.interrupt()
 
     # ---- lists
 
@@ -159,18 +145,14 @@ class FeatureRequests:
         try:
             return await outcome
         except asyncio.CancelledError:
-            self.cancel(request.id, {"reason": b'"nobody waits for it"'})
+            self._in_flight.cancel(request.id, {"reason": b'"nobody waits for it"'})
             raise
 
     # ---- the decision
 
     def _begin(self, reading: Reading) -> None:
-        self._keep(reading)
+        self._in_flight.add(reading)
         self.again(reading)
-
-    def _keep(self, request: Reading | Completing) -> None:
-        self.in_flight[request.request.id] = request
-        self.idle.clear()
 
     def again(self, reading: Reading) -> None:
         """Decide on it, as things are once it is known what is in force, and send it or refuse it."""
@@ -251,10 +233,3 @@ class FeatureRequests:
     def send(self, server: str, exchange: Exchange) -> None:
         """Forward what was decided on."""
         self._gateway.upstreams[server].send(exchange)
-
-    def ended(self, reading: Reading | Completing) -> None:
-        """Forget one that has its answer, or needs none."""
-        if self.in_flight.get(reading.request.id) is reading:
-            del self.in_flight[reading.request.id]
-        if not self.in_flight:
-            self.idle.set()

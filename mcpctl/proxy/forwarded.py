@@ -88,7 +88,7 @@ class Forwarded(Reply):
         """Whether it may be sent as things are now."""
 
     @abstractmethod
-    def _wants_input(self, result: Json, recorded: bytes | None = None) -> None:
+    def _record_wanted_input(self, result: Json, recorded: bytes | None = None) -> None:
         """Put on record that the client is asked something first; `recorded` is as in `Recorder`."""
 
     @abstractmethod
@@ -181,7 +181,7 @@ class Forwarded(Reply):
         self._stop_timer()  # the time of people does not count
         result = refusals.own(parked.required(self._execute.parking.park(parked)), self.request.caller, complete=False)
         self._exchange = None
-        self._wants_input(result)
+        self._record_wanted_input(result)
         self._answer(result)
 
     def log(self, raw: Raw) -> None:
@@ -221,7 +221,7 @@ class Forwarded(Reply):
         connection, execute, caller = self._connection, self._execute, self.request.caller
         assert connection
         if not caller.modern:
-            self._wants_input(result, recorded)
+            self._record_wanted_input(result, recorded)
             self._exchange = None
             self._rounds = self._rounds or InputRounds(self, execute.questions, execute.asked)
             self._rounds.begin(result, connection.may_put)
@@ -236,7 +236,7 @@ class Forwarded(Reply):
             execute.asked.refused_all(self.server, result, self.record_id)
             self.refuse(Failure(code, {"reason": why}))
             return
-        self._wants_input(result, recorded)
+        self._record_wanted_input(result, recorded)
         ask = partial(execute.asked.opened, self.server, call_id=self.record_id)
         execute.parents.remember(self.key, named, self.record_id, self.consent, ask)
         self._answer(translate.for_client(named, translate.head(named), caller, connection))

@@ -156,7 +156,7 @@ class Reading(Forwarded):
         self._record("ok", size=len(result))
         self._answer(answer)
 
-    def _wants_input(self, result: Json, recorded: bytes | None = None) -> None:
+    def _record_wanted_input(self, result: Json, recorded: bytes | None = None) -> None:
         self._record("input_required", size=len(result))
 
     def _answer(self, result: Json) -> None:
@@ -211,4 +211,4 @@ class Reading(Forwarded):
     def _end(self) -> None:
         super()._end()
         self._stop_timer()
-        self._requests.ended(self)
+        self._execute.in_flight.remove(self)

@@ -82,8 +82,8 @@ class Session:
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a request back."""
-        if not (self.features.cancel(request_id, params) or self.subscriptions.cancel(request_id)):
-            self.execute.cancel(request_id, params)
+        if not self.subscriptions.cancel(request_id):
+            self.execute.in_flight.cancel(request_id, params)
 
     # ---- searches and notes
 
@@ -271,7 +271,7 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Whether a call is in flight, or a prompt or resource is read."""
-        return bool(self.execute.in_flight or self.features.in_flight)
+        return len(self.execute.in_flight) > 0
 
     @property
     def is_recording(self) -> bool:
@@ -306,13 +306,11 @@ class Session:
         """Give what is under way `grace_s`, and put calls that go on even so on record as interrupted."""
         try:
             async with asyncio.timeout(grace_s):
-                await self.execute.idle.wait()
-                await self.features.idle.wait()
+                await self.execute.in_flight.idle.wait()
                 if self._answering:
                     await asyncio.wait(self._answering)
         except TimeoutError:
-            self.execute.interrupt()
-            self.features.interrupt()
+            self.execute.in_flight.interrupt()
 
     async def close(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""

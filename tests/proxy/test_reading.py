@@ -302,7 +302,9 @@ def test_an_id_that_is_in_use_is_refused(scene: Play) -> None:
         library(world).may_answer.clear()
         first = client.request(READ, OF_A, id=7)
         await library(world).was_asked.wait()
+        call = {"name": "tool_execute", "arguments": {"toolKey": "a:any"}}
         assert (await client.request(GET, ASK_ME, id=7))["error"]["code"] == -32600
+        assert (await client.request("tools/call", call, id=7))["error"]["code"] == -32600
         assert not first.done()
 
     scene(played)
