@@ -15,7 +15,7 @@ from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.feature_names import EXPLICIT
-from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.policy.decide import admitted
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
@@ -192,9 +192,7 @@ class FeatureRequests:
 
     def seen(self, caller: Caller) -> tuple[View, Features]:
         """What this caller may have, and what it is seen from; raises `Failed` where nothing may be had."""
-        view = self._gateway.view(caller)
-        if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
-            raise Failed(failure)
+        view = admitted(self._gateway.view(caller))
         return view, self._gateway.features(view)
 
     def listable(self, caller: Caller) -> Features:

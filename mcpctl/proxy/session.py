@@ -14,7 +14,7 @@ from mcpctl.callers import LEGACY_REVISIONS, Caller
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
-from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
 from mcpctl.proxy import metatools, refusals
@@ -136,7 +136,7 @@ class Session:
         """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""
         gateway = self.gateway
         await gateway.current()
-        view = _admitted(gateway.view(caller))
+        view = admitted(gateway.view(caller))
         unlisted = await gateway.searching.unlisted(view)
         if unlisted:
             await gateway.warming.first_look()
@@ -183,7 +183,7 @@ class Session:
         from mcpctl.proxy import note_tool  # what changes files is no part of starting up
 
         await self.gateway.current()
-        view, place = _admitted(self.gateway.view(caller)), self.gateway.toolset_place
+        view, place = admitted(self.gateway.view(caller)), self.gateway.toolset_place
         await self.gateway.searching.unlisted(view)
         catalog = self.gateway.catalog(view)
         try:
@@ -214,11 +214,11 @@ class Session:
         return self._transport.pending <= bounds.UNREAD_NOTICES
 
     def answer(self, request: CallRequest, result: Json) -> None:
-        """The result of a call."""
+        """The result of a request."""
         self._result(request.id, result)
 
     def error(self, request: CallRequest, error: bytes) -> None:
-        """The JSON-RPC error of a call."""
+        """The JSON-RPC error of a request."""
         self._transport.write(jsonrpc.error(request.id, error))
 
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
@@ -325,13 +325,6 @@ class Session:
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)
         await self.execute.consent.end()
-
-
-def _admitted(view: View) -> View:
-    """The view; raises `Failed` for one in which nothing can be had."""
-    if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
-        raise Failed(failure)
-    return view
 
 
 def severity(level: bytes) -> int | None:
