@@ -1,4 +1,4 @@
-"""One client's session: its record, its calls in flight, what it is asked, and what becomes of its requests."""
+"""One client's session: its record, its calls and reads, what it is asked, and what becomes of its requests."""
 
 import asyncio
 import re
