@@ -90,6 +90,35 @@ def test_what_an_answer_leaves_out_stays(store: TokenStore) -> None:
     assert (new.refresh_token, new.expires_at, new.scopes) == ("mine", None, "a b")
 
 
+@pytest.mark.parametrize(
+    "odd, life_s",
+    [
+        ('"expires_in":"60"', 60.0),
+        ('"expires_in":60.5', 60.5),
+        ('"expires_in":-1', 0.0),
+        ('"expires_in":"inf"', refreshing.LONGEST_LIFE_S),
+        ('"expires_in":1e300', refreshing.LONGEST_LIFE_S),
+        (f'"expires_in":{10**400}', None),
+        ('"expires_in":"nan"', None),
+        ('"expires_in":""', None),
+        ('"expires_in":true', None),
+        ('"expires_in":[60]', None),
+        ('"scope":["a"]', None),
+    ],
+)
+def test_no_new_pair_is_lost_for_what_is_beside_it(
+    run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch, odd: str, life_s: float | None
+) -> None:
+    async def answered(*_: object) -> tuple[int, bytes]:
+        return 200, b'{"access_token":"new","refresh_token":"next",%b}' % odd.encode()
+
+    monkeypatch.setattr(refreshing, "_posted", answered)
+    new = refreshed(store, kept(store, run.login()), None)
+    assert (new.access_token, new.refresh_token, new.scopes) == ("new", "next", "a b")
+    assert new.refreshed_at
+    assert new.expires_at == (None if life_s is None else new.refreshed_at + life_s)
+
+
 def test_a_pair_of_anothers_is_taken(run: Running, store: TokenStore) -> None:
     old = kept(store, run.login(expires_at=time.time() - 1))
     first = refreshed(store, old, None)
