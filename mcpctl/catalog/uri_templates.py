@@ -14,6 +14,7 @@ _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ANY = "+#"
 _STARTED_BY = "./;?&"
+_PART_ENDS = ":/?#&="
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,12 @@ class UriTemplate:
     @cached_property
     def _ends(self) -> tuple[str, str]:
         return self._parts[0][0], self._parts[-1][0]
+
+    @property
+    def place(self) -> str:
+        """What every URI that it stands for begins with, up to the end of a part."""
+        first = self._parts[0][0]
+        return first[: max(map(first.rfind, _PART_ENDS)) + 1]
 
     def may_match(self, uri: str) -> bool:
         """Whether a URI begins and ends as it does, which is quick to tell."""
