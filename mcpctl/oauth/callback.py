@@ -136,6 +136,8 @@ class Callback:
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # whoever it was, the browser comes back by itself
+        except asyncio.CancelledError:
+            pass  # the login ends; Python 3.11 would print a traceback for each connection that is open by then
         finally:
             writer.close()
 

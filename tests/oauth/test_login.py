@@ -14,6 +14,7 @@ import pytest
 
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import login
+from mcpctl.oauth.callback import Callback
 from mcpctl.oauth.login import Login, Wish, log_in
 from mcpctl.oauth.requests import LoginFailed
 from mcpctl.server_environment import Endpoint
@@ -164,6 +165,19 @@ go(target)
     in_browser(monkeypatch, tmp_path, forged)
     assert logged_in(at).tokens.access_token in at.issuer.access
     assert dict(at.issuer.asked)["token"]["code"] != "forged"
+
+
+def test_what_a_browser_has_opened_for_nothing_is_no_error_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    async def run() -> None:
+        async with Callback(0) as callback:
+            writers = [(await asyncio.open_connection("127.0.0.1", callback.port))[1] for _ in range(3)]
+            reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await reader.read()
+            assert len(writers) == 3
+
+    asyncio.run(run())
+    assert not caplog.records
 
 
 def test_nobody_who_comes_back_is_not_waited_for_without_end(
