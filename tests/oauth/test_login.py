@@ -1,6 +1,7 @@
 """Logins to the SDK's own issuer and server: by a browser, by what a person pastes, and by a client's own secret."""
 
 import asyncio
+import contextlib
 import os
 import re
 import socket
@@ -168,15 +169,18 @@ go(target)
 
 
 def test_what_a_browser_has_opened_for_nothing_is_no_error_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
-    async def run() -> None:
+    async def run(opened: contextlib.ExitStack) -> None:
         async with Callback(0) as callback:
-            writers = [(await asyncio.open_connection("127.0.0.1", callback.port))[1] for _ in range(3)]
+            for _ in range(3):
+                opened.enter_context(socket.create_connection(("127.0.0.1", callback.port)))
             reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
             writer.write(b"GET / HTTP/1.1\r\n\r\n")
             assert await reader.read()
-            assert len(writers) == 3
+            writer.close()
+            await writer.wait_closed()
 
-    asyncio.run(run())
+    with contextlib.ExitStack() as opened:
+        asyncio.run(run(opened))
     assert not caplog.records
 
 
