@@ -100,6 +100,11 @@ class Config:
         )
         return next(limit for limit in limits if limit is not None) * TOKEN_BYTES
 
+    @cached_property
+    def exposes_resources(self) -> bool:
+        """Whether clients may see resources of any server in use."""
+        return any("resources" in self.exposes(server) for server in self.enabled)
+
     def exposes(self, server: str) -> Collection[str]:
         """Which of `EXPOSABLE` clients see of a server."""
         own = self.servers[server].expose if server in self.servers else None
