@@ -72,10 +72,10 @@ class Subscription:
         self._session.gateway.when_current(lambda: self._pass_on(owner, uri, params))
 
     def _pass_on(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
-        features = self.features()
-        for known, other in self.owners.items():
-            if other == owner and self.can_be_told and _owner(features, known) == owner:
-                prefix = known.removesuffix(owner.uri) if known.startswith(EXPLICIT) else ""
+        explicit = f"{EXPLICIT}{owner.server}:"
+        for prefix in (explicit, ""):  # as one of them, or both, the client knows it
+            known = prefix + owner.uri
+            if self.owners.get(known) == owner and self.can_be_told and _owner(self.features(), known) == owner:
                 self.tell(UPDATED, {**params, "uri": msgspec.json.encode(prefix + uri)})
 
     def compare(self) -> None:
