@@ -13,9 +13,10 @@ import msgspec
 
 from mcpctl import bounds
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
+from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
+from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
@@ -262,5 +263,4 @@ def _owner(features: Features, uri: str) -> Owner | None:
 
 def _listed(features: Features, kind: str) -> Sequence[Any]:
     """What a list of this kind shows."""
-    shown: Mapping[str, Feature] = getattr(features, kind)
-    return [(name, feature.tool.text) for name, feature in shown.items()]
+    return [(name, feature.tool.text) for name, feature in features.of_kind(kind).items()]

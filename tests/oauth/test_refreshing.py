@@ -8,18 +8,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import httpx2
 import msgspec
 import pytest
 
 from mcpctl.failure import Failed
-from mcpctl.oauth import refreshing, token_store
+from mcpctl.oauth import refreshing, requests, token_store
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.paths import Paths
 from tests.oauth.issuer import Running, running
 
 REFRESHER = """
@@ -37,11 +36,6 @@ for _ in range(times):
     refreshed(store, msgspec.structs.replace(found, expires_at=0.0), None)
 """
 """Refreshes what it finds, as soon as it has found it."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> TokenStore:
-    return TokenStore(Paths(tmp_path / "config.toml", tmp_path))
 
 
 @pytest.fixture
@@ -109,10 +103,10 @@ def test_what_an_answer_leaves_out_stays(store: TokenStore) -> None:
 def test_no_new_pair_is_lost_for_what_is_beside_it(
     run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch, odd: str, life_s: float | None
 ) -> None:
-    async def answered(*_: object) -> tuple[int, bytes]:
-        return 200, b'{"access_token":"new","refresh_token":"next",%b}' % odd.encode()
+    async def answered(*_: object) -> httpx2.Response:
+        return httpx2.Response(200, content=b'{"access_token":"new","refresh_token":"next",%b}' % odd.encode())
 
-    monkeypatch.setattr(refreshing, "_posted", answered)
+    monkeypatch.setattr(requests.Requests, "send", answered)
     new = refreshed(store, kept(store, run.login()), None)
     assert (new.access_token, new.refresh_token, new.scopes) == ("new", "next", "a b")
     assert new.refreshed_at
@@ -211,7 +205,7 @@ def test_a_redirect_on_the_same_origin_is_followed(run: Running, store: TokenSto
 def test_an_issuer_that_does_not_answer_is_not_waited_for(
     run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(requests, "_SECONDS", 0.01)
     tokens = kept(store, run.login())
     run.issuer.may_answer.clear()
     assert code(store, tokens) == "login_not_refreshed"

@@ -9,7 +9,8 @@ import pytest
 
 from mcpctl import bounds
 from mcpctl.callers import MODERN_REVISION
-from mcpctl.catalog.features import PROMPTS, RESOURCES, Feature, Features
+from mcpctl.catalog.features import Feature
+from mcpctl.feature_names import PROMPTS, RESOURCES
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.proxy import subscriptions
@@ -17,6 +18,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams import listening as upstream_listening
 from tests.proxy.client import META
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
+from tests.proxy.library import seen
 
 SUBSCRIPTION = META + "subscriptionId"
 CHANGED = "notifications/resources/updated"
@@ -72,7 +74,7 @@ def feature(kind: str, name: str, server: str = "one") -> Feature:
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[Feature]:
     """What clients may list, which a test can change."""
     found = [feature(RESOURCES, "test://a"), feature(RESOURCES, "note://b")]
-    monkeypatch.setattr(Gateway, "features", lambda gateway, view: Features(found, str(len(found))))
+    monkeypatch.setattr(Gateway, "features", lambda gateway, view: seen(found, str(len(found))))
     return found
 
 
