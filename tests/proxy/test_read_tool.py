@@ -97,6 +97,8 @@ def test_a_path_selects_and_what_is_too_much_is_an_error_with_its_size_and_shape
             f"mcpctl: path: what it selects has {size:,} bytes, more than limit (100)."
             " Shape: [300 \N{MULTIPLICATION SIGN} string]."
         )
+        _, reason = await read(client, uri, path="join(' ', items[*].title)", limit=100)
+        assert " Shape: string." in reason
         remark, _ = await read(client, uri, path="items[*].title", limit=100, offset=0)
         assert remark == f"bytes 0{DASH}100 of {size:,}; next offset 100"
         remark, null = await read(client, uri, path="nothing")
