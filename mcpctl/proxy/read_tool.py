@@ -161,7 +161,8 @@ def _part(request: _Request, parts: Readable) -> _Blocks:
         document = Readable([text], b"", (), 0).document  # of a string it is the string itself
         raise _Refused(
             f"path: what it selects has {len(text):,} bytes, more than limit ({request.limit:,})."
-            f" Shape: {shape(document) if document else 'string'}. Select less, raise limit (at most {MOST:,}), or read it by offset"
+            f" Shape: {shape(document) if document else 'string'}."
+            f" Select less, raise limit (at most {MOST:,}), or read it by offset"
         )
     remark = f"path: nothing is there. Shape of all: {shape(parts.value)}" if text == b"null" else ""
     return _Blocks(remark, (_text(text.decode("utf-8", "replace")),))
