@@ -194,9 +194,19 @@ class FeatureRequests:
                 reading.has_looked = True
                 self._gateway.background(self._look(reading)).add_done_callback(partial(self._looked, reading))
             else:
-                reading.refuse(error.failure)
+                reading.refuse(self._why_unknown(reading) or error.failure)
         except Exception as error:
             self._broken(reading, error)
+
+    def _why_unknown(self, reading: Reading) -> Failure | None:
+        """Why nothing is known of the server that a URI names, where it has not started."""
+        named, _, _ = reading.name.removeprefix(EXPLICIT).partition(":")
+        upstream = self._gateway.upstreams.get(named) if reading.name.startswith(EXPLICIT) else None
+        return (
+            upstream.last_failure
+            if upstream and upstream.down_since and named in self._unlisted(reading.view)
+            else None
+        )
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
@@ -249,10 +259,13 @@ class FeatureRequests:
 
     def _to_ask(self, names: Collection[str], view: View) -> Collection[str]:
         """The servers of which something is not known that may be what is asked for."""
-        unknown = {server for server, _ in self._gateway.known_features.unknown(view.config)}
+        unknown = self._unlisted(view)
         if all(name.startswith(EXPLICIT) for name in names):
             unknown &= {name.removeprefix(EXPLICIT).partition(":")[0] for name in names}
         return unknown
+
+    def _unlisted(self, view: View) -> set[str]:
+        return {server for server, _ in self._gateway.known_features.unknown(view.config)}
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()):
