@@ -349,6 +349,18 @@ def test_bytes_come_as_they_are_or_not_at_all(scene: Play) -> None:
     resource([blob], checked, scene)
 
 
+def test_what_its_server_says_where_it_refuses_is_passed_on(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        see(world, NOTE)
+        assert await read(await world.client(), "note://a") == [
+            "failed", "mcpctl: server 'a' answered with an error, in its own words:", "No such note",
+        ]  # fmt: skip
+
+    scene(played, a=lambda: Library(read='{"error":{"code":-32002,"message":"No such note"}}'))
+
+
 def test_a_resource_that_nobody_has_is_said(scene: Play) -> None:
     async def checked(client: MemoryClient) -> None:
         failed, reason = await read(client, "other://x")
