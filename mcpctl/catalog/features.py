@@ -5,7 +5,7 @@ URIs are never rewritten, so that links in results keep working; only one that s
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -76,13 +76,17 @@ class Part:
     def _held_templates(self) -> Sequence[UriTemplate]:
         return [UriTemplate(name) for name in self.held]
 
-    def matches(self, uri: str) -> bool:
-        """Whether a URI is one of its templates'."""
-        return _any_matches(self._templates, uri)
+    def places(self, uri: str) -> Sequence[str]:
+        """Where the templates are at home whose URI it is."""
+        return [template.place for template in _matching(self._templates, uri)]
+
+    def lists_in(self, place: str) -> bool:
+        """Whether any of it is at home in this place."""
+        return any(name.startswith(place) for name in self.features)
 
     def holds_back(self, uri: str) -> bool:
         """Whether a URI is held, or of a template that is."""
-        return uri in self.held or (self.kind == TEMPLATES and _any_matches(self._held_templates, uri))
+        return uri in self.held or (self.kind == TEMPLATES and any(True for _ in _matching(self._held_templates, uri)))
 
 
 class Features:
@@ -119,8 +123,11 @@ class Features:
         return [part for part in self.parts if part.kind == kind]
 
     def owner(self, uri: str) -> Owner:
-        """Whose URI it is: of the only server that lists it, or one of whose templates it is, or that lists others of
-        its scheme. Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`."""
+        """Whose URI it is: of the only server that lists it, or one of whose templates it is, unless another one lists
+        resources where that template is at home, or that lists others of its scheme.
+
+        Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`.
+        """
         if len(uri) > bounds.URI:
             raise _unknown(uri)
         if uri.startswith(EXPLICIT):
@@ -144,7 +151,14 @@ class Features:
         return [part.server for part in self._of(RESOURCES) if uri in part.features]
 
     def _matching(self, uri: str) -> Sequence[str]:
-        return [part.server for part in self._of(TEMPLATES) if part.matches(uri)]
+        """Those with a template for it. One whose templates speak for the places of others is not alone: it could have
+        whatever they do not list."""
+        places = {part.server: places for part in self._of(TEMPLATES) if (places := part.places(uri))}
+        if len(places) != 1:
+            return [*places]
+        ((server, own),) = places.items()
+        others = (part for part in self._of(RESOURCES) if part.server != server)
+        return [server, *(part.server for part in others if all(map(part.lists_in, own)))]
 
     def _of_scheme(self, uri: str) -> Sequence[str]:
         scheme = _scheme(uri)
@@ -197,9 +211,9 @@ def _by_uri(parts: Sequence[Part]) -> Mapping[str, Feature]:
     }
 
 
-def _any_matches(templates: Iterable[UriTemplate], uri: str) -> bool:
+def _matching(templates: Iterable[UriTemplate], uri: str) -> Iterator[UriTemplate]:
     likely = (template for template in templates if template.may_match(uri))
-    return any(template.matches(uri) for template in islice(likely, bounds.TEMPLATES_TRIED))
+    return (template for template in islice(likely, bounds.TEMPLATES_TRIED) if template.matches(uri))
 
 
 def _scheme(uri: str) -> str:

@@ -5,6 +5,8 @@ comes twice for stolen, and ends the whole login: so the login is locked, read a
 """
 
 import asyncio
+import contextlib
+import math
 import re
 import time
 from http import HTTPStatus
@@ -27,14 +29,28 @@ HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
 
 
 class _Answer(msgspec.Struct):
-    """What an issuer answers, of either kind."""
+    """What an issuer answers, of either kind.
+
+    What nobody needs may be of any type: a pair that is not kept for its sake is lost, and the old one ends the login.
+    """
 
     access_token: str | None = None
     token_type: str | None = None
-    expires_in: float | None = None
+    expires_in: object = None
     refresh_token: str | None = None
-    scope: str | None = None
+    scope: object = None
     error: str | None = None
+
+    @property
+    def life_s(self) -> float | None:
+        """How long the token holds; None where that is not said."""
+        said = self.expires_in
+        if isinstance(said, bool) or not isinstance(said, int | float | str):
+            return None
+        with contextlib.suppress(ValueError, OverflowError):
+            if not math.isnan(life := float(said)):
+                return min(max(life, 0.0), LONGEST_LIFE_S)
+        return None
 
 
 def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
@@ -108,7 +124,7 @@ def _asked(tokens: Tokens, secret: str | None) -> Tokens:
 def _answer(status: int, body: bytes) -> _Answer:
     """What an issuer has answered, if it is tokens; raises `Failed`."""
     try:
-        answer = msgspec.json.decode(body, type=_Answer, strict=False)
+        answer = msgspec.json.decode(body, type=_Answer)
     except (ValueError, RecursionError):
         answer = _Answer()
     # Some say what is wrong with a status of 200.
@@ -127,12 +143,13 @@ def _answer(status: int, body: bytes) -> _Answer:
 
 def _renewed(tokens: Tokens, answer: _Answer, now: float) -> Tokens:
     """The login with the tokens of an answer; what that leaves out stays as it was."""
-    life = answer.expires_in
+    life = answer.life_s
+    scopes = answer.scope if isinstance(answer.scope, str) else ""
     return msgspec.structs.replace(
         tokens,
         access_token=answer.access_token or "",
         refresh_token=answer.refresh_token or tokens.refresh_token,
-        expires_at=None if life is None else now + min(max(life, 0.0), LONGEST_LIFE_S),
-        scopes=answer.scope or tokens.scopes,
+        expires_at=None if life is None else now + life,
+        scopes=scopes or tokens.scopes,
         refreshed_at=now,
     )

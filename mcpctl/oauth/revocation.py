@@ -32,9 +32,8 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
     form = {
         "token": tokens.refresh_token or tokens.access_token,
         "token_type_hint": "refresh_token" if has_refresh else "access_token",
+        "client_secret": "",  # none; but the SDK's issuers refuse a form without one, also beside Basic
     }
-    if tokens.token_endpoint_auth_method == client_authentication.NONE:
-        form["client_secret"] = ""  # the SDK's issuers refuse a form without one
     headers, content = client_authentication.request(
         tokens.token_endpoint_auth_method, tokens.client_id, tokens.secret(where.oauth), form
     )

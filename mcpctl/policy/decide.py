@@ -121,6 +121,18 @@ def admitted(view: View) -> View:
     return view
 
 
+def may_read_on(server: str, name: str, view: View) -> bool:
+    """Whether an answer of a tool, given at some time, may still be read: not once a rule that names the tool bars it.
+
+    What the tool declared then is not known: rules for classes decided when it was called.
+    """
+    if server not in view.config.enabled or view.rules.barring(server, name):
+        return False
+    rules = (rule for rule in view.rules.matching(server, name, None) if not rule.pattern.startswith("@"))
+    first = next(rules, None)
+    return not view.config.policy.enforces or first is None or first.effect != DENY
+
+
 def may_introduce(server: str, held: str, view: View) -> bool:
     """Whether a model may be told what a server says of itself, which is `held` or not as its tools are."""
     if view.access.is_barred or server not in view.config.enabled or held == NOT_LOCKED:

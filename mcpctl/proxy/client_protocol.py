@@ -26,7 +26,7 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
-_WARMING = feature_requests.METHODS | {"tools/list", "tools/call"}
+_WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list", "tools/call"}
 """What shows that a client is there to use servers."""
 
 

@@ -177,9 +177,19 @@ class FeatureRequests:
                 reading.has_looked = True
                 self._gateway.background(self._look(reading)).add_done_callback(partial(self._looked, reading))
             else:
-                reading.refuse(error.failure)
+                reading.refuse(self._why_unknown(reading) or error.failure)
         except Exception as error:
             self._broken(reading, error)
+
+    def _why_unknown(self, reading: Reading) -> Failure | None:
+        """Why nothing is known of the server that a URI names, where it has not started."""
+        named, _, _ = reading.name.removeprefix(EXPLICIT).partition(":")
+        upstream = self._gateway.upstreams.get(named) if reading.name.startswith(EXPLICIT) else None
+        return (
+            upstream.last_failure
+            if upstream and upstream.down_since and named in self._unlisted(reading.view)
+            else None
+        )
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
@@ -202,21 +212,41 @@ class FeatureRequests:
         except Failed:
             return _NOTHING
 
-    async def _look(self, reading: Reading) -> None:
-        """Get to know what is kept, and then what servers list of which nothing is."""
+    async def owner(self, uri: str, caller: Caller) -> Owner:
+        """Whose a URI is, of what servers list of which nothing was known, too; raises `Failed`."""
+        try:
+            return self.seen(caller)[1].owner(uri)
+        except Failed as error:
+            if error.failure.code not in _UNKNOWN:
+                raise
+        await self.look([uri], caller)
+        await self._gateway.current()
+        return self.seen(caller)[1].owner(uri)
+
+    async def look(self, names: Collection[str], caller: Caller) -> None:
+        """Get to know what is kept, and then what servers list of which nothing is that may have these."""
         await self._gateway.server_features.loaded()
-        caller = reading.request.caller
-        if unknown := self._to_ask(reading):
+        try:
+            view, _ = self.seen(caller)
+        except Failed:
+            return
+        if unknown := self._to_ask(names, view):
             refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
             await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
+
+    async def _look(self, reading: Reading) -> None:
+        await self.look([reading.name], reading.request.caller)
         self.again(reading)
 
-    def _to_ask(self, reading: Reading) -> Collection[str]:
+    def _to_ask(self, names: Collection[str], view: View) -> Collection[str]:
         """The servers of which something is not known that may be what is asked for."""
-        unknown = {server for server, _ in self._gateway.known_features.unknown(reading.view.config)}
-        if reading.name.startswith(EXPLICIT):
-            unknown &= {reading.name.removeprefix(EXPLICIT).partition(":")[0]}
+        unknown = self._unlisted(view)
+        if all(name.startswith(EXPLICIT) for name in names):
+            unknown &= {name.removeprefix(EXPLICIT).partition(":")[0] for name in names}
         return unknown
+
+    def _unlisted(self, view: View) -> set[str]:
+        return {server for server, _ in self._gateway.known_features.unknown(view.config)}
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()):

@@ -68,7 +68,7 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[
         async with told(on_progress, len(gateway.upstreams)) as one_done:
             await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
     finally:
-        await gateway.stop()
+        await asyncio.gather(gateway.memory.written(), gateway.stop())
     return rows
 
 

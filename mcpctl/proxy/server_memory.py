@@ -113,6 +113,10 @@ class ServerMemory:
         self._outcomes[name] = server.fingerprint, failure, code
         self._threads.submit(self._remember_outcomes)
 
+    async def written(self) -> None:
+        """Return once why servers failed, and that they work, is kept."""
+        await self._aside(self._remember_outcomes)
+
     def _remember_outcomes(self) -> None:
         # By one thread at a time: what was said first must not be written last. It takes all that there are, since
         # the database would else be opened once for each of a hundred servers that are down.

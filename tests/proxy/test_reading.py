@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpctl.callers import Caller
-from mcpctl.failure import Failed
+from mcpctl.failure import Failed, Failure
 from mcpctl.paths import Paths
 from mcpctl.store import tokens
 from mcpctl.store.policy_file import PolicyFile
@@ -604,3 +604,24 @@ def test_nobody_is_asked_on_behalf_of_others(scene: Play) -> None:
             await client.session.features.read("note://a", caller)
 
     scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
+
+
+class Dead(Library):
+    """A server that ends where it is to begin."""
+
+    async def take(self, connection: MemoryConnection, message: dict[str, Any]) -> None:
+        connection._is_gone(Failure("server_died", {"reason": "it ended (exit status 1)"}))
+
+
+def test_of_a_server_that_is_named_and_does_not_start_that_is_told(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure({"b": {"expose": []}})
+        world.begin()
+        client = await world.client()
+        said = (await client.request(READ, {"uri": "mcpctl+a:note://a"}))["error"]["message"]
+        assert said.startswith("mcpctl: server 'a' did not start")
+        assert "server 'a' did not start" in await client.call("@mcpctl:read", {"uri": "note://a", "server": "a"})
+        unseen = (await client.request(READ, {"uri": "mcpctl+b:note://a"}))["error"]["message"]
+        assert unseen == "mcpctl: there is no resource 'mcpctl+b:note://a' of any server"
+
+    scene(played, a=Dead, b=Dead)

@@ -407,3 +407,74 @@ def test_a_server_that_does_not_answer_keeps_no_newer_client_waiting(
         assert (await told(client))[0] == CHANGED
 
     scene(played, one=Telling)
+
+
+def test_a_client_is_told_of_the_parts_of_what_it_watches_and_of_nothing_beside(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client()
+        for uri in ("test://a/b", "test://a/b/", "test://c"):
+            assert await subscribed(client, uri) == {}
+        heard = {
+            "test://a/b": ["test://a/b"],
+            "test://a/b/": ["test://a/b/", "test://a/b/"],
+            "test://a/b/c/d": ["test://a/b/c/d", "test://a/b/c/d"],
+        }
+        for uri in ("test://a", "test://a/bc", "test://cd", "test:///", "/", "", "test://c" + 5000 * "/", *heard):
+            one(world).tell(uri)
+        assert [(await told(client))[1]["uri"] for _ in range(5)] == [
+            each for told_of in heard.values() for each in told_of
+        ]
+
+    scene(played, one=Telling)
+
+
+def unknown_server() -> Telling:
+    server = Telling()
+    server.resources = [{"uri": "test://a", "name": "a"}]
+    return server
+
+
+def test_what_is_subscribed_to_before_anything_is_known_is_looked_for(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        assert await subscribed(await world.client(), "test://a") == {}
+        one(world).tell("test://a")
+        assert await told(world.clients[0]) == (CHANGED, {"uri": "test://a"})
+
+    play(home, paths, played, one=unknown_server)
+
+
+def test_a_newer_client_that_listens_first_has_servers_list_what_they_have(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourceSubscriptions=["test://a", "nowhere://a"])
+        assert (await told(client))[1]["notifications"] == {"resourceSubscriptions": ["test://a"]}
+
+    play(home, paths, played, one=unknown_server)
+
+
+def test_a_newer_client_that_only_listens_is_told_of_the_first_lists(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourcesListChanged=True)
+        assert (await told(client))[0] == ACKNOWLEDGED
+        assert (await told(client))[0] == "notifications/resources/list_changed"
+
+    play(home, paths, played, one=unknown_server)
+
+
+def test_nobody_is_asked_for_a_client_without_a_token(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"require_token": True})
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourceSubscriptions=["test://a"])
+        assert (await told(client))[1]["notifications"] == {}
+        assert not one(world).connections
+
+    play(home, paths, played, one=unknown_server)
