@@ -25,7 +25,7 @@ from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
 from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
-from mcpctl.oauth.requests import LoginFailed, Requests, inert, origin, said
+from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin, said
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
@@ -123,7 +123,7 @@ async def _authorized(
     try:
         utils.validate_authorization_response_iss(redirect.iss, issuer.metadata)
     except OAuthFlowError:
-        who = inert(redirect.iss or "nobody")
+        who = brief(redirect.iss or "nobody")
         raise LoginFailed(f"the answer is from another issuer: {who}", "begin again; do not log in there") from None
     return {
         "grant_type": "authorization_code", "code": redirect.code, "redirect_uri": address,
@@ -135,8 +135,8 @@ def _what_for(where: Endpoint, issuer: Issuer, wish: Wish) -> str:
     """Who gets what by this login: a server says itself where one logs in for it, and may name anybody."""
     server, metadata = origin(where.url), issuer.metadata
     page, tokens = origin(str(metadata.authorization_endpoint)), origin(str(metadata.token_endpoint))
-    way = "" if tokens in (page, server) else f", by way of {inert(tokens)}"
-    return f"this gives '{wish.name}' at {inert(server)} access to what you have at {inert(page)}{way}"
+    way = "" if tokens in (page, server) else f", by way of {brief(tokens)}"
+    return f"this gives '{wish.name}' at {brief(server)} access to what you have at {brief(page)}{way}"
 
 
 def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None]) -> None:
