@@ -5,7 +5,7 @@ import contextlib
 
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import discovery
-from mcpctl.oauth.client_authentication import NONE
+from mcpctl.oauth.client_authentication import POST
 from mcpctl.oauth.registration import CONFIGURED, DYNAMIC, Client
 from mcpctl.oauth.requests import Requests
 from mcpctl.oauth.token_store import TokenStore
@@ -39,8 +39,8 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
         "token": tokens.refresh_token or tokens.access_token,
         "token_type_hint": "refresh_token" if has_refresh else "access_token",
     }
-    if client.method == NONE:
-        form["client_secret"] = ""  # the SDK's issuers refuse a form without one
+    if client.method != POST:
+        form["client_secret"] = ""  # the SDK's issuers refuse a form without one; empty, it counts as left out
     headers, content = client.request(form)
     response = await requests.send("POST", str(metadata.revocation_endpoint), headers, content)
     return response.is_success

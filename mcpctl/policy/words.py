@@ -79,6 +79,8 @@ def for_person(failure: Failure) -> McpctlError:
 def in_brief(failure: Failure) -> str:
     """Why a server failed, for lists of servers and for the record, in one clause. It is read later, so it does not say
     when the server is tried again."""
+    if failure.code == "needs_login" and "server" in failure.facts:
+        return ": ".join(_login(failure.facts))
     return f"{_what(failure)}{failure.said}"
 
 

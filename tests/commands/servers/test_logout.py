@@ -35,6 +35,18 @@ def test_a_login_is_deleted_and_its_issuer_takes_it_back(mcpctl: Mcpctl, paths: 
     assert "nobody is logged in to 's'" in again.err
 
 
+def test_that_of_a_client_with_a_secret_is_taken_back_too(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "s3cret")
+    at.issuer.know("mine", "s3cret")
+    configure(paths, {"s": {"url": at.url, "oauth": {"client_id": "mine", "client_secret": "${SECRET}"}}})
+    assert mcpctl("servers", "login", "s").code == 0
+    assert mcpctl("servers", "logout", "s", "--json").json["revoked"]
+    sent = dict(at.issuer.asked)["revoke"]
+    assert sent["authorization"].startswith("Basic ") and "client_secret" not in sent
+
+
 def test_an_issuer_that_cannot_be_told_keeps_nobody_logged_in(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     at.issuer.name = "http://127.0.0.1:1/tenant"  # so that what it says of itself is not taken for its word
     ran = mcpctl("servers", "logout", "s")
