@@ -40,6 +40,19 @@ def keep(paths: Paths, tokens: "Tokens") -> None:
         store.forget(before.server_url, before.issuer)
 
 
+def remember_needed(paths: Paths, names: Sequence[str]) -> None:
+    """Have lists of servers say of these that they need a login, until they work. It never fails."""
+    from mcpctl.failure import Failure
+    from mcpctl.policy import words
+    from mcpctl.store.state import State, StateError
+
+    servers = config.load(paths.config).servers
+    with contextlib.suppress(StateError), State.opened(paths, create=True) as state:
+        for name in names:
+            needed = words.in_brief(Failure("needs_login", {"server": name}))
+            state.remember_failure(name, servers[name].fingerprint, needed, "needs_login")
+
+
 def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
     """Ask those of these servers that have a URL and no headers whether they need a login, for 3 s at most; say it of
     those that do, which are returned. It never fails."""
@@ -51,20 +64,13 @@ def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
                 asked[name] = endpoint(server, paths.config)
     if not asked:
         return []
-    from mcpctl.failure import Failure
     from mcpctl.oauth.first_request import needing_login
     from mcpctl.oauth.token_store import TokenStore
-    from mcpctl.policy import words
-    from mcpctl.store.state import State, StateError
 
-    store, loaded = TokenStore(paths), config.load(paths.config)
+    store = TokenStore(paths)
     without = [name for name in needing_login(asked, _PROBE_S) if store.find(asked[name].url, secrets=False) is None]
     if without:
-        # So that `servers ls` says it too.
-        with contextlib.suppress(StateError), State.opened(paths, create=True) as state:
-            for name in without:
-                needed = words.in_brief(Failure("needs_login", {"server": name}))
-                state.remember_failure(name, loaded.servers[name].fingerprint, needed, "needs_login")
+        remember_needed(paths, without)
     for name in without:
         output.say(f"'{name}' needs a login: mcpctl servers login {name}", always=True)
     return without

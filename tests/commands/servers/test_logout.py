@@ -30,6 +30,7 @@ def test_a_login_is_deleted_and_its_issuer_takes_it_back(mcpctl: Mcpctl, paths: 
     assert TokenStore(paths).find(at.url) is None
     assert (at.issuer.access, at.issuer.refresh) == ({}, {})
     assert dict(at.issuer.asked)["revoke"]["token_type_hint"] == "refresh_token"
+    assert mcpctl("servers", "ls", "--json").json[0]["login"] == "needed"
     again = mcpctl("servers", "logout", "s")
     assert again.code == 3
     assert "nobody is logged in to 's'" in again.err
