@@ -155,7 +155,7 @@ def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None])
             loop.call_soon_threadsafe(ask_to_paste)
 
     if wish.in_browser and browser.can_open():
-        tell(f"log in in your browser; if none opens, go to:\n\n  {url}\n")
+        tell(f"log in with the browser that opens; if none does, go to:\n\n  {url}\n")
         browser.open_(url, failed)
     else:
         ask_to_paste()
