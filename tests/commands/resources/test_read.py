@@ -1,23 +1,23 @@
 """`mcpctl resources read`"""
 
-import subprocess
-
 import pytest
 
+from mcpctl.main import main
 from mcpctl.paths import Paths
 from tests.configured import configure
-from tests.conftest import MCPCTL, Mcpctl
+from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines
 from tests.servers import command
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("library")]
 
 
-def test_a_pipe_gets_texts_and_bytes_as_they_are(paths: Paths) -> None:
+def test_a_pipe_gets_texts_and_bytes_as_they_are(paths: Paths, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     def read(uri: str) -> bytes:
-        argv = [*MCPCTL, "resources", "read", uri, "--config", str(paths.config), "--data-dir", str(paths.data)]
-        return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+        assert main(["resources", "read", uri, "--config", str(paths.config), "--data-dir", str(paths.data)]) == 0
+        return capfdbinary.readouterr().out
 
+    capfdbinary.readouterr()
     assert read("book://one") == b"once\x1b[31m upon"
     assert read("book://cover") == b"\x89PNG\r\n\x00"
     assert read("book://page/7") == b"seven\n"
