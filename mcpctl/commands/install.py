@@ -44,6 +44,7 @@ def install(
       mcpctl install zed --rename github=github-zed
     """
     from mcpctl.clients import importing, installing
+    from mcpctl.commands.servers import logins
     from mcpctl.config import load
     from mcpctl.errors import warn
     from mcpctl.toolsets import toolset_files
@@ -68,6 +69,8 @@ def install(
     client_changes.write(rows, diff, dry_run=dry_run, json=json)
     if not json:
         _say(rows, dry_run)
+        if not dry_run:
+            logins.say_needed(paths, [name for row in rows if row["entry"] for name in row["servers"]])
 
 
 def _say(rows: "list[Row]", dry_run: bool) -> None:

@@ -121,7 +121,7 @@ class ClientProtocol:
         """Have what it may search be ready soon: after the answer has left, since nothing here is needed for it."""
         loop, gateway = asyncio.get_running_loop(), self._session.gateway
         if not self._warmed:
-            loop.call_soon(gateway.keep_index)
+            loop.call_soon(lambda: gateway.background(gateway.index.keep()))
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
             loop.call_soon(gateway.warming.warm_up, caller)

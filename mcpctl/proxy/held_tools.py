@@ -1,4 +1,6 @@
-"""Which tools are held while a process runs: found out aside, as servers list, people approve and the file changes."""
+"""What is held of servers while a process runs, tools, prompts and resources: found out aside, as they list, people
+approve and the file changes.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence

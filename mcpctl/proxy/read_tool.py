@@ -19,6 +19,7 @@ from mcpctl.errors import warn
 from mcpctl.failure import Failed
 from mcpctl.paths import Paths
 from mcpctl.policy import words
+from mcpctl.policy.decide import may_read_on
 from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.own_tool import CALLS, MOST, USUAL
@@ -113,7 +114,7 @@ class ReadTool:
         kept = responses.find(self._paths, id_, me.session_id)
         if kept is None and id_ in self._shortening.calls:
             raise _Refused("the answer is not kept any more, newer ones have its place (keep_mb); call the tool again")
-        if kept is None or not kept.owner.lets(me) or kept.owner.server not in call.view.config.enabled:
+        if kept is None or not kept.owner.lets(me) or not may_read_on(kept.owner.server, kept.owner.tool, call.view):
             raise _Refused("there is no such call, or its answer is not kept, or not for this session")
         result = kept.result
         if call.view.config.policy.masks:  # it may have been kept before

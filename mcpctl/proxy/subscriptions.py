@@ -13,9 +13,10 @@ import msgspec
 
 from mcpctl import bounds
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
+from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
+from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
@@ -72,10 +73,10 @@ class Subscription:
         self._session.gateway.when_current(lambda: self._pass_on(owner, uri, params))
 
     def _pass_on(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
-        features = self.features()
-        for known, other in self.owners.items():
-            if other == owner and self.can_be_told and _owner(features, known) == owner:
-                prefix = known.removesuffix(owner.uri) if known.startswith(EXPLICIT) else ""
+        explicit = f"{EXPLICIT}{owner.server}:"
+        for prefix in (explicit, ""):  # as one of them, or both, the client knows it
+            known = prefix + owner.uri
+            if self.owners.get(known) == owner and self.can_be_told and _owner(self.features(), known) == owner:
                 self.tell(UPDATED, {**params, "uri": msgspec.json.encode(prefix + uri)})
 
     def compare(self) -> None:
@@ -272,5 +273,4 @@ def _owner(features: Features, uri: str) -> Owner | None:
 
 def _listed(features: Features, kind: str) -> Sequence[Any]:
     """What a list of this kind shows."""
-    shown: Mapping[str, Feature] = getattr(features, kind)
-    return [(name, feature.tool.text) for name, feature in shown.items()]
+    return [(name, feature.tool.text) for name, feature in features.of_kind(kind).items()]

@@ -29,16 +29,6 @@ OVER = 10.0
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
-    return Paths(tmp_path / "config.toml", tmp_path / "data")
-
-
-@pytest.fixture
-def store(paths: Paths) -> TokenStore:
-    return TokenStore(paths)
-
-
-@pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     monkeypatch.setattr(posix, "hide_environment", lambda: None)
     monkeypatch.setattr(webbrowser, "open", lambda *_: pytest.fail("a browser was opened"))

@@ -275,6 +275,27 @@ def test_a_rule_that_names_it_decides_and_no_other(policy: dict[str, Any], reaso
     scene(played)
 
 
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"policy": {"deny": ["files:doc*"]}},
+        {"servers": {"files": {"tools": {"document": False}}}},
+        {"servers": {"files": {"only": ["lines"]}}},
+    ],
+)
+def test_what_a_tool_gave_before_it_was_denied_is_read_no_more(sections: dict[str, Any], scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await began(world)
+        uri, other = await uri_of(client), await uri_of(client, "lines")
+        settings = dict(sections)
+        world.configure(settings.pop("servers", None), responses={"limit_tokens": 1000}, **settings)
+        failed, reason = await read(client, uri)
+        assert (failed, "no such call" in reason) == ("failed", True)
+        assert "needle" in (await read(client, other, grep="needle"))[1]
+
+    scene(played)
+
+
 def test_without_the_token_that_is_required_nothing_is_read(scene: Play) -> None:
     async def played(world: World) -> None:
         client = await began(world, policy={"require_token": True})

@@ -302,7 +302,9 @@ def test_an_id_that_is_in_use_is_refused(scene: Play) -> None:
         library(world).may_answer.clear()
         first = client.request(READ, OF_A, id=7)
         await library(world).was_asked.wait()
+        call = {"name": "tool_execute", "arguments": {"toolKey": "a:any"}}
         assert (await client.request(GET, ASK_ME, id=7))["error"]["code"] == -32600
+        assert (await client.request("tools/call", call, id=7))["error"]["code"] == -32600
         assert not first.done()
 
     scene(played)
@@ -480,6 +482,18 @@ def test_input_of_which_a_client_knows_nothing_ends_the_read(scene: Play, home: 
         client = await begun(world)
         assert "cannot give" in (await client.request(READ, OF_A))["error"]["message"]
         assert len(reads(home)) == 1
+
+    scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
+
+
+def test_what_a_server_may_not_ask_ends_the_read_as_failed(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world, MODERN, {"elicitation": {}}, may_ask=[])
+        assert "may not ask" in (await client.request(READ, OF_A))["error"]["message"]
+        (read,) = reads(home)
+        assert read["status"] == "failed"
+        (question,) = [line for line in journal_lines(home) if line["type"] == "questions.asked"]
+        assert (question["outcome"], question["call_id"]) == ("refused", read["id"])
 
     scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
 

@@ -9,7 +9,8 @@ import pytest
 
 from mcpctl import bounds
 from mcpctl.callers import MODERN_REVISION
-from mcpctl.catalog.features import PROMPTS, RESOURCES, Feature, Features
+from mcpctl.catalog.features import Feature
+from mcpctl.feature_names import PROMPTS, RESOURCES
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.proxy import subscriptions
@@ -17,6 +18,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams import listening as upstream_listening
 from tests.proxy.client import META
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
+from tests.proxy.library import seen
 
 SUBSCRIPTION = META + "subscriptionId"
 CHANGED = "notifications/resources/updated"
@@ -72,7 +74,7 @@ def feature(kind: str, name: str, server: str = "one") -> Feature:
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[Feature]:
     """What clients may list, which a test can change."""
     found = [feature(RESOURCES, "test://a"), feature(RESOURCES, "note://b")]
-    monkeypatch.setattr(Gateway, "features", lambda gateway, view: Features(found, str(len(found))))
+    monkeypatch.setattr(Gateway, "features", lambda gateway, view: seen(found, str(len(found))))
     return found
 
 
@@ -457,3 +459,22 @@ def test_nobody_is_asked_for_a_client_without_a_token(home: Path, paths: Paths) 
         assert not one(world).connections
 
     play(home, paths, played, one=unknown_server)
+
+
+def test_a_client_is_told_of_the_parts_of_what_it_watches_and_of_nothing_beside(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client()
+        for uri in ("test://a/b", "test://a/b/", "test://c"):
+            assert await subscribed(client, uri) == {}
+        heard = {
+            "test://a/b": ["test://a/b"],
+            "test://a/b/": ["test://a/b/", "test://a/b/"],
+            "test://a/b/c/d": ["test://a/b/c/d", "test://a/b/c/d"],
+        }
+        for uri in ("test://a", "test://a/bc", "test://cd", "test:///", "/", "", "test://c" + 5000 * "/", *heard):
+            one(world).tell(uri)
+        assert [(await told(client))[1]["uri"] for _ in range(5)] == [
+            each for told_of in heard.values() for each in told_of
+        ]
+
+    scene(played, one=Telling)
