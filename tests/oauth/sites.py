@@ -5,10 +5,8 @@ The issuer has a path of its own (`/tenant`), so that whoever asks at the server
 
 import contextlib
 import secrets
-import socket
 import stat
 import sys
-import threading
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -18,7 +16,6 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import mcp_types as types
-import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -38,6 +35,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tests.oauth.serving import served
+from tests.servers.web import without_delay
 
 SCOPES = ["read", "write"]
 
@@ -187,11 +187,11 @@ class Sites:
 def running(**given: Any) -> Iterator[Sites]:
     """An issuer with these fields, and the server that it is for, as long as the block lasts."""
     with contextlib.ExitStack() as stack:
-        issuing, serving = (socket.create_server(("127.0.0.1", 0)) for _ in range(2))
+        issuing, serving = (without_delay() for _ in range(2))
         at, there = (f"http://127.0.0.1:{each.getsockname()[1]}" for each in (issuing, serving))
         issuer = Issuer(name=f"{at}/tenant", **given)
-        stack.enter_context(_served(_issuing(issuer), issuing))
-        stack.enter_context(_served(_serving(issuer, there), serving))
+        stack.enter_context(served(_issuing(issuer), issuing))
+        stack.enter_context(served(_serving(issuer, there), serving))
         yield Sites(issuer, f"{there}/mcp", f"{there}/open/mcp")
 
 
@@ -241,18 +241,6 @@ def _serving(issuer: Issuer, there: str) -> Starlette:
             yield
 
     return Starlette(routes=[Mount("/open", free), Mount("/", app)], lifespan=life)
-
-
-@contextlib.contextmanager
-def _served(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
-    web = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
-    thread = threading.Thread(target=web.run, kwargs={"sockets": [listening]}, name="site")
-    thread.start()
-    try:
-        yield
-    finally:
-        web.should_exit = True
-        thread.join()
 
 
 class _Stop(urllib.request.HTTPRedirectHandler):

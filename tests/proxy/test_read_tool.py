@@ -91,6 +91,9 @@ def test_a_path_selects_and_what_is_too_much_is_an_error_with_its_size_and_shape
         ]
         assert await read(client, uri, path="items[7].title") == ["Title 7"]
         size = len(json.dumps([item["title"] for item in ITEMS]))
+        (titles,) = await read(client, uri, path="items[*].title", limit=size)
+        assert len(titles) == size
+        assert (await read(client, uri, path="items[*].title", limit=size - 1))[0] == "failed"
         failed, reason = await read(client, uri, path="items[*].title", limit=100)
         assert failed == "failed"
         assert reason.startswith(
@@ -363,9 +366,9 @@ def test_bytes_come_as_they_are_or_not_at_all(scene: Play) -> None:
     blob = {"uri": "note://a", "mimeType": "image/png", "blob": "aGk=" * 100}
 
     async def checked(client: MemoryClient) -> None:
-        answer = await client.start_call("@mcpctl:read", {"uri": "note://a"})
+        answer = await client.start_call("@mcpctl:read", {"uri": "note://a", "limit": 400})
         assert answer["result"]["content"] == [{"type": "resource", "resource": blob}]
-        assert await read(client, "note://a", limit=100) == ["image/png: 300 bytes, more than limit; not shown"]
+        assert await read(client, "note://a", limit=399) == ["image/png: 300 bytes, more than limit; not shown"]
 
     resource([blob], checked, scene)
 

@@ -409,6 +409,25 @@ def test_a_server_that_does_not_answer_keeps_no_newer_client_waiting(
     scene(played, one=Telling)
 
 
+def test_a_client_is_told_of_the_parts_of_what_it_watches_and_of_nothing_beside(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client()
+        for uri in ("test://a/b", "test://a/b/", "test://c"):
+            assert await subscribed(client, uri) == {}
+        heard = {
+            "test://a/b": ["test://a/b"],
+            "test://a/b/": ["test://a/b/", "test://a/b/"],
+            "test://a/b/c/d": ["test://a/b/c/d", "test://a/b/c/d"],
+        }
+        for uri in ("test://a", "test://a/bc", "test://cd", "test:///", "/", "", "test://c" + 5000 * "/", *heard):
+            one(world).tell(uri)
+        assert [(await told(client))[1]["uri"] for _ in range(5)] == [
+            each for told_of in heard.values() for each in told_of
+        ]
+
+    scene(played, one=Telling)
+
+
 def unknown_server() -> Telling:
     server = Telling()
     server.resources = [{"uri": "test://a", "name": "a"}]
@@ -459,22 +478,3 @@ def test_nobody_is_asked_for_a_client_without_a_token(home: Path, paths: Paths) 
         assert not one(world).connections
 
     play(home, paths, played, one=unknown_server)
-
-
-def test_a_client_is_told_of_the_parts_of_what_it_watches_and_of_nothing_beside(scene: Play) -> None:
-    async def played(world: World) -> None:
-        client = await world.client()
-        for uri in ("test://a/b", "test://a/b/", "test://c"):
-            assert await subscribed(client, uri) == {}
-        heard = {
-            "test://a/b": ["test://a/b"],
-            "test://a/b/": ["test://a/b/", "test://a/b/"],
-            "test://a/b/c/d": ["test://a/b/c/d", "test://a/b/c/d"],
-        }
-        for uri in ("test://a", "test://a/bc", "test://cd", "test:///", "/", "", "test://c" + 5000 * "/", *heard):
-            one(world).tell(uri)
-        assert [(await told(client))[1]["uri"] for _ in range(5)] == [
-            each for told_of in heard.values() for each in told_of
-        ]
-
-    scene(played, one=Telling)
