@@ -6,6 +6,7 @@ secret becomes `[redacted:HASH]`; equal secrets get equal hashes, under a key th
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 
 from mcpctl.store import escapes, shapes
@@ -19,18 +20,25 @@ MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
 MASK = "***"
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
-_LEAST_LEARNT, _MOST_LEARNT = 12, 64
-_learnt: dict[bytes, None] = {}
-"""The secrets of this process, the oldest first; beyond the maximum the oldest are forgotten."""
+_LEAST_LEARNT = 12
+_OF_ONE, _MOST_LEARNT = 9, 64
+_learnt: dict[str, tuple[bytes, ...]] = {}
+"""The secrets of this process by whose they are, the latest last: nobody's many drive out another's."""
+_learning = threading.Lock()
 
 
-def learn(*secrets: str | None) -> None:
-    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay."""
-    for secret in secrets:
-        if secret and len(secret) >= _LEAST_LEARNT and (text := secret.encode()) not in _learnt:
-            while len(_learnt) >= _MOST_LEARNT:
-                _learnt.pop(next(iter(_learnt)), None)  # another thread may have removed it meanwhile
-            _learnt[text] = None
+def learn(whose: str, *secrets: str | None) -> None:
+    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay.
+
+    Of one owner the latest nine are known, and 64 owners.
+    """
+    latest = dict.fromkeys(secret.encode() for secret in secrets if secret and len(secret) >= _LEAST_LEARNT)
+    with _learning:
+        before = (secret for secret in _learnt.get(whose, ()) if secret not in latest)
+        if every := (*before, *latest):
+            _learnt[whose] = every[-_OF_ONE:]
+        if len(_learnt) > _MOST_LEARNT:
+            del _learnt[next(iter(_learnt))]
 
 
 class Redactor:
@@ -86,7 +94,7 @@ def _without(text: bytes, named: Callable[[bytes], list[Found]], instead: Callab
 
 def _own(text: bytes) -> Iterator[Found]:
     """Where the secrets of this process stand, from left to right."""
-    present = [secret for secret in tuple(_learnt) if secret in text]
+    present = {secret for secrets in tuple(_learnt.values()) for secret in secrets if secret in text}
     # The longest first: one may begin as another does.
     every = b"|".join(re.escape(secret) for secret in sorted(present, key=len, reverse=True))
     return ((*match.span(), b"") for match in (re.finditer(every, text) if present else ()))

@@ -122,7 +122,7 @@ def test_a_string_that_ends_where_a_value_would_begin_ends_there(end: str) -> No
 
 def test_a_secret_of_this_process_is_hidden_whatever_it_looks_like(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redact, "_learnt", {})
-    redact.learn("horse/battery", "horse/battery/staple", "short", None, "horse/battery")
+    redact.learn("me", "horse/battery", "horse/battery/staple", "short", None, "horse/battery")
     text = rb'{"a": "a horse\/battery/staple, a horse/battery", "b": "short"}'
     hidden = json.loads(Redactor(b"k").json(text))
     assert MARK.sub("-", hidden["a"]) == "a -, a -"
@@ -130,10 +130,20 @@ def test_a_secret_of_this_process_is_hidden_whatever_it_looks_like(monkeypatch: 
     assert redact.mask("of horse/battery/staple") == "of ***"
 
 
-def test_only_so_many_secrets_of_this_process_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_everybody_the_latest_secrets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gets new ones all the time does not drive out another's, which still hold."""
+    monkeypatch.setattr(redact, "_learnt", {})
+    redact.learn("steady", "horse staple")
+    for number in range(100):
+        redact.learn("busy", "horse battery refresh", f"horse battery {number:03}")
+    shown = redact.mask("horse staple, horse battery refresh, horse battery 091, horse battery 092, horse battery 099")
+    assert shown == "***, ***, horse battery 091, ***, ***"
+
+
+def test_only_so_many_who_have_secrets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redact, "_learnt", {})
     for number in range(100):
-        redact.learn(f"horse battery {number:03}")
+        redact.learn(str(number), f"horse battery {number:03}")
     shown = redact.mask("horse battery 035, horse battery 036, horse battery 099")
     assert shown == "horse battery 035, ***, ***"
 
