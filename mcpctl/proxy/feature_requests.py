@@ -14,7 +14,7 @@ from mcpctl.callers import Caller
 from mcpctl.catalog.features import EXPLICIT, Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
-from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.policy.decide import FIND, Subject, decide, unasked
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
@@ -202,7 +202,10 @@ class FeatureRequests:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
         reading.view, features = self.seen(reading.request.caller)
         if reading.method == READ:
-            return features.owner(reading.name)
+            owner = features.owner(reading.name)
+            if _is_of_model(reading) and (failure := unasked(owner.server, owner.uri, reading.view)):
+                raise Failed(failure)
+            return owner
         if found := features.prompts.get(reading.name):
             return Owner(found.server, found.name)
         raise Failed(Failure("unknown_prompt", {"name": reading.name}))
@@ -277,3 +280,8 @@ class FeatureRequests:
             del self.in_flight[reading.request.id]
         if not self.in_flight:
             self.idle.set()
+
+
+def _is_of_model(reading: Reading) -> bool:
+    """Whether a model reads it by itself, through the tool of our own, and neither its client nor a command."""
+    return reading.request.id.startswith(OWN) and not reading.request.caller.claims.of_person
