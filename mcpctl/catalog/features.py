@@ -8,19 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
-from operator import attrgetter
+from itertools import islice
 from typing import Any, NamedTuple
 
 from mcpctl import bounds, feature_names
 from mcpctl.catalog.uri_templates import UriTemplate
 from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import EXPLICIT as EXPLICIT
-from mcpctl.feature_names import KINDS as KINDS
-from mcpctl.feature_names import NAMED_BY as NAMED_BY
-from mcpctl.feature_names import PROMPTS as PROMPTS
-from mcpctl.feature_names import RESOURCES as RESOURCES
-from mcpctl.feature_names import TEMPLATES as TEMPLATES
+from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.models import Tool
 
 _OF_ANYBODY = ("file:", "http:", "https:")
@@ -98,18 +92,9 @@ class Part:
 class Features:
     """What one request may list, get and read. Immutable, made anew when a list or what is in force changes."""
 
-    def __init__(self, features: Iterable[Feature], generation: str) -> None:
-        """`features` by server and then as listed; those that are held or hidden from the request are not there."""
-        self._take([*_parts_of(features)], generation)
-
-    @classmethod
-    def of_parts(cls, parts: Sequence[Part], generation: str) -> "Features":
-        """Those of these parts, which are in the order of their servers."""
-        made = cls.__new__(cls)
-        made._take(parts, generation)
-        return made
-
-    def _take(self, parts: Sequence[Part], generation: str) -> None:
+    def __init__(self, parts: Sequence[Part], generation: str) -> None:
+        """Those of these parts, which are in the order of their servers; of what is hidden from the request there is
+        none."""
         self.parts = parts
         self.generation = generation
         """Changes whenever any of them does: cursors are of one generation."""
@@ -128,6 +113,11 @@ class Features:
     def templates(self) -> Mapping[str, Feature]:
         """By the templates that clients use, in the order of lists."""
         return _by_uri(self._of(TEMPLATES))
+
+    def of_kind(self, kind: str) -> Mapping[str, Feature]:
+        """Those of one kind, as `prompts`, `resources` or `templates` has them."""
+        named: Mapping[str, Feature] = getattr(self, kind)
+        return named
 
     def _of(self, kind: str) -> list[Part]:
         return [part for part in self.parts if part.kind == kind]
@@ -181,11 +171,6 @@ class Features:
         if server in self._listing(uri):
             return False
         return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)
-
-
-def _parts_of(features: Iterable[Feature]) -> Iterator[Part]:
-    for (server, kind), each in groupby(features, attrgetter("server", "kind")):
-        yield Part(kind, server, {feature.name: feature for feature in each})
 
 
 def _prompts(parts: Sequence[Part]) -> Mapping[str, Feature]:

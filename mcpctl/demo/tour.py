@@ -13,7 +13,6 @@ from typing import Any
 from mcpctl.output import write_lines
 from mcpctl.output.text import line_of
 
-_SERVERS = ("notes", "weather")
 _MCPCTL = [sys.executable, "-P", "-m", "mcpctl"]
 _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tool_discovery", {"query": ["weather forecast for a city", "write a note"], "maxResults": 3}),

@@ -24,6 +24,8 @@ _REQUEST_BYTES = 16 << 10
 _REQUEST_S = 10.0
 _CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")
 """A code alone: longer than what is typed by mistake, and no part of an address."""
+_AROUND = "\"'<>"
+"""What people and programs put around an address."""
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {
     "access_denied": "the login was refused",
@@ -81,8 +83,8 @@ class Callback:
             if error.errno != errno.EADDRINUSE:
                 raise
             raise McpctlError(
-                f"another login is under way: port {self.port} of this machine is taken",
-                "end that one, or change redirect_port", "login_under_way",
+                f"port {self.port} of this machine is taken, by another login or another program",
+                "end that, or change redirect_port of the server's oauth", "login_under_way",
             ) from None  # fmt: skip
 
     async def __aexit__(self, *_: object) -> None:
@@ -105,7 +107,7 @@ class Callback:
 
     def paste(self, text: str) -> bool:
         """Take the address, or the code alone, that a person has pasted; whether it was one."""
-        text = text.strip()
+        text = text.strip().strip(_AROUND)
         if _CODE.fullmatch(text):
             # The code alone: whoever pastes it has seen this login's page, and the verifier of PKCE is ours.
             return self._take(Redirect(text))

@@ -82,7 +82,7 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
 
     Raises `LoginFailed`.
     """
-    own = origin(server_url)
+    issuer = name or origin(server_url)
     for url in utils.build_oauth_authorization_server_metadata_discovery_urls(name or None, server_url):
         response = await requests.send("GET", url, _JSON)
         if response.status_code != HTTPStatus.OK:
@@ -91,9 +91,9 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
             metadata = OAuthMetadata.model_validate_json(response.content)
         except ValidationError:
             continue
-        if not utils.issuers_match(str(metadata.issuer), name or own):
+        if not utils.issuers_match(str(metadata.issuer), issuer):
             raise LoginFailed(
-                f"the issuer {inert(name or own)} calls itself {inert(str(metadata.issuer))}",
+                f"the issuer {inert(issuer)} calls itself {inert(str(metadata.issuer))}",
                 "tell whoever runs the server: the two must be the same (RFC 8414)",
             )
         _check(requests, metadata)

@@ -9,7 +9,6 @@ import contextlib
 import math
 import re
 import time
-from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
@@ -18,10 +17,9 @@ from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, failed
 from mcpctl.oauth import client_authentication
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.oauth.tokens import Tokens, may_be_sent_to
+from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_settings import CLIENT_CREDENTIALS
 
-_TIMEOUT_S = 30.0
 LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
 """What an issuer says of a login that is over; the second is GitHub's word for the first."""
@@ -100,14 +98,12 @@ def _not_refreshed(why: str) -> Failed:
 
 
 def _asked(tokens: Tokens, secret: str | None) -> Tokens:
-    """The login as its issuer renews it; raises `Failed`."""
+    """The login as its issuer renews it; raises `Failed`, or `LoginFailed` where the issuer cannot be asked."""
     is_again = tokens.grant == CLIENT_CREDENTIALS
     if not is_again and not tokens.refresh_token:
         raise over()
     if secret == tokens.client_secret and tokens.secret_expires_at and time.time() >= tokens.secret_expires_at:
         raise over()  # what was registered is forgotten by now
-    if not may_be_sent_to(tokens.token_endpoint):
-        raise _not_refreshed("the issuer's address is not encrypted")
     form = {"grant_type": CLIENT_CREDENTIALS} if is_again else {"grant_type": "refresh_token"}
     if is_again and tokens.scopes:
         form["scope"] = tokens.scopes
@@ -119,25 +115,10 @@ def _asked(tokens: Tokens, secret: str | None) -> Tokens:
         raise over()
     headers, content = client_authentication.request(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
     begun = time.time()
-    status, body = asyncio.run(_posted(tokens.token_endpoint, headers, content))
-    return _renewed(tokens, _answer(status, body), begun)
+    from mcpctl.oauth.requests import Requests  # an HTTP client takes 0.1 s
 
-
-async def _posted(url: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
-    """The status and the body of a request's answer; raises `Failed`."""
-    from mcpctl import http_client
-
-    try:
-        async with (
-            asyncio.timeout(_TIMEOUT_S),
-            http_client.client(url, {}) as client,
-            http_client.request(client, "POST", url, headers, content) as response,
-        ):
-            return response.status_code, await http_client.body(response)
-    except TimeoutError:
-        raise _not_refreshed(f"no answer within {_TIMEOUT_S:g} s") from None
-    except Failed as error:
-        raise _not_refreshed(str(error.failure.facts["reason"])) from error
+    response = asyncio.run(Requests(tokens.server_url).send("POST", tokens.token_endpoint, headers, content))
+    return _renewed(tokens, _answer(response.status_code, response.content), begun)
 
 
 def _answer(status: int, body: bytes) -> _Answer:

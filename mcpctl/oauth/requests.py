@@ -93,7 +93,7 @@ def said(response: httpx2.Response, *secrets: str | None) -> str:
 
 
 def origin(url: str) -> str:
-    """Where an address leads, for a message."""
+    """The scheme, the host and the port of an address, for a message."""
     try:
         parts = httpx2.URL(url)
         return f"{parts.scheme}://{parts.netloc.decode()}"

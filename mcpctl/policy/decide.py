@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mcpctl import definitions, feature_names, hints
-from mcpctl.failure import Failure
+from mcpctl.failure import Failed, Failure
 from mcpctl.models import Tool
 from mcpctl.policy.consent import binding
 from mcpctl.policy.holding import NOT_LOCKED
@@ -112,6 +112,13 @@ def decide(subject: Subject) -> Verdict:
     if subject.verb != SHOW and _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     return _ALLOWED if subject.verb == SHOW else _of_policy(subject)
+
+
+def admitted(view: View) -> View:
+    """The view; raises `Failed` for one in which nothing can be had."""
+    if view.access.is_barred:
+        raise Failed(_failure(Subject(FIND, "", "", None, view), view.access.problem))
+    return view
 
 
 def may_read_on(server: str, name: str, view: View) -> bool:

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from mcpctl import bounds
-from mcpctl.catalog.features import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Part
+from mcpctl.catalog.features import Feature, Features, Part
 from mcpctl.failure import Failed
+from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.models import Tool
+from tests.proxy import library
 
 
 def feature(kind: str, server: str, name: str) -> Feature:
@@ -17,7 +19,7 @@ def feature(kind: str, server: str, name: str) -> Feature:
 
 
 def seen(*named: tuple[str, str, str]) -> Features:
-    return Features([feature(*each) for each in named], "1")
+    return library.seen([feature(*each) for each in named])
 
 
 def owner(features: Features, uri: str) -> Any:
@@ -125,7 +127,7 @@ def test_what_is_held_is_read_in_no_way() -> None:
         Part.of(RESOURCES, "a", [each.tool for each in good], [held[0].tool]),
         Part.of(TEMPLATES, "a", [feature(TEMPLATES, "a", "note://{+any}").tool], [held[1].tool]),
     ]
-    features = Features.of_parts(parts, "1")
+    features = Features(parts, "1")
     assert owner(features, "note://fine") == ("a", "note://fine")
     assert [owner(features, f"{how}note://bad") for how in ("", "mcpctl+a:")] == [UNKNOWN, UNKNOWN]
     assert [owner(features, f"{how}bad://1") for how in ("", "mcpctl+a:")] == [UNKNOWN, UNKNOWN]

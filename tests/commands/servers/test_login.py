@@ -7,7 +7,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from mcpctl.commands import options as opt
 from mcpctl.commands.people import AGENTS
+from mcpctl.commands.servers.logins import say_works
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.paths import Paths
@@ -55,6 +57,15 @@ def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: 
     assert mcpctl("tools", "refresh", "s", "--fields", "server,tools").out == "s\t1\n"
 
 
+def test_what_else_it_lists_is_said_where_there_is_some(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"status": "ok", "problems": [], "tools": 0, "prompts": 1, "resources": 1200}
+    monkeypatch.setattr("mcpctl.proxy.server_check.check", lambda *_: [row])
+    said: list[str] = []
+    monkeypatch.setattr("mcpctl.output.say", lambda text, **_: said.append(text))
+    say_works(opt.paths(None, None), "s")
+    assert said == ["it lists 0 tools, 1 prompt, 1,200 resources"]
+
+
 def logins(mcpctl: Mcpctl) -> list[object]:
     """What `servers ls` says of them."""
     return [row["login"] for row in mcpctl("servers", "ls", "--json").json]
@@ -66,7 +77,7 @@ def test_lists_say_where_a_login_is_needed_and_where_there_is_one(mcpctl: Mcpctl
     assert "LOGIN" not in mcpctl("servers", "ls", "--format", "table").out
     checked = mcpctl("servers", "check")
     assert checked.code == 4
-    assert "server 's' needs a login: the user can log in with: mcpctl servers login s" in checked.out + checked.err
+    assert "server 's' needs a login: mcpctl servers login s" in checked.out + checked.err
     assert logins(mcpctl) == [None, "needed"]
     assert mcpctl("servers", "login", "s").code == 0
     assert logins(mcpctl) == [None, "logged in"]
