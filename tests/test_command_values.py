@@ -107,7 +107,7 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(monkeypat
 
 
 def test_what_has_left_its_group_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command_values, "PATIENCE_S", 1.0)
+    monkeypatch.setattr(command_values, "PATIENCE_S", 3.0)
     pid = tmp_path / "pid"
     code = (
         f"import os, time; os.fork() or (os.setsid(), open({str(pid)!r}, 'w').write(str(os.getpid())), time.sleep(99))"

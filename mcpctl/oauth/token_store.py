@@ -119,12 +119,12 @@ class TokenStore:
         if kept.keyring:
             secrets = key_ring.read(self.path(kept.server_url, kept.issuer).stem)
             kept = msgspec.structs.replace(kept, **msgspec.structs.asdict(secrets))
-        learn(kept.access_token, kept.refresh_token, kept.client_secret)
+        _learn(kept)
         return kept
 
     def write(self, path: Path, tokens: Tokens, *, in_keyring: bool) -> None:
         """Write a login; its lock is held."""
-        learn(tokens.access_token, tokens.refresh_token, tokens.client_secret)
+        _learn(tokens)
         rest = {name: getattr(tokens, name) for name in Tokens.__struct_fields__}
         if in_keyring:
             secrets = key_ring.Secrets(**{name: rest[name] for name in key_ring.Secrets.__struct_fields__})
@@ -182,6 +182,10 @@ def _read(path: Path) -> _Kept | None:
         warn(f"{path} is the login to another server than its name says; skipped")
         return None
     return kept
+
+
+def _learn(tokens: Tokens) -> None:
+    learn(f"{tokens.server_url}\n{tokens.issuer}", tokens.access_token, tokens.refresh_token, tokens.client_secret)
 
 
 def _lock_of(path: Path) -> Path:

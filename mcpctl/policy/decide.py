@@ -4,7 +4,7 @@ place that decides.
 Pure: nothing is read, asked or waited for here. Who needs to know more first is told so, gets it, and asks again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -131,6 +131,18 @@ def may_read_on(server: str, name: str, view: View) -> bool:
     rules = (rule for rule in view.rules.matching(server, name, None) if not rule.pattern.startswith("@"))
     first = next(rules, None)
     return not view.config.policy.enforces or first is None or first.effect != DENY
+
+
+def unasked(server: str, uri: str, view: View) -> Failure | None:
+    """Why a model may not read a resource by itself: rules that ask the user about all that its server does ask about
+    this, too, and nobody is asked here. Their client may read it."""
+    ruling = _ruling_of_all(server, view)
+    if not view.config.policy.enforces or ruling.effect != ASK_RULE:
+        return None
+    if ruling.rule is None and any(rule == (ALLOW, "@read-only") for rule in _written(view)):
+        return None
+    subject = Subject(READ, server, feature_names.join(feature_names.RESOURCES, uri), None, view)
+    return _failure(subject, "never_asked", ruling=ruling)
 
 
 def may_introduce(server: str, held: str, view: View) -> bool:
@@ -288,14 +300,22 @@ def _of_its_tools(subject: Subject) -> Verdict:
 
 
 def _of_all_rules(subject: Subject) -> Verdict:
-    """What the rules say of a server as a whole: those that match a tool without a name match any."""
-    view = subject.view
-    rules = (each for each in view.rules.matching(subject.server, "", None) if not each.pattern.startswith("@"))
-    rule = next(rules, None)
-    ruling = Ruling(rule.effect if rule else view.config.policy.table.default, rule)
+    """What the rules say of a server as a whole."""
+    ruling = _ruling_of_all(subject.server, subject.view)
     if ruling.effect == DENY:
         return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
     return _ALLOWED
+
+
+def _ruling_of_all(server: str, view: View) -> Ruling:
+    """The ruling on all that a server has: rules that match a tool without a name match any."""
+    rules = (each for each in view.rules.matching(server, "", None) if not each.pattern.startswith("@"))
+    rule = next(rules, None)
+    return Ruling(rule.effect if rule else view.config.policy.table.default, rule)
+
+
+def _written(view: View) -> Iterator[tuple[str, str]]:
+    return ((rule.effect, rule.pattern) for rule in view.config.policy.rules)
 
 
 def _is_left_out(subject: Subject) -> bool:

@@ -15,7 +15,7 @@ from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.feature_names import EXPLICIT, NAMED_BY
-from mcpctl.policy.decide import admitted
+from mcpctl.policy.decide import admitted, unasked
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
@@ -196,7 +196,10 @@ class FeatureRequests:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
         reading.view, features = self.seen(reading.request.caller)
         if reading.method == READ:
-            return features.owner(reading.name)
+            owner = features.owner(reading.name)
+            if _is_of_model(reading) and (failure := unasked(owner.server, owner.uri, reading.view)):
+                raise Failed(failure)
+            return owner
         if found := features.prompts.get(reading.name):
             return Owner(found.server, found.name)
         raise Failed(Failure("unknown_prompt", {"name": reading.name}))
@@ -262,3 +265,8 @@ class FeatureRequests:
     def send(self, server: str, exchange: Exchange) -> None:
         """Forward what was decided on."""
         self._gateway.upstreams[server].send(exchange)
+
+
+def _is_of_model(reading: Reading) -> bool:
+    """Whether a model reads it by itself, through the tool of our own, and neither its client nor a command."""
+    return reading.request.id.startswith(OWN_ID) and not reading.request.caller.claims.of_person

@@ -6,6 +6,7 @@ secret becomes `[redacted:HASH]`; equal secrets get equal hashes, under a key th
 
 import hashlib
 import re
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import TYPE_CHECKING
@@ -23,18 +24,33 @@ MARK = re.compile(r"\[redacted:[0-9a-f]{8}\]")
 MASK = "***"
 _TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._~+/=-"
 _LONGEST_TOKEN = 32_768
-_LEAST_LEARNT, _MOST_LEARNT = 12, 64
-_learnt: dict[bytes, None] = {}
-"""The secrets of this process, the oldest first; beyond the maximum the oldest are forgotten."""
+_LEAST_LEARNT = 12
+_OF_ONE, _MOST_LEARNT = 9, 64
+_learnt: dict[str, tuple[bytes, ...]] = {}
+"""The secrets of this process by whose they are, the latest last: nobody's many drive out another's."""
+_learning = threading.Lock()
+_OUTSIDE_STRINGS = frozenset(b"{}[],: \t\r\n+-.0123456789Etruefalsn")
+"""What JSON has outside strings, but for the quotes around them."""
+_BEGUN = re.compile(rb"\\(u[0-9a-fA-F]{0,3})?\Z")
+_BACKSLASH = 0x5C
 
 
-def learn(*secrets: str | None) -> None:
-    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay."""
-    for secret in secrets:
-        if secret and len(secret) >= _LEAST_LEARNT and (text := secret.encode()) not in _learnt:
-            while len(_learnt) >= _MOST_LEARNT:
-                _learnt.pop(next(iter(_learnt)), None)  # another thread may have removed it meanwhile
-            _learnt[text] = None
+def learn(whose: str, *secrets: str | None) -> None:
+    """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay.
+
+    Of one owner the latest nine are known, and 64 owners. Whoever gives them out is a stranger: no part is known that
+    could stand outside a string of JSON, which would be none any more without it.
+    """
+    parts = (part for secret in secrets if secret for part in re.split(rb'["\\\\]', secret.encode()))
+    latest = dict.fromkeys(
+        part for part in parts if len(part) >= _LEAST_LEARNT and not _OUTSIDE_STRINGS.issuperset(part)
+    )
+    with _learning:
+        before = (secret for secret in _learnt.get(whose, ()) if secret not in latest)
+        if every := (*before, *latest):
+            _learnt[whose] = every[-_OF_ONE:]
+        if len(_learnt) > _MOST_LEARNT:
+            del _learnt[next(iter(_learnt))]
 
 
 class Redactor:
@@ -98,10 +114,26 @@ def _without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Call
 
 def _own(text: bytes) -> "Iterator[Found]":
     """Where the secrets of this process stand, from left to right."""
-    present = [secret for secret in tuple(_learnt) if secret in text]
+    present = {secret for secrets in tuple(_learnt.values()) for secret in secrets if secret in text}
     # The longest first: one may begin as another does.
     every = b"|".join(re.escape(secret) for secret in sorted(present, key=len, reverse=True))
-    return ((*match.span(), b"") for match in (re.finditer(every, text) if present else ()))
+    found = re.finditer(every, text) if present else ()
+    return ((match.start() + _of_escape(text, match.start()), match.end(), b"") for match in found)
+
+
+def _of_escape(text: bytes, at: int) -> int:
+    """How many bytes there belong to an escape of JSON that begins before, such as the n of `\\n`."""
+    begun = _BEGUN.search(text, max(at - 5, 0), at)
+    if begun is None:
+        return 0
+    first = begun.start()
+    while first > 0 and text[first - 1] == _BACKSLASH:
+        first -= 1
+    if (begun.start() - first) % 2:
+        return 0  # a backslash that is escaped itself
+    if begun[1] is None:
+        return 5 if text[at : at + 1] == b"u" else 1
+    return 5 - len(begun[1])
 
 
 def _replaced(text: bytes, meant: bytes, found: "list[Found]", instead: Callable[[bytes], bytes]) -> bytes:

@@ -393,3 +393,31 @@ def test_a_resource_that_nobody_has_is_said(scene: Play) -> None:
         assert "could not be read" not in reason
 
     resource([], checked, scene)
+
+
+@pytest.mark.parametrize(
+    "policy, may",
+    [
+        ({"ask": ["a:*"]}, False),
+        ({"ask": ["*"], "allow": ["@read-only"]}, False),
+        ({"ask": ["a:*"], "mode": "record"}, True),
+        ({"ask": ["a:send_*", "@destructive"]}, True),
+        ({"default": "ask"}, True),
+        ({"default": "ask", "auto_approve_read_only": False}, False),
+        ({"default": "ask", "allow": ["a:*"]}, True),
+    ],
+)
+def test_a_model_reads_nothing_of_a_server_about_which_the_user_is_asked(
+    policy: dict[str, Any], may: bool, scene: Play
+) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy=policy)
+        world.begin()
+        see(world, NOTE)
+        client = await world.client()
+        texts = await read(client, "note://a")
+        assert texts[-1] == "whole" if may else "needs the user's consent" in texts[1]
+        answer = await client.request("resources/read", {"uri": "note://a"})
+        assert answer["result"]["contents"][0]["text"] == "whole"
+
+    scene(played, a=shelf([{"uri": "note://a", "text": "whole"}]))

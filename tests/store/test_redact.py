@@ -122,7 +122,7 @@ def test_a_string_that_ends_where_a_value_would_begin_ends_there(end: str) -> No
 
 def test_a_secret_of_this_process_is_hidden_whatever_it_looks_like(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redact, "_learnt", {})
-    redact.learn("horse/battery", "horse/battery/staple", "short", None, "horse/battery")
+    redact.learn("me", "horse/battery", "horse/battery/staple", "short", None, "horse/battery")
     text = rb'{"a": "a horse\/battery/staple, a horse/battery", "b": "short"}'
     hidden = json.loads(Redactor(b"k").json(text))
     assert MARK.sub("-", hidden["a"]) == "a -, a -"
@@ -130,10 +130,73 @@ def test_a_secret_of_this_process_is_hidden_whatever_it_looks_like(monkeypatch: 
     assert redact.mask("of horse/battery/staple") == "of ***"
 
 
-def test_only_so_many_secrets_of_this_process_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_everybody_the_latest_secrets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever gets new ones all the time does not drive out another's, which still hold."""
+    monkeypatch.setattr(redact, "_learnt", {})
+    redact.learn("steady", "horse staple")
+    for number in range(100):
+        redact.learn("busy", "horse battery refresh", f"horse battery {number:03}")
+    shown = redact.mask("horse staple, horse battery refresh, horse battery 091, horse battery 092, horse battery 099")
+    assert shown == "***, ***, horse battery 091, ***, ***"
+
+
+@pytest.mark.parametrize(
+    "token",
+    [
+        '"content":[{"type"',
+        '}],"isError":',
+        '{"content":[{',
+        "123456789012",
+        "1.5,true,false",
+        '"horse battery":"',
+        "]],[[{},{},{}",
+    ],
+)
+def test_json_stays_json_whatever_a_stranger_calls_a_token(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redact, "_learnt", {})
+    redact.learn("stranger", token)
+    texts = (
+        {"type": "text", "text": "hi"},
+        [[[], [{}, {}, {}]], 1123456789012, [1.5, True, False]],
+        {"horse battery": "x"},
+    )
+    for space in (None, (",", ":")):
+        result = json.dumps({"content": texts, "isError": False}, separators=space).encode()
+        json.loads(Redactor(b"k").json(result))
+        assert redact.mask("[] {}") == "[] {}"
+
+
+@given(st.text('nu/\\"tabc019e{}[],:. \n\u202eé\0', min_size=12, max_size=40), st.integers(0, 30), st.booleans())
+def test_a_token_that_is_part_of_any_text_leaves_json(text: str, start: int, is_ascii: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(redact, "_learnt", {})
+        for written in (json.dumps([text, 1], ensure_ascii=is_ascii), json.dumps([json.dumps([text])])):
+            redact.learn("stranger", text[start:], written[start : start + 16])
+            json.loads(Redactor(b"k").json(written.encode()))
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [("\nnorse battery", "\n-"), ("\\norse battery", "\\-"), ("a norse battery", "a -"), ("\norse battery", "\n-")],
+)
+def test_what_follows_an_escape_is_hidden_and_the_escape_stays(
+    value: str, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(redact, "_learnt", {})
+    redact.learn("me", "norse battery")
+    assert MARK.sub("-", json.loads(Redactor(b"k").json(json.dumps(value).encode()))) == shown
+
+
+def test_a_token_with_quotes_is_hidden_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redact, "_learnt", {})
+    redact.learn("me", 'horse battery"correct staple')
+    assert MARK.sub("-", Redactor(b"k").text(json.dumps('a horse battery"correct staple'))) == '"a -\\"-"'
+
+
+def test_only_so_many_who_have_secrets_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redact, "_learnt", {})
     for number in range(100):
-        redact.learn(f"horse battery {number:03}")
+        redact.learn(str(number), f"horse battery {number:03}")
     shown = redact.mask("horse battery 035, horse battery 036, horse battery 099")
     assert shown == "horse battery 035, ***, ***"
 
