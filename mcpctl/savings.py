@@ -77,14 +77,14 @@ def _row(session: Row, known: _Definitions) -> Row:
 def _definitions(opened: Opened, project: str | None) -> _Definitions:
     try:
         with opened(project) as catalog:
-            servers = sorted(catalog.config.enabled)
+            servers, offer = sorted(catalog.config.enabled), metatools.Offer().configured(catalog.config)
             every = [tool for name in servers if (listed := catalog.listed(name)) for tool in listed.tools]
             unlisted = len(catalog.unlisted())
             said = dict(told_instructions.waiting(catalog, servers, ()))
     except NotFound:
         return _Definitions()
-    first, _ = told_instructions.beside(metatools.instructions(servers), said)
-    shown = msgspec.json.encode(metatools.tools(servers)), first.encode("utf-8", "replace")
+    first, _ = told_instructions.beside(metatools.instructions(servers, offer), said)
+    shown = msgspec.json.encode(metatools.tools(servers, offer)), first.encode("utf-8", "replace")
     return _Definitions(
         servers=len(servers),
         unlisted=unlisted,

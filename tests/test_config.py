@@ -123,6 +123,10 @@ def test_servers_and_projects_must_be_tables(file: Path, section: str, text: str
         ('search.cloud_timeout_s = "5"', "search.cloud_timeout_s: must be a number"),
         ("[records]\nkeep_sessions = -1", "records.keep_sessions: must be 0 or more"),
         ("[records]\nkeep_days = -1", "records.keep_days: must be 0 or more"),
+        ("[responses]\nlimit_tokens = -1", "responses.limit_tokens: must be 0 or more"),
+        ("[responses]\nkeep_mb = -1", "responses.keep_mb: must be 0 or more"),
+        ('[clients."a b"]\nlimit_tokens = -1', "clients.a b.limit_tokens: must be 0 or more"),
+        ("[serve]\nmax_result_chars = -1", "serve.max_result_chars: must be 0 or more"),
         ("[records]\nmax_response_kb = 0", "records.max_response_kb: must be 1 or more"),
         ("[records]\nkeep_days = 1.5", "records.keep_days: must be a whole number"),
         ("[records]\nmax_mb = true", "records.max_mb: must be a whole number"),
@@ -441,3 +445,12 @@ def test_an_entry_that_cannot_be_used_is_told_of_in_its_own_projects(file: Path)
 
 def test_a_project_makes_no_other_server_of_one() -> None:
     assert Server(command="x", projects=["a"]).fingerprint == Server(command="x").fingerprint
+
+
+def test_a_server_may_have_a_limit_of_its_own_or_none(file: Path) -> None:
+    assert problem(file, 'command = "x"\nlimit_tokens = -1') == ".limit_tokens: must be 0 or more"
+    loaded = load(file, f"{GOOD}limit_tokens = 0\n[clients.a]\nlimit_tokens = 5\n[responses]\nlimit_tokens = 7\n")
+    limits = [loaded.answer_limit(*each) for each in (("good", "a"), ("other", "a"), ("other", "b"), ("other", None))]
+    assert limits == [0, 20, 28, 28]
+    assert (loaded.least_limit, loaded.shortens) == (20, True)
+    assert not load(file, GOOD).shortens

@@ -128,3 +128,11 @@ def test_the_check_names_a_token_that_goes_out_unencrypted(
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     (row,) = mcpctl("servers", "check", "--json").json
     assert "header X-Api-Key is sent to a.example unencrypted" in row["problems"][-1]
+
+
+def test_whole_answers_are_closed_to_others(paths: Paths) -> None:
+    paths.responses.mkdir(parents=True)
+    paths.responses.chmod(0o755)
+    assert exposure.of_data(paths.data) == [paths.responses]
+    exposure.close(paths.data)
+    assert mode(paths.responses) == 0o700

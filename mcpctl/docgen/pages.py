@@ -45,6 +45,8 @@ FILES = {
     "~/.local/share/mcpctl/": "The data directory. On macOS it is ~/Library/Application Support/mcpctl.",
     "sessions/*.jsonl": "In the data directory: the journals, from which all records are derived. See"
     " mcpctl-records(5).",
+    "responses/SESSION/CALL.json": "In the data directory: whole answers of which a client got a part, not redacted."
+    " See limit_tokens in mcpctl-config(5).",
     f"index-v{INDEX_VERSION}.db": "In the data directory: the SQLite index of the journals, which is built again if you"
     " delete it.",
     "state.db": "In the data directory: the tools that servers last listed, the last failure of each server, the name"

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 from mcpctl.errors import McpctlError
-from mcpctl.oauth.requests import LoginFailed, inert
+from mcpctl.oauth.requests import LoginFailed, brief
 
 _PATH = "/callback"
 _HERE, _HERE_TOO = "127.0.0.1", "::1"
@@ -24,6 +24,8 @@ _REQUEST_BYTES = 16 << 10
 _REQUEST_S = 10.0
 _CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")
 """A code alone: longer than what is typed by mistake, and no part of an address."""
+_AROUND = "\"'<>"
+"""What people and programs put around an address."""
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {
     "access_denied": "the login was refused",
@@ -62,20 +64,28 @@ class Callback:
         self._servers: list[asyncio.Server] = []
 
     async def __aenter__(self) -> Self:
+        self._servers.append(await self._listen(_HERE))
+        self.port = self._servers[0].sockets[0].getsockname()[1]
         try:
-            first = await asyncio.start_server(self._serve, _HERE, self.port, limit=_REQUEST_BYTES)
+            self._servers.append(await self._listen(_HERE_TOO))
+        except McpctlError:
+            # Whoever has it would get the answer of a browser that reads localhost so.
+            self._servers[0].close()
+            raise
+        except OSError:
+            pass  # some machines have no IPv6, and browsers then use the other
+        return self
+
+    async def _listen(self, host: str) -> asyncio.Server:
+        try:
+            return await asyncio.start_server(self._serve, host, self.port, limit=_REQUEST_BYTES)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
             raise McpctlError(
-                f"another login is under way: port {self.port} of this machine is taken",
-                "end that one, or change redirect_port", "login_under_way",
+                f"port {self.port} of this machine is taken, by another login or another program",
+                "end that, or change redirect_port of the server's oauth", "login_under_way",
             ) from None  # fmt: skip
-        self._servers.append(first)
-        self.port = first.sockets[0].getsockname()[1]
-        with contextlib.suppress(OSError):  # some machines have no IPv6, and browsers then use the other
-            self._servers.append(await asyncio.start_server(self._serve, _HERE_TOO, self.port, limit=_REQUEST_BYTES))
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         for server in self._servers:
@@ -97,7 +107,7 @@ class Callback:
 
     def paste(self, text: str) -> bool:
         """Take the address, or the code alone, that a person has pasted; whether it was one."""
-        text = text.strip()
+        text = text.strip().strip(_AROUND)
         if _CODE.fullmatch(text):
             # The code alone: whoever pastes it has seen this login's page, and the verifier of PKCE is ours.
             return self._take(Redirect(text))
@@ -128,6 +138,8 @@ class Callback:
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # whoever it was, the browser comes back by itself
+        except asyncio.CancelledError:
+            pass  # the login ends; Python 3.11 would print a traceback for each connection that is open by then
         finally:
             writer.close()
 
@@ -151,8 +163,8 @@ def _redirect(query: str, state: str) -> Redirect:
     if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
         raise NotOurs
     if error := given.get("error"):
-        why = _REFUSALS.get(error, f"the issuer has refused: {inert(error)}")
-        more = inert(given.get("error_description", ""))
+        why = _REFUSALS.get(error, f"the issuer has refused: {brief(error)}")
+        more = brief(given.get("error_description", ""))
         raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again, or ask whoever runs the issuer")
     if not given.get("code"):
         raise NotOurs

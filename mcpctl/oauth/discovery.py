@@ -15,7 +15,7 @@ from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_serv
 from pydantic import ValidationError
 
 from mcpctl.oauth.first_request import challenge
-from mcpctl.oauth.requests import LoginFailed, Requests, inert
+from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin
 from mcpctl.server_environment import Endpoint
 
 
@@ -69,7 +69,7 @@ async def _resource(requests: Requests, where: Endpoint, asked: httpx2.Response)
         if found := await utils.handle_protected_resource_response(response):
             ours = resource_url_from_server_url(where.url)
             if not check_resource_allowed(requested_resource=ours, configured_resource=str(found.resource)):
-                raise LoginFailed(f"the server says that it is {inert(str(found.resource))}", "is its url right?")
+                raise LoginFailed(f"the server says that it is {brief(str(found.resource))}", "is its url right?")
             return found
     if broken:
         # Whether it names an issuer is then not known, and guessing one would send the login elsewhere.
@@ -82,7 +82,7 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
 
     Raises `LoginFailed`.
     """
-    origin = _origin(server_url)
+    issuer = name or origin(server_url)
     for url in utils.build_oauth_authorization_server_metadata_discovery_urls(name or None, server_url):
         response = await requests.send("GET", url, _JSON)
         if response.status_code != HTTPStatus.OK:
@@ -91,15 +91,15 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
             metadata = OAuthMetadata.model_validate_json(response.content)
         except ValidationError:
             continue
-        if not utils.issuers_match(str(metadata.issuer), name or origin):
+        if not utils.issuers_match(str(metadata.issuer), issuer):
             raise LoginFailed(
-                f"the issuer {inert(name or origin)} calls itself {inert(str(metadata.issuer))}",
+                f"the issuer {brief(issuer)} calls itself {brief(str(metadata.issuer))}",
                 "tell whoever runs the server: the two must be the same (RFC 8414)",
             )
         _check(requests, metadata)
         return metadata
     if name:
-        raise LoginFailed(f"the issuer {inert(name)} says nothing of how one logs in", "tell whoever runs the server")
+        raise LoginFailed(f"the issuer {brief(name)} says nothing of how one logs in", "tell whoever runs the server")
     hint = "it may want a token in a header, which mcpctl servers set --header gives it"
     raise LoginFailed("the server does not say who logs in for it", hint)
 
@@ -112,11 +112,6 @@ def _check(requests: Requests, metadata: OAuthMetadata) -> None:
     methods = metadata.code_challenge_methods_supported
     if methods is not None and "S256" not in methods:
         raise LoginFailed("the issuer does not support PKCE with S256", "tell whoever runs it")
-
-
-def _origin(url: str) -> str:
-    parts = httpx2.URL(url)
-    return f"{parts.scheme}://{parts.netloc.decode()}"
 
 
 _JSON: Mapping[str, str] = {"accept": "application/json"}

@@ -44,15 +44,15 @@ class Requests:
             async with asyncio.timeout(_SECONDS):
                 return await self._sent(method, url, dict(headers or {}), content, reads)
         except TimeoutError:
-            raise LoginFailed(f"{_origin(url)} does not answer within {_SECONDS:g} s", _AGAIN) from None
+            raise LoginFailed(f"{origin(url)} does not answer within {_SECONDS:g} s", _AGAIN) from None
         except (Failed, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise LoginFailed(f"{_origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
+            raise LoginFailed(f"{origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
 
     def check(self, url: str) -> None:
         """Raises `LoginFailed` for an address that a login must not use."""
         is_plain = not url.lower().startswith("https://")
         if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
-            where = inert(_origin(url))
+            where = brief(origin(url))
             raise LoginFailed(f"the login would go to {where}, which is not encrypted", "tell whoever runs the server")
 
     async def _sent(
@@ -77,7 +77,7 @@ _AGAIN = "try again; if it stays so, tell whoever runs the server"
 _OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def inert(text: str) -> str:
+def brief(text: str) -> str:
     """A foreign text for a message: short, on one line, of characters that a person sees."""
     shown = "".join(c if c.isprintable() else " " for c in text[: 4 * _MOST_SAID])
     return " ".join(shown.split())[:_MOST_SAID]
@@ -85,14 +85,15 @@ def inert(text: str) -> str:
 
 def said(response: httpx2.Response, *secrets: str | None) -> str:
     """A refusal in words: its status, and what it says of why, without the secrets that were sent."""
-    text = inert(http_client.refusal(response, response.content))
+    text = brief(http_client.refusal(response, response.content))
     for secret in secrets:
         for form in (secret, quote_plus(secret)) if secret else ():
             text = text.replace(form, "***")
     return text
 
 
-def _origin(url: str) -> str:
+def origin(url: str) -> str:
+    """The scheme, the host and the port of an address, for a message."""
     try:
         parts = httpx2.URL(url)
         return f"{parts.scheme}://{parts.netloc.decode()}"

@@ -16,7 +16,9 @@ from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.consent import Consent
 from mcpctl.proxy.execute_arguments import Unreadable, taken_apart
+from mcpctl.proxy.forwarded import Forwarded
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.in_flight import InFlight
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
@@ -35,7 +37,7 @@ _NOT_OPEN = "this requestState is not open (a tool's question waits for ten minu
 
 
 class Execute:
-    """Runs one session's calls against the upstreams. Holds those in flight, by the client's request id."""
+    """Runs one session's calls against the upstreams."""
 
     def __init__(self, gateway: Gateway, recorder: Recorder, questions: Questions, client: ClientSide) -> None:
         self.client = client
@@ -46,9 +48,8 @@ class Execute:
         self.consent = Consent(gateway, recorder, questions)
         self.asked = QuestionLog(recorder)
         self.shortening = Shortening(gateway.paths, recorder, client)
-        self.in_flight: dict[bytes, Call] = {}
-        self.idle = asyncio.Event()
-        self.idle.set()
+        self.in_flight = InFlight()
+        """Its calls, and what it reads."""
         self._gateway = gateway
         self._waiting: dict[Call, asyncio.Task[None]] = {}
         """The calls that are looked into aside, in the order in which they came."""
@@ -115,16 +116,6 @@ class Execute:
         """Whether anything of the call's server may be told to who asks."""
         return call.server in self._gateway.view(call.request.caller).config.enabled
 
-    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
-        """The client takes a call back: so do we upstream; there is no answer."""
-        if call := self.in_flight.get(request_id):
-            call.cancel(params)
-
-    def interrupt(self) -> None:
-        """End every call in flight: on record as interrupted, and answered so."""
-        for call in list(self.in_flight.values()):
-            call.interrupt()
-
     def close(self) -> None:
         """Nothing that was asked is answered any more."""
         self.questions.close()
@@ -136,10 +127,7 @@ class Execute:
         self._waiting.pop(call, None)
         if call.parked:
             self._give_up(call.parked)
-        if self.in_flight.get(call.request.id) is call:
-            del self.in_flight[call.request.id]
-        if not self.in_flight:
-            self.idle.set()
+        self.in_flight.remove(call)
 
     # ---- the decision
 
@@ -316,7 +304,7 @@ class Execute:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
 
-    def ask_older(self, question: Question, call: Call) -> bool:
+    def ask_older(self, question: Question, call: Forwarded) -> bool:
         """Ask an older client; whether it reads what it is sent."""
         if not self.client.is_reading:
             return False

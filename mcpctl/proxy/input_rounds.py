@@ -1,55 +1,37 @@
-"""What follows when a tool of 2026-07-28 answers an older client that it wants input: round after round.
+"""What follows when a server of 2026-07-28 answers an older client that it wants input: round after round.
 
-The rounds are made here: the client is asked, and the tool is called again with its answers, until it has answered. A
-client of 2026-07-28 makes them itself.
+The rounds are made here: the client is asked, and the server is asked the same again with its answers, until it has
+answered. A client of 2026-07-28 makes them itself.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mcpctl.failure import Failure
 from mcpctl.proxy import translate
-from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
 
+if TYPE_CHECKING:
+    from mcpctl.proxy.forwarded import Forwarded
+
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
-MAY_NOT_ASK = "the tool asks for what its server may not ask (may_ask in the configuration); nothing more was done"
-_CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
-_TOO_MANY = f"the tool has asked for input {_MAX_ROUNDS} times; it was left"
-
-
-class Repeated(Protocol):
-    """A call, as its rounds see it."""
-
-    request: CallRequest
-
-    @property
-    def server(self) -> str:
-        """The name of its server."""
-
-    @property
-    def record_id(self) -> str:
-        """Its id on record."""
-
-    def repeat(self, extra: Mapping[str, bytes]) -> None:
-        """Call the tool again, with these members of its params."""
-
-    def refuse(self, failure: Failure) -> None:
-        """Answer that it did not end."""
+ODD = "the server asks for input in a way that cannot be understood; nothing more was done"
+MAY_NOT_ASK = "the server asks for what it may not ask (may_ask in the configuration); nothing more was done"
+_CANNOT_ASK = "the server asks for input before it goes on, which this client cannot give; nothing more was done"
+_TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
 class InputRounds:
-    """The rounds of one call of an older client's."""
+    """The rounds of one call or read of an older client's."""
 
-    def __init__(self, call: Repeated, questions: Questions, log: QuestionLog) -> None:
+    def __init__(self, call: "Forwarded", questions: Questions, log: QuestionLog) -> None:
         self._call = call
         self._questions = questions
         self._log = log
@@ -108,7 +90,7 @@ class InputRounds:
             self._open.discard(id_)
             if error:
                 said = translate.message_of(error)
-                self._fail("not_answered", f"the client did not answer what the tool asked: {said}")
+                self._fail("not_answered", f"the client did not answer what the server asked: {said}")
             else:
                 take(result)
 

@@ -13,6 +13,7 @@ from mcpctl import __version__
 from mcpctl.callers import MODERN_REVISION
 from mcpctl.config import Config
 from mcpctl.hints import PERMISSIONS
+from mcpctl.tool_keys import OWN, READ, join
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
 
@@ -43,10 +44,13 @@ class Offer:
     """What is declared of the results of the tools that call tools; 0 for nothing."""
     shortens: bool = False
     """Whether long results may be answered in part."""
+    reads: bool = False
+    """Whether there may be resources, to which results link."""
 
     def configured(self, config: Config) -> "Offer":
         """The same, as it is configured."""
-        return replace(self, max_result_chars=config.serve.max_result_chars, shortens=config.shortens)
+        chars = config.serve.max_result_chars
+        return replace(self, max_result_chars=chars, shortens=config.shortens, reads=config.exposes_resources)
 
     @property
     def executes(self) -> dict[str, str | None]:
@@ -231,6 +235,7 @@ _KINDS = {
 
 
 _UNCHANGED = "Its result comes back unchanged"
+_LINKS = f' A resource that a result links to is read with toolKey {join(OWN, READ)} and {{"uri": "..."}}.'
 
 
 def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> dict[str, Any]:
@@ -238,12 +243,13 @@ def _execute(servers: str, name: str, permission: str | None, offer: Offer) -> d
     result = "A long result is shortened and says how to read on" if offer.shortens else _UNCHANGED
     meta = {"_meta": {_MAX_RESULT_CHARS: offer.max_result_chars}} if offer.max_result_chars else {}
     only = f" Only tools whose executeWith is {name} are called here." if permission else ""
+    links = _LINKS if offer.reads and permission in (None, "read") else ""
     return {
         "name": name,
         "title": title,
         "description": (
             f"{does} of one of the connected MCP servers ({servers}) by its toolKey, server:tool, as"
-            f" {DISCOVERY} gives it. {result}. If you do not know the tool's parameters, look it"
+            f" {DISCOVERY} gives it. {result}.{links} If you do not know the tool's parameters, look it"
             f" up with {DISCOVERY} first.{only}"
             f" Example: {example}"
         ),

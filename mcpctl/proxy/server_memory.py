@@ -1,4 +1,4 @@
-"""What `state.db` remembers of servers: their tools, their era, why they failed. The event loop never waits for it."""
+"""What `state.db` remembers of servers: what they list, their era, why they failed. The event loop never waits."""
 
 import asyncio
 import gc

@@ -13,9 +13,10 @@ import msgspec
 
 from mcpctl import bounds
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Features, Owner, Part
+from mcpctl.catalog.features import Features, Owner, Part
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
+from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
@@ -198,7 +199,7 @@ class Subscriptions:
         assert self._older
         if method == "resources/subscribe":
             self._admit(1)
-            await self._watch(self._older, uri, self._session.features.seen(caller)[1].owner(uri))
+            await self._watch(self._older, uri, await self._session.features.owner(uri, caller))
         else:
             self._forget(self._older, uri)
         self._session.send(jsonrpc.result(id_, b"{}"))
@@ -215,7 +216,9 @@ class Subscriptions:
         await self._note(listen)
         self._admit(len(uris))
         self._listens[id_] = listen
-        features, background = listen.features(), self._session.gateway.background
+        background = self._session.gateway.background
+        await self._look(listen, uris)
+        features = listen.features()
         listen.owners = {uri: owner for uri in uris if (owner := _owner(features, uri))}
         if listen.owners:
             watching = [background(self._watch_if_agreed(listen, *each)) for each in listen.owners.items()]
@@ -228,6 +231,14 @@ class Subscriptions:
         listen.compare()
 
     # ---- resources
+
+    async def _look(self, listen: Subscription, uris: Collection[str]) -> None:
+        """Have servers of which nothing is known list what may be some of these, where nobody else has them."""
+        features = listen.features()
+        if unknown := [uri for uri in uris if _owner(features, uri) is None]:
+            looking = self._session.gateway.background(self._session.features.look(unknown, listen.caller))
+            await asyncio.wait([looking], timeout=_AGREED_S)
+            await self._session.gateway.current()
 
     def _admit(self, more: int) -> None:
         if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:

@@ -11,7 +11,7 @@ from tests.configured import READ, configure, demo_tools, listed, pinned, stub, 
 from tests.conftest import Mcpctl
 from tests.test_layout import EVERY
 
-WITHOUT_JSON = {"serve", "demo", "help", "annotate schema", "policy hook", "calls export"}
+WITHOUT_JSON = {"serve", "demo", "help", "annotate schema", "policy hook", "calls export", "calls response"}
 """Commands that run, that teach, or that print a format of its own kind."""
 
 

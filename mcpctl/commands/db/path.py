@@ -6,7 +6,8 @@ from mcpctl.commands import options as opt
 def path(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     """Print the path of the SQLite index, brought up to date, for SQL of your own.
 
-    It is derived from the journals beside it: reading it is safe, and deleting it loses nothing.
+    It is derived from the journals beside it: reading it is safe, and deleting it loses nothing. Whole answers that
+    limit_tokens has kept are not in it, but in responses/ beside it: see mcpctl calls response.
 
     \b
     Example:

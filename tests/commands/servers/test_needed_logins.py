@@ -1,4 +1,4 @@
-"""What `servers add` and `servers import` say of the logins that are needed."""
+"""What `servers add`, `servers import` and `install` say of the logins that are needed."""
 
 import json
 import socket
@@ -43,6 +43,33 @@ def test_an_import_names_the_servers_that_need_a_login(mcpctl: Mcpctl, at: Sites
     assert [line for line in ran.err.splitlines() if "login" in line] == [
         "'wants' needs a login: mcpctl servers login wants"
     ]
+    rows = {row["name"]: (row["login"], row["problem"]) for row in mcpctl("servers", "ls", "--json").json}
+    assert rows["wants"] == ("needed", "needs a login: mcpctl servers login wants")
+    assert rows["open"] == (None, None)
+
+
+def test_an_install_names_them_too(mcpctl: Mcpctl, at: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    clients_file(tmp_path / ".cursor", wants={"url": at.url}, open={"url": at.open_url})
+    assert "login" not in mcpctl("install", "cursor", "--dry-run").err
+    ran = mcpctl("install", "cursor", "--yes")
+    assert [line for line in ran.err.splitlines() if "login" in line] == [
+        "'wants' needs a login: mcpctl servers login wants"
+    ]
+    assert "login" not in mcpctl("install", "cursor", "--yes").err
+
+
+def test_so_does_who_takes_the_servers_of_a_client_over(
+    mcpctl: Mcpctl, at: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    clients_file(tmp_path / ".cursor", wants={"url": at.url}, local={"command": "true"})
+    said = "'wants' needs a login: mcpctl servers login wants"
+    assert said not in mcpctl("install", "cursor", "--dry-run").err
+    assert said in mcpctl("install", "cursor").err
+    assert said not in mcpctl("install", "cursor").err
 
 
 def test_who_is_logged_in_already_need_not_do_it_again(mcpctl: Mcpctl, paths: Paths, at: Sites, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ def test_the_last_session_is_compared_with_all_definitions(mcpctl: Mcpctl, paths
     two_sessions(paths)
     (row,) = mcpctl("sessions", "stats", "--saved", "--json").json
     servers = ["notes", "weather"]
-    meta = tokens(len(msgspec.json.encode(metatools.tools(servers))))
+    meta = tokens(len(msgspec.json.encode(metatools.tools(servers, metatools.Offer(reads=True)))))
     meta += tokens(len(metatools.instructions(servers).encode()))
     keys = ["notes:delete_note", "weather:convert_temperature", "notes:list_notes"]
     wrapped = sum(tokens(len(json.dumps({"toolKey": key, "arguments": 0}, separators=(",", ":"))) - 1) for key in keys)
