@@ -10,7 +10,7 @@ import socket
 import ssl
 import urllib.request
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from http import HTTPStatus
 
 import httpx2
@@ -83,18 +83,20 @@ async def request(
 
 async def pieces(response: httpx2.Response) -> AsyncGenerator[bytes]:
     """A body in short decompressed pieces as they come; other tasks run between them."""
-    async for piece in response.aiter_bytes():
-        yield piece
-        await asyncio.sleep(0)
+    async with aclosing(response.aiter_bytes()) as parts:
+        async for piece in parts:
+            yield piece
+            await asyncio.sleep(0)
 
 
 async def whole(response: httpx2.Response, most: int) -> bytearray:
     """A response's body; raises `Failed` if it has more than `most` bytes, decompressed."""
     content = bytearray()
-    async for piece in pieces(response):
-        content += piece
-        if len(content) > most:
-            raise failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
+    async with aclosing(pieces(response)) as parts:
+        async for piece in parts:
+            content += piece
+            if len(content) > most:
+                raise failed("answer_unreadable", f"its answer has more than {most >> 20} MB")
     return content
 
 

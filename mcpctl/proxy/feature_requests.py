@@ -46,6 +46,8 @@ class FeatureRequests:
         self._in_flight = session.execute.in_flight
         self._gateway = session.gateway
         self._lists = FeatureLists()
+        self._listing = asyncio.Lock()
+        """Held while a page is made and sent: many that nobody takes would fill our memory."""
         self._number = 0
 
     # ---- what the client does
@@ -102,12 +104,17 @@ class FeatureRequests:
         try:
             await self._gateway.current()
             await self._gateway.server_features.loaded()
-            features = self.listable(request.caller)
-            page = await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+            async with self._listing:
+                await self._gateway.turn.released()
+                features = self.listable(request.caller)
+                self._answer_list(
+                    request, await self._lists.page(features, LISTS[method], request.extra.get("cursor", b""))
+                )
         except Exception as error:
             warn(f"internal error: {error!r}")
             self._error(request, jsonrpc.INTERNAL_ERROR, f"mcpctl: internal error: {type(error).__name__}")
-            return
+
+    def _answer_list(self, request: CallRequest, page: bytes | None) -> None:
         if page is None:
             self._error(request, jsonrpc.INVALID_PARAMS, "mcpctl: this cursor is of another list; list from the start")
         else:

@@ -335,10 +335,10 @@ class Gateway:
 
     async def stop(self) -> None:
         """End every server, and let go of databases and threads; what a thread is at, it ends with."""
-        upstreams = [*self.upstreams.values(), *self._leaving]
+        self._followed = None  # what the file says now would begin something anew
         for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*(each.stop() for each in upstreams))
+        await asyncio.gather(*(each.stop() for each in (*self.upstreams.values(), *self._leaving)))
         self._transports.close()
         self.searching.close()
         self.memory.close()

@@ -1,6 +1,7 @@
 """What `state.db` remembers of servers: what they list, their era, why they failed. The event loop never waits."""
 
 import asyncio
+import gc
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,8 @@ from mcpctl.store.state import ListKey, State, trouble
 
 T = TypeVar("T")
 _THREADS = 4
+_MANY = 1000
+"""Definitions in a list that the garbage collector is to look at no more."""
 
 
 class ServerMemory:
@@ -80,7 +83,7 @@ class ServerMemory:
             sets = [] if self._lists.all(*pair) else state.capability_sets(*pair)[:1]
             for each in (*sets, *map(list_of, KINDS)):
                 key = ListKey(*pair, each)
-                listed = cache.load(state, key) if self._lists.get(key) is None else None
+                listed = _loaded(state, key) if self._lists.get(key) is None else None
                 if listed and self._lists.get(key) is None:
                     self._lists.put(key, listed)
 
@@ -90,7 +93,7 @@ class ServerMemory:
 
     def _loaded(self, of: ListKey) -> bool:
         """Whether a list is known just now that was not."""
-        listed = self._read(lambda state: cache.load(state, of), True)
+        listed = self._read(lambda state: _loaded(state, of), True)
         if listed is None or self._lists.get(of):
             return False
         self._lists.put(of, listed)
@@ -133,7 +136,7 @@ class ServerMemory:
         try:
             with State.opened(self._paths, create=True) as state:
                 cache.replace(state, of, definitions, instructions, asked=asked)
-                if listed := cache.load(state, of):
+                if listed := _loaded(state, of):
                     return listed
         except Unusable as error:
             warn(f"the tools of '{of.server}' cannot be kept: {trouble(self._paths, error)}")
@@ -152,3 +155,11 @@ class ServerMemory:
 
     async def _aside(self, work: Callable[..., T], *arguments: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+
+def _loaded(state: State, of: ListKey) -> Listed | None:
+    """What a server last listed. A collection that goes through many thousands of definitions holds everybody up."""
+    listed = cache.load(state, of)
+    if listed and len(listed.tools) >= _MANY:
+        gc.freeze()
+    return listed

@@ -13,7 +13,7 @@ import msgspec
 
 from mcpctl import bounds
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import Features, Owner
+from mcpctl.catalog.features import Features, Owner, Part
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
 from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
@@ -46,7 +46,7 @@ class Subscription:
         self.is_open = not id_
         """Whether the client may be told: not before its request is acknowledged."""
         self._session = session
-        self._known: dict[str, Sequence[Any]] = {}
+        self._known: dict[str, Features] = {}
         """What the client may list, as far as it was told of changes."""
 
     def tell(self, method: str, params: Mapping[str, bytes]) -> None:
@@ -84,11 +84,12 @@ class Subscription:
         tell."""
         features = self.features()
         for name in self.lists:
-            now = [_listed(features, kind) for kind in LISTS[name]]
-            before = self._known.setdefault(name, now)
-            if before != now and self.can_be_told:
-                self._known[name] = now
-                self.tell(f"notifications/{LISTS[name][0]}/list_changed", {})
+            before = self._known.setdefault(name, features)
+            is_same = before is features or _are_same(_shown(before, LISTS[name]), _shown(features, LISTS[name]))
+            if is_same or self.can_be_told:
+                self._known[name] = features
+                if not is_same:
+                    self.tell(f"notifications/{LISTS[name][0]}/list_changed", {})
 
 
 class Subscriptions:
@@ -271,6 +272,21 @@ def _owner(features: Features, uri: str) -> Owner | None:
         return None
 
 
-def _listed(features: Features, kind: str) -> Sequence[Any]:
-    """What a list of this kind shows."""
-    return [(name, feature.tool.text) for name, feature in features.of_kind(kind).items()]
+def _shown(features: Features, kinds: Collection[str]) -> list[Part]:
+    """What lists of these kinds show."""
+    return [part for part in features.parts if part.kind in kinds and part.features]
+
+
+def _are_same(before: Sequence[Part], now: Sequence[Part]) -> bool:
+    """Whether lists show the same. What was not made anew is not looked through: there may be many thousands."""
+    return len(before) == len(now) and all(
+        one is other or _is_same(one, other) for one, other in zip(before, now, strict=True)
+    )
+
+
+def _is_same(one: Part, other: Part) -> bool:
+    return (one.kind, one.server, _texts(one)) == (other.kind, other.server, _texts(other))
+
+
+def _texts(part: Part) -> list[tuple[str, str]]:
+    return [(name, feature.tool.text) for name, feature in part.features.items()]

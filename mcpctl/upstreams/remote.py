@@ -8,7 +8,7 @@ refusal said, and parse what only has to pass. Imported in a thread, by the firs
 import asyncio
 from abc import abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from http import HTTPStatus
 from typing import Any
 
@@ -281,17 +281,24 @@ class Remote(Connection):
         if error and self._bearer:
             raise error
 
-    async def _events(self, response: httpx2.Response) -> AsyncIterator[Event]:
+    @asynccontextmanager
+    async def _events(self, response: httpx2.Response) -> AsyncGenerator[AsyncIterator[Event]]:
+        """The events of a stream; what reads them is closed with it, and not some time later beside who goes on."""
+        async with aclosing(self._events_of(response)) as events:
+            yield events
+
+    async def _events_of(self, response: httpx2.Response) -> AsyncGenerator[Event]:
         """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
         kind = media_type(response)
         if kind != EVENTS:
             raise failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")
         stream = EventStream(bounds.MESSAGE)
         try:
-            async for piece in http_client.pieces(response):
-                for event in stream.feed(piece):
-                    yield event
-                    await self._give_way()
+            async with aclosing(http_client.pieces(response)) as pieces:
+                async for piece in pieces:
+                    for event in stream.feed(piece):
+                        yield event
+                        await self._give_way()
         except TooLong:
             reason = f"an event of its stream has more than {bounds.MESSAGE >> 20} MB"
             raise failed("answer_unreadable", reason) from None

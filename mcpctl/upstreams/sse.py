@@ -31,10 +31,11 @@ class Sse(Remote):
     async def _hear(self, opened: "asyncio.Future[str]") -> None:
         end = failed("server_died", "the connection broke off")
         try:
-            async with self._http("GET", self._where.url, {"accept": EVENTS}) as response:
+            stream = self._http("GET", self._where.url, {"accept": EVENTS})
+            async with stream as response, self._events(response) as events:
                 if response.status_code >= HTTPStatus.BAD_REQUEST:
                     await self._refusal(response, None, had_session=False)
-                async for event in self._events(response):
+                async for event in events:
                     if event.name == "endpoint" and not opened.done():
                         opened.set_result(self._checked(event.data[:_LONGEST_URL].decode("utf-8", "replace")))
                     elif event.data:

@@ -90,10 +90,11 @@ class StreamableHttp(Remote):
     ) -> tuple[str, float]:
         """Read a stream until it has answered, or ends; the place where it can be resumed, and when, in seconds."""
         try:
-            async for event in self._events(response):
-                place, wait = event.id or place, _wait(event, wait)
-                if event.data and await self._take(event.data, exchange):
-                    break
+            async with self._events(response) as events:
+                async for event in events:
+                    place, wait = event.id or place, _wait(event, wait)
+                    if event.data and await self._take(event.data, exchange):
+                        break
         except httpx2.HTTPError:
             if not place:
                 raise
@@ -105,7 +106,7 @@ class StreamableHttp(Remote):
         while not self.hung_up:
             headers = {**self._headers(), "accept": EVENTS, **({"last-event-id": place} if place else {})}
             try:
-                async with self._http("GET", self._where.url, headers) as response:
+                async with self._http("GET", self._where.url, headers) as response, self._events(response) as events:
                     if response.status_code == HTTPStatus.NOT_FOUND:
                         self._retire()
                     if response.status_code >= HTTPStatus.BAD_REQUEST:
@@ -114,7 +115,7 @@ class StreamableHttp(Remote):
                         # What it said meanwhile is lost: its lists may have changed.
                         for each in ("tools", "prompts", "resources"):
                             self._on_message(self, jsonrpc.Message(method=f"notifications/{each}/list_changed"))
-                    async for event in self._events(response):
+                    async for event in events:
                         place, heard, wait = event.id or place, True, _wait(event, bounds.FIRST_RETRY_S)
                         if event.data:
                             await self._take(event.data, None)

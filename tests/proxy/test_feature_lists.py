@@ -1,5 +1,6 @@
 """Lists of prompts, resources and templates: what is known, as servers define it, page by page, and at once."""
 
+import asyncio
 import json
 import threading
 from collections.abc import Callable
@@ -56,6 +57,29 @@ def test_definitions_are_listed_as_their_servers_sent_them(scene: Play, revision
         assert f'"resources":[{NOTE}]'.encode() in resources
         assert b'"prompts":[%b]' % PROMPT.replace('"ask me"', '"a_ask me"').encode() in prompts
         assert f'"resourceTemplates":[{FILES.tool.text}]'.encode() in templates
+
+    scene(played)
+
+
+def test_a_client_that_takes_nothing_is_sent_no_more_pages(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world)
+        see(world, *many(3))
+        await client.request("resources/list", {})
+        write = client.write
+
+        def full(*pieces: bytes | memoryview) -> None:
+            write(*pieces)
+            world.gateway.turn.hold()
+
+        monkeypatch.setattr(client, "write", full)
+        answers = [client.request("resources/list", {}) for _ in range(3)]
+        await answers[0]
+        await client.request("ping", {})
+        assert [answer.done() for answer in answers] == [True, False, False]
+        monkeypatch.setattr(client, "write", write)
+        world.gateway.turn.release()
+        await asyncio.gather(*answers)
 
     scene(played)
 

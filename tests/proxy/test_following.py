@@ -207,3 +207,21 @@ def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcp
     words = command("pages", "5")
     assert mcpctl("servers", "add", "pages", "--", *words).code == 0
     assert any(hit["serverName"] == "pages" for hit in client.discover("tool")["results"])
+
+
+def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        upstream = world.gateway.upstreams["one"]
+        stop = upstream.stop
+
+        async def changed() -> None:
+            world.configure(records={"keep_sessions": 7})
+            assert world.gateway.is_current
+            await stop()
+
+        monkeypatch.setattr(upstream, "stop", changed)  # which the end of the scene calls
+
+    scene(played, one=one)

@@ -1,6 +1,7 @@
 """What servers have beside tools: asked for, kept, held and seen."""
 
 import asyncio
+import gc
 import json
 import sys
 from collections.abc import Callable
@@ -530,3 +531,22 @@ def test_a_servers_check_counts_them_and_names_what_fails(scene: Play, home: Pat
     assert "its answer to resources/list is an error" in row["problems"][0]
     (row,) = json.loads(mcpctl("tools", "refresh", "--json").out)
     assert [row[each] for each in ("tools", "prompts", "resources")] == [0, 2, None]
+
+
+def test_what_is_long_is_not_looked_through_again_and_again_by_the_garbage_collector(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frozen: list[int] = []
+    monkeypatch.setattr(gc, "freeze", lambda: frozen.append(1))
+
+    async def played(world: World) -> None:
+        world.configure()
+        few, many = world.servers["few"], world.servers["many"]
+        many.resources = [{"uri": f"shop://{number}", "name": "one of many"} for number in range(1000)]
+        world.begin()
+        await world.gateway.refresh(["few"], CALLER)
+        assert few.asked and not frozen
+        await world.gateway.refresh(["many"], CALLER)
+        assert frozen
+
+    scene(played, few=shop, many=shop)
