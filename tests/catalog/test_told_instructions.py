@@ -66,12 +66,12 @@ def test_no_server_takes_the_room_of_another() -> None:
     assert set(whole) == set(short)
 
 
-@pytest.mark.parametrize("servers", [1, 30, 31, 100, 1000])
+@pytest.mark.parametrize("servers", [1, 30, 31, 100, 300])
 @pytest.mark.parametrize("letter", ["x", "\u00e9", "\u6f22", "\U0001f600"])
 def test_all_of_it_is_bounded_in_bytes(servers: int, letter: str) -> None:
     texts = {f"server-{n}": f"{letter * 90} " * 10 for n in range(servers)}
     told, _ = beside("o" * 900, texts)
-    assert len(told.encode()) <= AT_FIRST
+    assert len(told.encode()) <= 2000  # clients cut at 2,048
     assert told == beside("o" * 900, texts)[0]
     assert len(text(texts["server-0"] * 10, "server-0").encode()) <= MOST
 

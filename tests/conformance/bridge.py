@@ -17,7 +17,6 @@ import argparse
 import asyncio
 import contextlib
 import json
-import socket
 import sys
 import uuid
 from collections.abc import AsyncIterator, Sequence
@@ -31,6 +30,8 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+
+from tests.servers.web import without_delay
 
 Message = dict[str, Any]
 
@@ -300,7 +301,7 @@ def _error(id_: Any, code: int, message: str, status: int) -> Response:
 
 async def serve(bridge: Bridge) -> None:
     """Listen on a free port until a signal."""
-    listening = socket.create_server(("127.0.0.1", 0))
+    listening = without_delay()
     app = Starlette(routes=[Route("/mcp", bridge.answer, methods=["GET", "POST", "DELETE"])], lifespan=bridge.lifespan)
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1))
     print(f"http://127.0.0.1:{listening.getsockname()[1]}/mcp", flush=True)

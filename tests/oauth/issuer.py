@@ -6,7 +6,6 @@ Both run in a thread of this process. The server has a token endpoint of its own
 import asyncio
 import contextlib
 import itertools
-import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl
 
-import uvicorn
 from mcp.server.auth.provider import RefreshToken, TokenError
 from mcp.server.auth.routes import create_auth_routes
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
@@ -26,6 +24,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mcpctl.oauth.tokens import Tokens
+from tests.oauth.serving import served
 from tests.servers.web import without_delay
 
 CLIENT = "me"
@@ -240,34 +239,6 @@ class Running:
         return Tokens(**{**usual, **given})
 
 
-class _Web(uvicorn.Server):
-    """One that ends at once, not at its next tick."""
-
-    async def main_loop(self) -> None:
-        self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
-        self.is_up.set()
-        await self._ending.wait()
-        for connection in list(self.server_state.connections):
-            connection.transport.abort()
-        tasks = list(self.server_state.tasks)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def run_in_thread(self, listening: socket.socket) -> threading.Thread:
-        """Begin."""
-        self.is_up = threading.Event()
-        thread = threading.Thread(target=self.run, kwargs={"sockets": [listening]}, name="issuer")
-        thread.start()
-        self.is_up.wait()
-        return thread
-
-    def end(self) -> None:
-        """End it."""
-        self.force_exit = True
-        self._loop.call_soon_threadsafe(self._ending.set)
-
-
 @contextlib.contextmanager
 def running(**given: Any) -> Iterator[Running]:
     """An issuer with these fields and a server, for as long as the block lasts."""
@@ -285,12 +256,8 @@ def running(**given: Any) -> Iterator[Running]:
         Route("/away", found.away, methods=["POST", "GET"]),
         Mount("/tenant/oauth", Held(issuing, issuer)),
     ]
-    config = uvicorn.Config(Starlette(routes=routes), log_level="critical", timeout_graceful_shutdown=0)
-    web = _Web(config)
-    thread = web.run_in_thread(listening)
-    try:
-        yield found
-    finally:
-        issuer.may_answer.set()
-        web.end()
-        thread.join()
+    with served(Starlette(routes=routes), listening):
+        try:
+            yield found
+        finally:
+            issuer.may_answer.set()

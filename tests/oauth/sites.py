@@ -5,20 +5,17 @@ The issuer has a path of its own (`/tenant`), so that whoever asks at the server
 
 import contextlib
 import secrets
-import socket
 import stat
 import sys
-import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 import mcp_types as types
-import uvicorn
 from mcp.server.auth.provider import (
     AccessToken,
     AuthorizationCode,
@@ -38,6 +35,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tests.oauth.serving import served
+from tests.servers.web import without_delay
 
 SCOPES = ["read", "write"]
 
@@ -63,6 +63,8 @@ class Issuer(OAuthAuthorizationServerProvider[Any, Any, Any]):
     status: int = 200
     documents: bool = False
     """Whether it reads metadata documents of clients."""
+    methods: Sequence[str] = ("none", "client_secret_basic", "client_secret_post")
+    """How clients may say who they are."""
 
     def know(self, client_id: str, secret: str | None = None, **rest: Any) -> None:
         """Have a client registered beforehand; of any redirect address on this machine."""
@@ -185,11 +187,11 @@ class Sites:
 def running(**given: Any) -> Iterator[Sites]:
     """An issuer with these fields, and the server that it is for, as long as the block lasts."""
     with contextlib.ExitStack() as stack:
-        issuing, serving = (socket.create_server(("127.0.0.1", 0)) for _ in range(2))
+        issuing, serving = (without_delay() for _ in range(2))
         at, there = (f"http://127.0.0.1:{each.getsockname()[1]}" for each in (issuing, serving))
         issuer = Issuer(name=f"{at}/tenant", **given)
-        stack.enter_context(_served(_issuing(issuer), issuing))
-        stack.enter_context(_served(_serving(issuer, there), serving))
+        stack.enter_context(served(_issuing(issuer), issuing))
+        stack.enter_context(served(_serving(issuer, there), serving))
         yield Sites(issuer, f"{there}/mcp", f"{there}/open/mcp")
 
 
@@ -208,7 +210,7 @@ def _issuing(issuer: Issuer) -> Starlette:
             "issuer": issuer.name, "authorization_endpoint": f"{issuer.name}/authorize",
             "token_endpoint": f"{issuer.name}/token", "revocation_endpoint": f"{issuer.name}/revoke",
             "scopes_supported": [*SCOPES, "admin"], "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+            "token_endpoint_auth_methods_supported": issuer.methods,
             **({"registration_endpoint": f"{issuer.name}/register"} if issuer.registers else {}), **documents,
         }  # fmt: skip
         return JSONResponse(said)
@@ -239,18 +241,6 @@ def _serving(issuer: Issuer, there: str) -> Starlette:
             yield
 
     return Starlette(routes=[Mount("/open", free), Mount("/", app)], lifespan=life)
-
-
-@contextlib.contextmanager
-def _served(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
-    web = uvicorn.Server(uvicorn.Config(app, log_level="critical", timeout_graceful_shutdown=0))
-    thread = threading.Thread(target=web.run, kwargs={"sockets": [listening]}, name="site")
-    thread.start()
-    try:
-        yield
-    finally:
-        web.should_exit = True
-        thread.join()
 
 
 class _Stop(urllib.request.HTTPRedirectHandler):

@@ -1,47 +1,48 @@
 """New tokens are asked for where the issuer said, once for all processes, and no pair is ever lost or used twice."""
 
 import base64
-import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import httpx2
 import msgspec
 import pytest
 
 from mcpctl.failure import Failed
-from mcpctl.oauth import refreshing, token_store
+from mcpctl.oauth import refreshing, requests, token_store
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.paths import Paths
 from tests.oauth.issuer import Running, running
 
 REFRESHER = """
+import os
 import sys
 from pathlib import Path
+from mcpctl import http_client
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.paths import Paths
 import msgspec
-url, times = sys.argv[2], int(sys.argv[3])
+url, processes, times = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 data = Path(sys.argv[1])
 store = TokenStore(Paths(data, data))
+others = []
+while len(others) < processes - 1 and (pid := os.fork()):
+    others.append(pid)
+if len(others) < processes - 1:
+    others = []
 for _ in range(times):
     found = store.find(url)
     refreshed(store, msgspec.structs.replace(found, expires_at=0.0), None)
+assert [os.waitpid(pid, 0)[1] for pid in others] == [0] * len(others)
 """
-"""Refreshes what it finds, as soon as it has found it."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> TokenStore:
-    return TokenStore(Paths(tmp_path / "config.toml", tmp_path))
+"""Refreshes what it finds, as soon as it has found it, in several processes: to import all takes longer than that."""
 
 
 @pytest.fixture
@@ -88,6 +89,35 @@ def test_what_an_answer_leaves_out_stays(store: TokenStore) -> None:
         run.issuer.live["mine"] = 0
         new = refreshed(store, old, None)
     assert (new.refresh_token, new.expires_at, new.scopes) == ("mine", None, "a b")
+
+
+@pytest.mark.parametrize(
+    "odd, life_s",
+    [
+        ('"expires_in":"60"', 60.0),
+        ('"expires_in":60.5', 60.5),
+        ('"expires_in":-1', 0.0),
+        ('"expires_in":"inf"', refreshing.LONGEST_LIFE_S),
+        ('"expires_in":1e300', refreshing.LONGEST_LIFE_S),
+        (f'"expires_in":{10**400}', None),
+        ('"expires_in":"nan"', None),
+        ('"expires_in":""', None),
+        ('"expires_in":true', None),
+        ('"expires_in":[60]', None),
+        ('"scope":["a"]', None),
+    ],
+)
+def test_no_new_pair_is_lost_for_what_is_beside_it(
+    run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch, odd: str, life_s: float | None
+) -> None:
+    async def answered(*_: object) -> httpx2.Response:
+        return httpx2.Response(200, content=b'{"access_token":"new","refresh_token":"next",%b}' % odd.encode())
+
+    monkeypatch.setattr(requests.Requests, "send", answered)
+    new = refreshed(store, kept(store, run.login()), None)
+    assert (new.access_token, new.refresh_token, new.scopes) == ("new", "next", "a b")
+    assert new.refreshed_at
+    assert new.expires_at == (None if life_s is None else new.refreshed_at + life_s)
 
 
 def test_a_pair_of_anothers_is_taken(run: Running, store: TokenStore) -> None:
@@ -182,7 +212,7 @@ def test_a_redirect_on_the_same_origin_is_followed(run: Running, store: TokenSto
 def test_an_issuer_that_does_not_answer_is_not_waited_for(
     run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(requests, "_SECONDS", 0.01)
     tokens = kept(store, run.login())
     run.issuer.may_answer.clear()
     assert code(store, tokens) == "login_not_refreshed"
@@ -212,19 +242,18 @@ def test_a_pair_that_cannot_be_kept_is_used_all_the_same(
 # ---- several processes
 
 
-def refresher(store: TokenStore, run: Running, times: int) -> "subprocess.Popen[bytes]":
-    """A process that refreshes the login so often."""
+def refresher(store: TokenStore, run: Running, processes: int, times: int) -> "subprocess.Popen[bytes]":
+    """Processes each of which refreshes the login so often."""
     folder = store.path(run.url, "").parent.parent
-    return subprocess.Popen([sys.executable, "-c", REFRESHER, str(folder), run.url, str(times)])
+    return subprocess.Popen([sys.executable, "-c", REFRESHER, str(folder), run.url, str(processes), str(times)])
 
 
 @pytest.mark.process
 def test_five_processes_refresh_one_login_and_its_family_is_never_revoked(run: Running, store: TokenStore) -> None:
     run.issuer.life_s = 0  # so that nobody can take another's: every refresh is one at the issuer
     kept(store, run.login(expires_at=0.0))
-    with contextlib.ExitStack() as stack:
-        every = [stack.enter_context(refresher(store, run, 100)) for _ in range(5)]
-        assert [process.wait() for process in every] == [0] * 5
+    with refresher(store, run, 5, 100) as process:
+        assert process.wait() == 0
     assert (run.issuer.refreshes, run.issuer.revoked) == (500, set())
 
 
@@ -234,7 +263,7 @@ def test_one_that_is_killed_in_a_refresh_leaves_nothing_locked_nor_half_written(
 ) -> None:
     old = kept(store, run.login(expires_at=0.0))
     run.issuer.may_answer.clear()
-    with refresher(store, run, 1) as process:
+    with refresher(store, run, 1, 1) as process:
         assert run.issuer.is_asked.wait(20)
         os.kill(process.pid, signal.SIGKILL)
     found = store.find(run.url)

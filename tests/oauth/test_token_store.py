@@ -4,12 +4,12 @@ import os
 import stat
 import sys
 import threading
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
 
+from mcpctl import posix
 from mcpctl.errors import McpctlError
 from mcpctl.exposure import close, of_data
 from mcpctl.oauth import token_store
@@ -17,16 +17,6 @@ from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import canonical
 from mcpctl.paths import Paths
 from tests.oauth.logins import ISSUER, URL, login
-
-
-@pytest.fixture
-def paths(tmp_path: Path) -> Paths:
-    return Paths(tmp_path / "config.toml", tmp_path / "data")
-
-
-@pytest.fixture
-def store(paths: Paths) -> TokenStore:
-    return TokenStore(paths)
 
 
 @pytest.mark.parametrize(
@@ -153,6 +143,27 @@ def test_a_login_that_is_deleted_meanwhile_can_be_made_anew_at_once(store: Token
     waiting.join()
     found = store.find(URL)
     assert found and found.access_token == "new"
+
+
+def test_a_lock_whose_file_is_deleted_before_it_is_taken_is_taken_anew(
+    store: TokenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_store, "_WAIT_S", 0.01)
+    store.keep(login())
+    lock, really_lock = store.path(URL, ISSUER).with_suffix(".lock"), posix.lock
+
+    def lock_too_late(fd: int) -> bool:
+        monkeypatch.setattr(posix, "lock", really_lock)
+        lock.unlink()
+        return really_lock(fd)
+
+    monkeypatch.setattr(posix, "lock", lock_too_late)
+    with (
+        store.locked(login()),
+        pytest.raises(McpctlError, match="another process has held"),
+        store.locked(login()),
+    ):
+        pass
 
 
 def test_no_message_shows_a_token(store: TokenStore) -> None:

@@ -1,7 +1,8 @@
 """The SDK's client uses prompts and resources of a server behind `mcpctl serve`, in both eras of each."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,8 @@ from tests.proxy.client import ROOT, SERVE, write_config
 pytestmark = pytest.mark.process
 WATCHED, TEMPLATE = "test://watched-resource", "test://template/{id}/data"
 PROMPT = "suite_test_simple_prompt"
-Telling = Callable[[str], Any]
+Changed = Callable[[], Awaitable[object]]
+"""Returns once the client is told that a list has changed."""
 
 
 def begin(home: Path, era: str) -> Any:
@@ -27,11 +29,8 @@ def begin(home: Path, era: str) -> Any:
 
 
 async def known(client: Any) -> list[str]:
-    """The names of the prompts, once they are known: of a server that nobody has seen nothing is listed at first."""
-    await client.list_tools()
-    while not (prompts := (await client.list_prompts(cache_mode="refresh")).prompts):
-        await anyio.lowlevel.checkpoint()
-    return [prompt.name for prompt in prompts]
+    """The names of the prompts, as far as they are known."""
+    return [prompt.name for prompt in (await client.list_prompts(cache_mode="refresh")).prompts]
 
 
 async def called(client: Any, tool: str) -> None:
@@ -39,13 +38,15 @@ async def called(client: Any, tool: str) -> None:
     assert not result.is_error
 
 
-async def used(client: Any) -> dict[str, Any]:
-    """What the client finds, gets, reads and completes."""
+async def used(client: Any, changed: Changed) -> dict[str, Any]:
+    """What the client finds, gets, reads and completes: of a server that nobody has seen nothing is listed at first."""
     from mcp_types import PromptReference, ResourceTemplateReference
 
-    names = await known(client)
+    await client.list_tools()
+    while not (names := await known(client)):
+        await changed()
     while not (templates := (await client.list_resource_templates(cache_mode="refresh")).resource_templates):
-        await anyio.lowlevel.checkpoint()
+        await changed()
     resources = (await client.list_resources(cache_mode="refresh")).resources
     got = await client.get_prompt("suite_test_prompt_with_arguments", {"arg1": "a b", "arg2": "é"})
     of = TEMPLATE.replace("{id}", "7")
@@ -83,14 +84,14 @@ def test_an_older_client_has_all_of_it_and_is_told(era: str, home: Path) -> None
             await told.send(getattr(message, "method", ""))
 
         async def hear(method: str) -> None:
-            while await heard.receive() != method:
+            while not (await heard.receive()).endswith(method):
                 pass
 
         with anyio.fail_after(60):
             async with told, heard, Client(begin(home, era), mode="legacy", message_handler=message_handler) as client:
                 assert client.server_capabilities.prompts
                 assert client.server_capabilities.prompts.list_changed
-                assert await used(client) == USED
+                assert await used(client, partial(hear, "/list_changed")) == USED
                 await client.session.subscribe_resource(WATCHED)
                 await called(client, "test_trigger_resource_change")
                 await hear("notifications/resources/updated")
@@ -113,7 +114,8 @@ def test_a_newer_client_has_all_of_it_and_is_told(era: str, home: Path) -> None:
         with anyio.fail_after(60):
             async with Client(begin(home, era)) as client:
                 assert client.protocol_version == MODERN_REVISION
-                assert await used(client) == USED
+                async with client.listen(prompts_list_changed=True, resources_list_changed=True) as lists:
+                    assert await used(client, partial(anext, lists)) == USED
                 listening = client.listen(
                     tools_list_changed=True, prompts_list_changed=True, resource_subscriptions=[WATCHED]
                 )

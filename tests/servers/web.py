@@ -257,6 +257,7 @@ def without_delay(port: int = 0) -> socket.socket:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listening.bind(("127.0.0.1", port))
+    listening.listen()  # from now on, since its address is told before anything is served
     return listening
 
 

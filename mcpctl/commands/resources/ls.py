@@ -28,7 +28,7 @@ def ls(
     A URI is as its server has it, and mcpctl+SERVER:URI where several servers list the same. No server is started;
     mcpctl tools refresh lists resources anew, too. --templates lists instead URIs with gaps, such as book://{id}, which
     can be read once they are filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff
-    shows it.
+    or check shows it.
 
     \b
     Examples:

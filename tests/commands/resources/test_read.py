@@ -1,23 +1,23 @@
 """`mcpctl resources read`"""
 
-import subprocess
-
 import pytest
 
+from mcpctl.main import main
 from mcpctl.paths import Paths
 from tests.configured import configure
-from tests.conftest import MCPCTL, Mcpctl
+from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines
 from tests.servers import command
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("library")]
 
 
-def test_a_pipe_gets_texts_and_bytes_as_they_are(paths: Paths) -> None:
+def test_a_pipe_gets_texts_and_bytes_as_they_are(paths: Paths, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     def read(uri: str) -> bytes:
-        argv = [*MCPCTL, "resources", "read", uri, "--config", str(paths.config), "--data-dir", str(paths.data)]
-        return subprocess.run(argv, stdout=subprocess.PIPE, check=True).stdout
+        assert main(["resources", "read", uri, "--config", str(paths.config), "--data-dir", str(paths.data)]) == 0
+        return capfdbinary.readouterr().out
 
+    capfdbinary.readouterr()
     assert read("book://one") == b"once\x1b[31m upon"
     assert read("book://cover") == b"\x89PNG\r\n\x00"
     assert read("book://page/7") == b"seven\n"
@@ -59,3 +59,11 @@ def test_what_nobody_has_is_not_found_and_what_the_server_refuses_fails(mcpctl: 
     ran = mcpctl("resources", "read", "book://page/8")
     assert ran.code == 4
     assert "Resource not found" in ran.err
+
+
+def test_of_a_server_that_does_not_start_that_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.config.write_text(f'{paths.config.read_text()}\n[servers.gone]\ncommand = "/nowhere/gone"\n')
+    ran = mcpctl("resources", "read", "book://one", "--server", "gone")
+    assert ran.code == 4
+    assert "server 'gone' did not start" in ran.err
+    assert "see: mcpctl servers check gone" in ran.err

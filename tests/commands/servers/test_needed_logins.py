@@ -60,6 +60,18 @@ def test_an_install_names_them_too(mcpctl: Mcpctl, at: Sites, tmp_path: Path, mo
     assert "login" not in mcpctl("install", "cursor", "--yes").err
 
 
+def test_so_does_who_takes_the_servers_of_a_client_over(
+    mcpctl: Mcpctl, at: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    clients_file(tmp_path / ".cursor", wants={"url": at.url}, local={"command": "true"})
+    said = "'wants' needs a login: mcpctl servers login wants"
+    assert said not in mcpctl("install", "cursor", "--dry-run").err
+    assert said in mcpctl("install", "cursor").err
+    assert said not in mcpctl("install", "cursor").err
+
+
 def test_who_is_logged_in_already_need_not_do_it_again(mcpctl: Mcpctl, paths: Paths, at: Sites, tmp_path: Path) -> None:
     TokenStore(paths).keep(login(server_url=at.url))
     assert "login" not in mcpctl("servers", "import", "--from", clients_file(tmp_path, wants={"url": at.url})).err
