@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -117,9 +116,6 @@ def mcpctl(monkeypatch: pytest.MonkeyPatch) -> Iterator[Mcpctl]:
             patch.setattr(sys, "stderr", err)
             patch.setattr("mcpctl.main.tree", command_tree.of)
             code = main(list(args))
-        for thread in threading.enumerate():
-            if thread.name.startswith("keep"):  # what is remembered of servers: a process ends only after it
-                thread.join(10)
         ran = Ran(int(code), out.text(), err.text())
         _check(ran, args)
         return ran
