@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 from mcpctl.errors import McpctlError
-from mcpctl.oauth.requests import LoginFailed, inert
+from mcpctl.oauth.requests import LoginFailed, brief
 
 _PATH = "/callback"
 _HERE, _HERE_TOO = "127.0.0.1", "::1"
@@ -163,8 +163,8 @@ def _redirect(query: str, state: str) -> Redirect:
     if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
         raise NotOurs
     if error := given.get("error"):
-        why = _REFUSALS.get(error, f"the issuer has refused: {inert(error)}")
-        more = inert(given.get("error_description", ""))
+        why = _REFUSALS.get(error, f"the issuer has refused: {brief(error)}")
+        more = brief(given.get("error_description", ""))
         raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again, or ask whoever runs the issuer")
     if not given.get("code"):
         raise NotOurs

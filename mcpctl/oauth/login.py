@@ -25,7 +25,7 @@ from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
 from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
-from mcpctl.oauth.requests import LoginFailed, Requests, inert, origin, said
+from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin, said
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
@@ -135,16 +135,16 @@ def _what_for(where: Endpoint, issuer: Issuer, wish: Wish) -> str:
     """Who gets what by this login: a server says itself where one logs in for it, and may name anybody."""
     server, metadata = origin(where.url), issuer.metadata
     page, tokens = origin(str(metadata.authorization_endpoint)), origin(str(metadata.token_endpoint))
-    way = "" if tokens in (page, server) else f", by way of {inert(tokens)}"
-    return f"this gives '{wish.name}' at {inert(server)} access to what you have at {inert(page)}{way}"
+    way = "" if tokens in (page, server) else f", by way of {brief(tokens)}"
+    return f"this gives '{wish.name}' at {brief(server)} access to what you have at {brief(page)}{way}"
 
 
 def _from_elsewhere(iss: str | None, issuer: str) -> LoginFailed:
     """The failure for an answer that another issuer has given, or nobody that it names."""
     if not iss:
-        return LoginFailed(f"the answer does not say that it is from {inert(issuer)}", "ask whoever runs the issuer")
+        return LoginFailed(f"the answer does not say that it is from {brief(issuer)}", "ask whoever runs the issuer")
     hint = "begin again, and log in nowhere else"
-    return LoginFailed(f"the answer is from another issuer: {inert(iss)} in place of {inert(issuer)}", hint)
+    return LoginFailed(f"the answer is from another issuer: {brief(iss)} in place of {brief(issuer)}", hint)
 
 
 def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None]) -> None:

@@ -29,6 +29,14 @@ def place(paths: Paths, name: str) -> Endpoint:
     return endpoint(server, paths.config)
 
 
+def can_keep(paths: Paths) -> None:
+    """Raise `McpctlError` where a new login could not be kept, so that nobody logs in for nothing."""
+    if config.load(paths.config).oauth.store == "keyring":
+        from mcpctl.oauth import key_ring
+
+        key_ring.look()
+
+
 def keep(paths: Paths, tokens: "Tokens") -> None:
     """Keep a new login, in place of the one before."""
     from mcpctl.oauth.token_store import TokenStore

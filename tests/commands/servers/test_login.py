@@ -1,6 +1,7 @@
 """`mcpctl servers login`"""
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -136,6 +137,17 @@ def test_who_is_logged_in_logs_in_anew(mcpctl: Mcpctl, paths: Paths, at: Sites) 
     mcpctl("servers", "login", "s")
     assert kept(paths, at.url).access_token != first.access_token
     assert len(list(paths.oauth.glob("*.json"))) == 1
+
+
+def test_nobody_logs_in_where_there_is_no_keyring_to_keep_it(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    configure(paths, {"s": {"url": at.url}}, oauth={"store": "keyring"})
+    ran = mcpctl("servers", "login", "s")
+    assert ran.code == 5
+    assert "the package keyring is not installed" in ran.err
+    assert at.issuer.asked == []
 
 
 def test_a_client_with_its_own_secret_needs_nobody(
