@@ -2,6 +2,7 @@
 
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,8 +68,16 @@ def test_what_else_it_lists_is_said_where_there_is_some(mcpctl: Mcpctl, monkeypa
     assert said == ["it lists 0 tools, 1 prompt, 1,200 resources"]
 
 
+def remembered() -> None:
+    """Wait for what the last command remembers of servers, as the end of its process would."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("keep"):
+            thread.join(10)
+
+
 def logins(mcpctl: Mcpctl) -> list[object]:
     """What `servers ls` says of them."""
+    remembered()
     return [row["login"] for row in mcpctl("servers", "ls", "--json").json]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.paths import Paths
-from tests.commands.servers.test_login import person
+from tests.commands.servers.test_login import person, remembered
 from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.oauth import sites
@@ -21,6 +21,7 @@ def at(mcpctl: Mcpctl, paths: Paths) -> Iterator[Sites]:
     with sites.running() as found:
         configure(paths, {"s": {"url": found.url}})
         assert mcpctl("servers", "login", "s").code == 0
+        remembered()
         yield found
 
 
