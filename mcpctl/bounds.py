@@ -53,6 +53,8 @@ URI = 4096
 """Characters of a URI or URI template."""
 TEMPLATES_TRIED = 100
 """Templates of one server with which a URI is compared whole, once it begins and ends as they do."""
+EXPRESSIONS = 30
+"""Expressions of a URI template; one with more stands for no URI here."""
 
 LISTENS = 100
 """`subscriptions/listen` requests of one client that are open at once."""

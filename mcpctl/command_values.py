@@ -1,10 +1,12 @@
 """What commands print in place of `${cmd:COMMAND}`: run once, kept in memory, never stored and never shown."""
 
 import os
+import select
 import shlex
 import signal
 import subprocess
 import threading
+import time
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
@@ -59,31 +61,43 @@ def _printed(command: str, env: Mapping[str, str]) -> str:
 
 def _run(argv: list[str], env: Mapping[str, str], program: str) -> bytes:
     """All that it prints; a process that takes or prints too much is ended with all that it has started."""
+    until = time.monotonic() + PATIENCE_S
     process = subprocess.Popen(
         argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=dict(env),
         start_new_session=True,
     )  # fmt: skip
-    is_late = threading.Event()
-
-    def end() -> None:
-        is_late.set()
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-    timer = threading.Timer(PATIENCE_S, end)
-    timer.daemon = True
-    timer.start()
     with process:
-        assert process.stdout
-        printed = process.stdout.read(LONGEST + 1)
-        if len(printed) > LONGEST:
-            end()
-        status = process.wait()
-    timer.cancel()
-    if len(printed) > LONGEST:
-        raise CannotLaunch(f"the command {program} prints more than {LONGEST >> 10} KB", _LOOK)
-    if is_late.is_set():
-        raise CannotLaunch(f"the command {program} did not end within {PATIENCE_S:g} s", _LOOK)
+        try:
+            assert process.stdout
+            printed = _read(process.stdout.fileno(), until)
+            if len(printed) > LONGEST:
+                raise CannotLaunch(f"the command {program} prints more than {LONGEST >> 10} KB", _LOOK)
+            status = process.wait(max(until - time.monotonic(), 0.0))
+        except BaseException as error:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            if isinstance(error, TimeoutError | subprocess.TimeoutExpired):
+                late = f"the command {program} did not end within {PATIENCE_S:g} s"
+                raise CannotLaunch(late, _LOOK) from None
+            raise
     if status:
         raise CannotLaunch(f"the command {program} failed with status {status}", _LOOK)
+    return printed
+
+
+def _read(fd: int, until: float) -> bytes:
+    """What comes until nobody writes there any more, or a byte more than may; raises TimeoutError.
+
+    Not a read that waits: a process that has left the group, which nothing here ends, may hold the other end for ever.
+    """
+    ready = select.poll()
+    ready.register(fd, select.POLLIN)
+    printed = b""
+    while len(printed) <= LONGEST:
+        if not ready.poll(max(until - time.monotonic(), 0.0) * 1000):
+            raise TimeoutError
+        piece = os.read(fd, LONGEST + 1 - len(printed))
+        if not piece:
+            break
+        printed += piece
     return printed

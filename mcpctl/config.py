@@ -225,18 +225,24 @@ def _checked(path: Path, text: str, document: dict[str, Any], project: str | Non
             if name not in elsewhere:
                 problems[name] = f"{path}: servers.{name}{error}"
     return Config(
-        path, servers, problems, defined, project, elsewhere,
-        toml_values.section(path, "search", document.get("search", {}), Search, settings.check_search),
-        toml_values.section(path, "records", document.get("records", {}), RecordSettings, settings.check_records,
-                             LIMITS),
-        toml_values.section(path, "responses", document.get("responses", {}), Responses,
-                             may_be_0=("limit_tokens", "keep_mb")),
-        {name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
-         for name, table in toml_values.tables(path, "clients", document).items()},
-        toml_values.section(path, "serve", document.get("serve", {}), Serve, settings.check_serve,
-                             ("max_result_chars",)),
-        toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, settings.check_oauth),
-        toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
-        if "policy" in document else None,
-        text, members,
+        path=path, servers=servers, problems=problems, projects=defined, project=project, elsewhere=elsewhere,
+        search=toml_values.section(path, "search", document.get("search", {}), Search, settings.check_search),
+        records=toml_values.section(
+            path, "records", document.get("records", {}), RecordSettings, settings.check_records, LIMITS
+        ),
+        responses=toml_values.section(
+            path, "responses", document.get("responses", {}), Responses, may_be_0=("limit_tokens", "keep_mb")
+        ),
+        clients={
+            name: toml_values.section(path, f"clients.{name}", table, ClientSettings, may_be_0=("limit_tokens",))
+            for name, table in toml_values.tables(path, "clients", document).items()
+        },
+        serve=toml_values.section(
+            path, "serve", document.get("serve", {}), Serve, settings.check_serve, ("max_result_chars",)
+        ),
+        oauth=toml_values.section(path, "oauth", document.get("oauth", {}), OAuthSettings, settings.check_oauth),
+        policy_table=toml_values.section(path, "policy", document["policy"], PolicyTable, policy_settings.check)
+        if "policy" in document
+        else None,
+        text=text, members=members,
     )  # fmt: skip

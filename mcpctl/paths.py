@@ -103,14 +103,14 @@ def find(config: Path | None = None, data_dir: Path | None = None, env: Mapping[
 _ELSEWHERE = "make it writable, or name another place with --data-dir or MCPCTL_DATA_DIR"
 
 
-def private_dir(path: Path, hint: str = _ELSEWHERE) -> Path:
+def private_dir(path: Path) -> Path:
     """Create `path` as a folder that only its owner can read, unless it exists."""
     try:
         for missing in reversed([folder for folder in (path, *path.parents) if not folder.exists()]):
             missing.mkdir(mode=0o700, exist_ok=True)
         path.mkdir(exist_ok=True)
     except OSError as error:
-        raise cannot_write(path, error, hint) from error
+        raise cannot_write(path, error) from error
     return path
 
 

@@ -51,12 +51,14 @@ def stub(*args: str) -> dict[str, Any]:
     return {"command": "true", "args": list(args)}
 
 
-def listed(paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]], capabilities: str = "") -> None:
-    """Keep these as what a configured server lists, for clients that can do this."""
+def listed(
+    paths: Paths, server: str, definitions: Sequence[Mapping[str, Any]], capabilities: str = "", instructions: str = ""
+) -> None:
+    """Keep these as what a configured server lists, for clients that can do this, and what it says of itself."""
     fingerprint = config.load(paths.config).servers[server].fingerprint
     with State.connect(paths) as state:
         of = ListKey(server, fingerprint, capabilities)
-        cache.replace(state, of, [json.dumps(definition).encode() for definition in definitions])
+        cache.replace(state, of, [json.dumps(definition).encode() for definition in definitions], instructions)
 
 
 def pinned(paths: Paths, server: str, capabilities: str = "") -> None:

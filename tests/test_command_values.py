@@ -2,6 +2,7 @@
 
 import os
 import shlex
+import signal
 import sys
 import threading
 import time
@@ -103,6 +104,17 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_started(monkeypat
     monkeypatch.setattr(command_values, "PATIENCE_S", 0.2)
     with pytest.raises(CannotLaunch, match="did not end within"):
         expand("${cmd:sh -c 'sleep 600 & sleep 600'}", ENV)
+
+
+def test_what_has_left_its_group_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command_values, "PATIENCE_S", 1.0)
+    pid = tmp_path / "pid"
+    code = (
+        f"import os, time; os.fork() or (os.setsid(), open({str(pid)!r}, 'w').write(str(os.getpid())), time.sleep(99))"
+    )
+    with pytest.raises(CannotLaunch, match="did not end within"):
+        expand(python(code), ENV)
+    os.kill(int(pid.read_text()), signal.SIGKILL)  # it is still there
 
 
 def test_what_it_writes_to_stderr_is_seen_nowhere(capfd: pytest.CaptureFixture[str]) -> None:

@@ -258,8 +258,8 @@ def test_tools_are_called_in_one_place_behind_the_decision() -> None:
         if isinstance(function, ast.FunctionDef) and ".go()" in ast.unparse(function)
     ]
     # One sends what waited and is allowed now, the other is reached by the branch of the verdict that allows.
-    assert {function.name for function in going} == {"_send_in_turn", "listed"}
-    assert all("allows(call)" in ast.unparse(function) for function in going if function.name == "listed")
+    assert {function.name for function in going} == {"_send_in_turn", "_send_allowed"}
+    assert all("allows(call)" in ast.unparse(function) for function in going if function.name == "_send_allowed")
     assert [ast.unparse(node) for _, _, node in calls_of("_send_in_turn")] == ["self._send_in_turn(call)"]
     assert "verdict.outcome == ALLOW:\n            self._send_in_turn(call)" in source
 

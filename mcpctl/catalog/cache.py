@@ -1,4 +1,4 @@
-"""The catalog cache in `state.db`: every server's tools as it last listed them."""
+"""The catalog cache in `state.db`: every server's tools, prompts and resources as it last listed them."""
 
 import json
 import time

@@ -1,12 +1,16 @@
-"""Tools checked for suspicious definitions: those that servers last listed, or those of a file."""
+"""Tools checked for suspicious definitions: those that servers last listed, or those of a file.
+
+Beside those that are listed, what else models and users are told of servers is checked for what is held.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mcpctl.catalog import catalog_file, rows
+from mcpctl.catalog import lists as lists_of
 from mcpctl.checks.checker import Checker
-from mcpctl.checks.findings import Finding
+from mcpctl.checks.findings import ERROR, Finding
 from mcpctl.errors import NotFound
 from mcpctl.models import Row, Tool
 from mcpctl.near_names import nearest
@@ -22,18 +26,25 @@ class Listed:
     tools: Sequence[Tool]
     lines: Sequence[int] = ()
     path: Path | None = None
+    others: Sequence[Tool] = ()
+    """Prompts, resources, templates and, without a name, what servers say of themselves: seen beside the tools."""
 
     @property
     def suites(self) -> list[str]:
         """The file, or the servers."""
-        return [str(self.path)] if self.path else list(dict.fromkeys(tool.server for tool in self.tools))
+        return (
+            [str(self.path)] if self.path else list(dict.fromkeys(each.server for each in (*self.tools, *self.others)))
+        )
 
 
 def cached(paths: Paths) -> Listed:
     """What all enabled servers last listed, permitted or not."""
     with rows.catalog(paths) as catalog:
-        lists = [catalog.listed(name) for name in catalog.config.enabled]
-    return Listed([tool for each in lists if each for tool in each.tools])
+        lists = {name: listed for name in catalog.config.enabled if (listed := catalog.listed(name))}
+        features = [each for name in lists for each in catalog.features(name)]
+    said = [lists_of.said(name, listed.instructions) for name, listed in lists.items()]
+    tools, others = ([tool for each in some for tool in each.tools] for some in (lists.values(), features))
+    return Listed(tools, others=[*said, *others])
 
 
 def of_file(path: Path) -> Listed:
@@ -44,7 +55,7 @@ def of_file(path: Path) -> Listed:
 
 def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
     """The findings of the named tools, or of all, beside all others; raises `NotFound` for an unknown key."""
-    wanted = _named(listed.tools, keys)
+    wanted = _named((*listed.tools, *listed.others), keys)
     checker = Checker(listed.tools)
     found: list[Row] = []
     for number, tool in enumerate(listed.tools):
@@ -52,13 +63,24 @@ def check(listed: Listed, keys: Sequence[str], asked: Selection) -> list[Row]:
             line = listed.lines[number] if listed.lines else None
             findings = [finding for finding in checker.check(tool) if asked.wants(finding.rule)]
             found += (_row(finding, listed.path, line, asked) for finding in findings)
+    for other in listed.others:
+        key = join(other.server, other.name)
+        if wanted is None or key in wanted:
+            errors = [each for each in checker.check(other) if each.severity == ERROR and asked.wants(each.rule)]
+            found += (_row(each if other.name else _of_server(each, key), None, None, asked) for each in errors)
     return found
+
+
+def _of_server(finding: Finding, server: str) -> Finding:
+    """A finding in what a server says of itself, which is checked as a description is."""
+    message = finding.message.replace(finding.place, "what it says of itself", 1)
+    return replace(finding, key=server, place="instructions", message=message)
 
 
 def _named(tools: Iterable[Tool], typed: Sequence[str]) -> set[str] | None:
     if not typed:
         return None
-    known = {tool.key for tool in tools}
+    known = {join(tool.server, tool.name) for tool in tools}
     return set(_keys(known, typed))
 
 

@@ -1,4 +1,6 @@
-"""What changed in the tools of servers, from one definition to the next, by the rules of `tools diff`."""
+"""What changed in the tools, prompts and resources of servers, from one definition to the next, by the rules of `tools
+diff`.
+"""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -40,6 +40,8 @@ def prompt_arguments(found: Catalog, name: str) -> list[Mapping[str, Any]]:
 def _rows(
     found: Catalog, named: Mapping[str, Feature], servers: Collection[str], row: Callable[[str, Feature], Row]
 ) -> Found:
+    for server in servers:
+        found.config.server(server)
     lists = [(server, each) for server in found.config.enabled for each in found.features(server)]
     listed_at = {(server, kind_of_list(each.capabilities)): each.fetched_at for server, each in lists}
 

@@ -8,19 +8,13 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, islice
-from operator import attrgetter
+from itertools import islice
 from typing import Any, NamedTuple
 
 from mcpctl import bounds, feature_names
 from mcpctl.catalog.uri_templates import UriTemplate
 from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import EXPLICIT as EXPLICIT
-from mcpctl.feature_names import KINDS as KINDS
-from mcpctl.feature_names import NAMED_BY as NAMED_BY
-from mcpctl.feature_names import PROMPTS as PROMPTS
-from mcpctl.feature_names import RESOURCES as RESOURCES
-from mcpctl.feature_names import TEMPLATES as TEMPLATES
+from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.models import Tool
 
 _OF_ANYBODY = ("file:", "http:", "https:")
@@ -82,30 +76,25 @@ class Part:
     def _held_templates(self) -> Sequence[UriTemplate]:
         return [UriTemplate(name) for name in self.held]
 
-    def matches(self, uri: str) -> bool:
-        """Whether a URI is one of its templates'."""
-        return _any_matches(self._templates, uri)
+    def places(self, uri: str) -> Sequence[str]:
+        """Where the templates are at home whose URI it is."""
+        return [template.place for template in _matching(self._templates, uri)]
+
+    def lists_in(self, place: str) -> bool:
+        """Whether any of it is at home in this place."""
+        return any(name.startswith(place) for name in self.features)
 
     def holds_back(self, uri: str) -> bool:
         """Whether a URI is held, or of a template that is."""
-        return uri in self.held or (self.kind == TEMPLATES and _any_matches(self._held_templates, uri))
+        return uri in self.held or (self.kind == TEMPLATES and any(True for _ in _matching(self._held_templates, uri)))
 
 
 class Features:
     """What one request may list, get and read. Immutable, made anew when a list or what is in force changes."""
 
-    def __init__(self, features: Iterable[Feature], generation: str) -> None:
-        """`features` by server and then as listed; those that are held or hidden from the request are not there."""
-        self._take([*_parts_of(features)], generation)
-
-    @classmethod
-    def of_parts(cls, parts: Sequence[Part], generation: str) -> "Features":
-        """Those of these parts, which are in the order of their servers."""
-        made = cls.__new__(cls)
-        made._take(parts, generation)
-        return made
-
-    def _take(self, parts: Sequence[Part], generation: str) -> None:
+    def __init__(self, parts: Sequence[Part], generation: str) -> None:
+        """Those of these parts, which are in the order of their servers; of what is hidden from the request there is
+        none."""
         self.parts = parts
         self.generation = generation
         """Changes whenever any of them does: cursors are of one generation."""
@@ -125,12 +114,20 @@ class Features:
         """By the templates that clients use, in the order of lists."""
         return _by_uri(self._of(TEMPLATES))
 
+    def of_kind(self, kind: str) -> Mapping[str, Feature]:
+        """Those of one kind, as `prompts`, `resources` or `templates` has them."""
+        named: Mapping[str, Feature] = getattr(self, kind)
+        return named
+
     def _of(self, kind: str) -> list[Part]:
         return [part for part in self.parts if part.kind == kind]
 
     def owner(self, uri: str) -> Owner:
-        """Whose URI it is: of the only server that lists it, or one of whose templates it is, or that lists others of
-        its scheme. Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`."""
+        """Whose URI it is: of the only server that lists it, or one of whose templates it is, unless another one lists
+        resources where that template is at home, or that lists others of its scheme.
+
+        Raises `Failed` with `unknown_resource` or `ambiguous_resource`, whose facts have `servers`.
+        """
         if len(uri) > bounds.URI:
             raise _unknown(uri)
         if uri.startswith(EXPLICIT):
@@ -154,7 +151,14 @@ class Features:
         return [part.server for part in self._of(RESOURCES) if uri in part.features]
 
     def _matching(self, uri: str) -> Sequence[str]:
-        return [part.server for part in self._of(TEMPLATES) if part.matches(uri)]
+        """Those with a template for it. One whose templates speak for the places of others is not alone: it could have
+        whatever they do not list."""
+        places = {part.server: places for part in self._of(TEMPLATES) if (places := part.places(uri))}
+        if len(places) != 1:
+            return [*places]
+        ((server, own),) = places.items()
+        others = (part for part in self._of(RESOURCES) if part.server != server)
+        return [server, *(part.server for part in others if all(map(part.lists_in, own)))]
 
     def _of_scheme(self, uri: str) -> Sequence[str]:
         scheme = _scheme(uri)
@@ -167,11 +171,6 @@ class Features:
         if server in self._listing(uri):
             return False
         return any(part.held and part.server == server and part.holds_back(uri) for part in self.parts)
-
-
-def _parts_of(features: Iterable[Feature]) -> Iterator[Part]:
-    for (server, kind), each in groupby(features, attrgetter("server", "kind")):
-        yield Part(kind, server, {feature.name: feature for feature in each})
 
 
 def _prompts(parts: Sequence[Part]) -> Mapping[str, Feature]:
@@ -212,9 +211,9 @@ def _by_uri(parts: Sequence[Part]) -> Mapping[str, Feature]:
     }
 
 
-def _any_matches(templates: Iterable[UriTemplate], uri: str) -> bool:
+def _matching(templates: Iterable[UriTemplate], uri: str) -> Iterator[UriTemplate]:
     likely = (template for template in templates if template.may_match(uri))
-    return any(template.matches(uri) for template in islice(likely, bounds.TEMPLATES_TRIED))
+    return (template for template in islice(likely, bounds.TEMPLATES_TRIED) if template.matches(uri))
 
 
 def _scheme(uri: str) -> str:

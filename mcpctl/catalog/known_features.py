@@ -52,7 +52,7 @@ class KnownFeatures:
     def _features(self, parts: Sequence[Part]) -> Features:
         self._count += 1
         # A cursor of an earlier process is one of another generation.
-        return Features.of_parts(parts, f"{self._run:x}.{self._count}")
+        return Features(parts, f"{self._run:x}.{self._count}")
 
     def _seen(self, catalog: Catalog) -> Iterator[Part]:
         view = catalog.view

@@ -137,8 +137,8 @@ class Lists:
         if self.holding.checks == UNCHECKED:
             return
         if not feature_names.kind_of_list(of.capabilities):
-            said = Tool(of.server, "", {"description": listed.instructions}, "{}")
-            self._suspicious[of] = suspicious((*listed.tools, said), {**peers, of.server: listed.tools})
+            every = (*listed.tools, said(of.server, listed.instructions))
+            self._suspicious[of] = suspicious(every, {**peers, of.server: listed.tools})
             return
         before, found = self._checked.get(of, ({}, frozenset()))
         if before is not listed.by_name:
@@ -194,6 +194,11 @@ class Lists:
 
 def _of_tools(lists: Mapping[str, Listed]) -> dict[str, Listed]:
     return {each: listed for each, listed in dict(lists).items() if not feature_names.kind_of_list(each)}
+
+
+def said(server: str, instructions: str) -> Tool:
+    """What a server says of itself, as checks see it."""
+    return Tool(server, "", {"description": instructions}, "{}")
 
 
 def suspicious(tools: Iterable[Tool], servers: Mapping[str, Sequence[Tool]]) -> Collection[str]:

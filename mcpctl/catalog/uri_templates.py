@@ -6,7 +6,8 @@ bits of one number, so that no template makes the matching go back.
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from itertools import islice
 
 from mcpctl import bounds
 
@@ -14,6 +15,7 @@ _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _ANY = "+#"
 _STARTED_BY = "./;?&"
+_PART_ENDS = ":/?#&="
 
 
 @dataclass(frozen=True)
@@ -30,16 +32,24 @@ class UriTemplate:
 
     @cached_property
     def _parts(self) -> list[tuple[str, str]]:
-        """Literals as they are, and expressions as their operator and whether one of their values is exploded."""
+        """Literals as they are, and expressions as their operator and whether one of their values is exploded; not all
+        where there are more expressions than are looked at."""
         parts, at = [], 0
-        for match in _EXPRESSION.finditer(self.text):
+        for match in islice(_EXPRESSION.finditer(self.text), bounds.EXPRESSIONS + 1):
             parts.append((self.text[at : match.start()], match[1] + ("*" if "*" in match[2] else "")))
             at = match.end()
         return [*parts, (self.text[at:], "")]
 
     @cached_property
     def _ends(self) -> tuple[str, str]:
-        return self._parts[0][0], self._parts[-1][0]
+        """What its first literal begins with, and its last one ends with."""
+        return self.text.partition("{")[0], self.text.rpartition("}")[2]
+
+    @property
+    def place(self) -> str:
+        """What every URI that it stands for begins with, up to the end of a part."""
+        first = self._parts[0][0]
+        return first[: max(map(first.rfind, _PART_ENDS)) + 1]
 
     def may_match(self, uri: str) -> bool:
         """Whether a URI begins and ends as it does, which is quick to tell."""
@@ -48,7 +58,7 @@ class UriTemplate:
 
     def matches(self, uri: str) -> bool:
         """Whether it stands for this URI."""
-        if len(uri) > bounds.URI or not self.may_match(uri):
+        if len(uri) > bounds.URI or not self.may_match(uri) or len(self._parts) > bounds.EXPRESSIONS + 1:
             return False
         if len(self._parts) == 1:
             return uri == self.text
@@ -57,7 +67,7 @@ class UriTemplate:
             ends = _expanded(_after(ends, literal, uri), operator, uri)
             if not ends:
                 return False
-        return bool(_after(ends, self._ends[1], uri) >> len(uri) & 1)
+        return bool(_after(ends, self._parts[-1][0], uri) >> len(uri) & 1)
 
 
 def _after(ends: int, literal: str, uri: str) -> int:
@@ -85,6 +95,7 @@ def _run(starts: int, inside: int) -> int:
     return (((starts & inside) + inside) ^ inside) | starts
 
 
+@lru_cache(maxsize=64)
 def _where(literal: str, uri: str) -> int:
     """The places where a literal begins, as bits."""
     bits = bytearray(b"0" * len(uri))

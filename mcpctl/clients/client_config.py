@@ -82,7 +82,8 @@ def command() -> list[str]:
     if program.name == NAME and (executable := shutil.which(sys.argv[0])):
         return [str(Path(executable).absolute())]
     # It was started as `python -m mcpctl`, or by a program that imports it.
-    return [str(Path(sys.executable).absolute()), "-m", "mcpctl"]
+    # -P: Python would else look into the folder that the client starts it in, which may be anybody's project, first.
+    return [str(Path(sys.executable).absolute()), "-P", "-m", "mcpctl"]
 
 
 def _entry(client: str, words: list[str], env: dict[str, str]) -> dict[str, Any]:

@@ -13,8 +13,7 @@ from typing import Any
 from mcpctl.output import write_lines
 from mcpctl.output.text import line_of
 
-_SERVERS = ("notes", "weather")
-_MCPCTL = [sys.executable, "-m", "mcpctl"]
+_MCPCTL = [sys.executable, "-P", "-m", "mcpctl"]
 _CALLS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("tool_discovery", {"query": ["weather forecast for a city", "write a note"], "maxResults": 3}),
     ("tool_execute", {"toolKey": "weather:get_forecast", "arguments": {"city": "Oslo", "days": 2}}),
@@ -49,7 +48,7 @@ def _configure(home: Path) -> None:
     import tomli_w
 
     servers = {
-        name: {"command": sys.executable, "args": ["-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")
+        name: {"command": sys.executable, "args": ["-P", "-m", f"mcpctl.demo.{name}"]} for name in ("notes", "weather")
     }
     (home / "config.toml").write_text(tomli_w.dumps({"servers": servers}), encoding="utf-8")
 

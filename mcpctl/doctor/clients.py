@@ -133,7 +133,7 @@ def _configured(case: Case, entry: Entry) -> tuple[str, str]:
 
 def _is_certainly_mcpctl(program: Path, argv: list[str]) -> bool:
     """Whether it is the script that pip makes for mcpctl, or `python -m mcpctl`, with `serve`."""
-    if argv[1:4] == ["-m", "mcpctl", "serve"]:
+    if [word for word in argv[1:5] if word != "-P"][:3] == ["-m", "mcpctl", "serve"]:
         return _PYTHON.fullmatch(program.name) is not None
     try:
         with program.open("rb") as file:

@@ -23,12 +23,14 @@ def can_open(env: Mapping[str, str] = os.environ) -> bool:
 def open_(url: str, on_failed: Callable[[], None]) -> None:
     """Have it opened; `on_failed` is called, in a thread, where it could not be.
 
-    By a process of its own: browsers write to stdout, which is for data, and some stay in the foreground.
+    By a process of its own: browsers write to stdout, which is for data, and some stay in the foreground. Isolated, as
+    Python would else import what the current folder has under the names of its own modules.
     """
 
     def run() -> None:
         quiet = subprocess.DEVNULL
-        done = subprocess.run([sys.executable, "-c", _OPEN, url], stdin=quiet, stdout=quiet, stderr=quiet, check=False)
+        command = [sys.executable, "-I", "-c", _OPEN, url]
+        done = subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, check=False)
         if done.returncode:
             on_failed()
 

@@ -62,8 +62,21 @@ class Callback:
         self._servers: list[asyncio.Server] = []
 
     async def __aenter__(self) -> Self:
+        self._servers.append(await self._listen(_HERE))
+        self.port = self._servers[0].sockets[0].getsockname()[1]
         try:
-            first = await asyncio.start_server(self._serve, _HERE, self.port, limit=_REQUEST_BYTES)
+            self._servers.append(await self._listen(_HERE_TOO))
+        except McpctlError:
+            # Whoever has it would get the answer of a browser that reads localhost so.
+            self._servers[0].close()
+            raise
+        except OSError:
+            pass  # some machines have no IPv6, and browsers then use the other
+        return self
+
+    async def _listen(self, host: str) -> asyncio.Server:
+        try:
+            return await asyncio.start_server(self._serve, host, self.port, limit=_REQUEST_BYTES)
         except OSError as error:
             if error.errno != errno.EADDRINUSE:
                 raise
@@ -71,11 +84,6 @@ class Callback:
                 f"another login is under way: port {self.port} of this machine is taken",
                 "end that one, or change redirect_port", "login_under_way",
             ) from None  # fmt: skip
-        self._servers.append(first)
-        self.port = first.sockets[0].getsockname()[1]
-        with contextlib.suppress(OSError):  # some machines have no IPv6, and browsers then use the other
-            self._servers.append(await asyncio.start_server(self._serve, _HERE_TOO, self.port, limit=_REQUEST_BYTES))
-        return self
 
     async def __aexit__(self, *_: object) -> None:
         for server in self._servers:
@@ -128,6 +136,8 @@ class Callback:
                 await writer.drain()
         except (TimeoutError, OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             pass  # whoever it was, the browser comes back by itself
+        except asyncio.CancelledError:
+            pass  # the login ends; Python 3.11 would print a traceback for each connection that is open by then
         finally:
             writer.close()
 

@@ -15,7 +15,7 @@ from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_serv
 from pydantic import ValidationError
 
 from mcpctl.oauth.first_request import challenge
-from mcpctl.oauth.requests import LoginFailed, Requests, inert
+from mcpctl.oauth.requests import LoginFailed, Requests, inert, origin
 from mcpctl.server_environment import Endpoint
 
 
@@ -82,7 +82,7 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
 
     Raises `LoginFailed`.
     """
-    origin = _origin(server_url)
+    issuer = name or origin(server_url)
     for url in utils.build_oauth_authorization_server_metadata_discovery_urls(name or None, server_url):
         response = await requests.send("GET", url, _JSON)
         if response.status_code != HTTPStatus.OK:
@@ -91,9 +91,9 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
             metadata = OAuthMetadata.model_validate_json(response.content)
         except ValidationError:
             continue
-        if not utils.issuers_match(str(metadata.issuer), name or origin):
+        if not utils.issuers_match(str(metadata.issuer), issuer):
             raise LoginFailed(
-                f"the issuer {inert(name or origin)} calls itself {inert(str(metadata.issuer))}",
+                f"the issuer {inert(issuer)} calls itself {inert(str(metadata.issuer))}",
                 "tell whoever runs the server: the two must be the same (RFC 8414)",
             )
         _check(requests, metadata)
@@ -112,11 +112,6 @@ def _check(requests: Requests, metadata: OAuthMetadata) -> None:
     methods = metadata.code_challenge_methods_supported
     if methods is not None and "S256" not in methods:
         raise LoginFailed("the issuer does not support PKCE with S256", "tell whoever runs it")
-
-
-def _origin(url: str) -> str:
-    parts = httpx2.URL(url)
-    return f"{parts.scheme}://{parts.netloc.decode()}"
 
 
 _JSON: Mapping[str, str] = {"accept": "application/json"}

@@ -25,7 +25,7 @@ from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
 from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
-from mcpctl.oauth.requests import LoginFailed, Requests, inert, said
+from mcpctl.oauth.requests import LoginFailed, Requests, inert, origin, said
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
@@ -71,6 +71,7 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
     known = _known(issuer, oauth, settings, wish)
     if oauth.grant != CLIENT_CREDENTIALS:
         async with Callback(oauth.redirect_port) as callback:
+            tell(_what_for(where, issuer, wish))
             client, address = known, callback.address()
             if client is None:
                 addresses = [address, callback.address("localhost")]
@@ -128,6 +129,14 @@ async def _authorized(
         "grant_type": "authorization_code", "code": redirect.code, "redirect_uri": address,
         "code_verifier": proof.code_verifier,
     }  # fmt: skip
+
+
+def _what_for(where: Endpoint, issuer: Issuer, wish: Wish) -> str:
+    """Who gets what by this login: a server says itself where one logs in for it, and may name anybody."""
+    server, metadata = origin(where.url), issuer.metadata
+    page, tokens = origin(str(metadata.authorization_endpoint)), origin(str(metadata.token_endpoint))
+    way = "" if tokens in (page, server) else f", by way of {inert(tokens)}"
+    return f"this gives '{wish.name}' at {inert(server)} access to what you have at {inert(page)}{way}"
 
 
 def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None]) -> None:

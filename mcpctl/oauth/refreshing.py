@@ -5,9 +5,10 @@ comes twice for stolen, and ends the whole login: so the login is locked, read a
 """
 
 import asyncio
+import contextlib
+import math
 import re
 import time
-from collections.abc import Mapping
 from http import HTTPStatus
 
 import msgspec
@@ -16,10 +17,9 @@ from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, failed
 from mcpctl.oauth import client_authentication
 from mcpctl.oauth.token_store import TokenStore
-from mcpctl.oauth.tokens import Tokens, may_be_sent_to
+from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_settings import CLIENT_CREDENTIALS
 
-_TIMEOUT_S = 30.0
 LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
 """What an issuer says of a login that is over; the second is GitHub's word for the first."""
@@ -29,14 +29,28 @@ HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
 
 
 class _Answer(msgspec.Struct):
-    """What an issuer answers, of either kind."""
+    """What an issuer answers, of either kind.
+
+    What nobody needs may be of any type: a pair that is not kept for its sake is lost, and the old one ends the login.
+    """
 
     access_token: str | None = None
     token_type: str | None = None
-    expires_in: float | None = None
+    expires_in: object = None
     refresh_token: str | None = None
-    scope: str | None = None
+    scope: object = None
     error: str | None = None
+
+    @property
+    def life_s(self) -> float | None:
+        """How long the token holds; None where that is not said."""
+        said = self.expires_in
+        if isinstance(said, bool) or not isinstance(said, int | float | str):
+            return None
+        with contextlib.suppress(ValueError, OverflowError):
+            if not math.isnan(life := float(said)):
+                return min(max(life, 0.0), LONGEST_LIFE_S)
+        return None
 
 
 def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
@@ -84,14 +98,12 @@ def _not_refreshed(why: str) -> Failed:
 
 
 def _asked(tokens: Tokens, secret: str | None) -> Tokens:
-    """The login as its issuer renews it; raises `Failed`."""
+    """The login as its issuer renews it; raises `Failed`, or `LoginFailed` where the issuer cannot be asked."""
     is_again = tokens.grant == CLIENT_CREDENTIALS
     if not is_again and not tokens.refresh_token:
         raise over()
     if secret == tokens.client_secret and tokens.secret_expires_at and time.time() >= tokens.secret_expires_at:
         raise over()  # what was registered is forgotten by now
-    if not may_be_sent_to(tokens.token_endpoint):
-        raise _not_refreshed("the issuer's address is not encrypted")
     form = {"grant_type": CLIENT_CREDENTIALS} if is_again else {"grant_type": "refresh_token"}
     if is_again and tokens.scopes:
         form["scope"] = tokens.scopes
@@ -103,31 +115,16 @@ def _asked(tokens: Tokens, secret: str | None) -> Tokens:
         raise over()
     headers, content = client_authentication.request(tokens.token_endpoint_auth_method, tokens.client_id, secret, form)
     begun = time.time()
-    status, body = asyncio.run(_posted(tokens.token_endpoint, headers, content))
-    return _renewed(tokens, _answer(status, body), begun)
+    from mcpctl.oauth.requests import Requests  # an HTTP client takes 0.1 s
 
-
-async def _posted(url: str, headers: Mapping[str, str], content: bytes) -> tuple[int, bytes]:
-    """The status and the body of a request's answer; raises `Failed`."""
-    from mcpctl import http_client
-
-    try:
-        async with (
-            asyncio.timeout(_TIMEOUT_S),
-            http_client.client(url, {}) as client,
-            http_client.request(client, "POST", url, headers, content) as response,
-        ):
-            return response.status_code, await http_client.body(response)
-    except TimeoutError:
-        raise _not_refreshed(f"no answer within {_TIMEOUT_S:g} s") from None
-    except Failed as error:
-        raise _not_refreshed(str(error.failure.facts["reason"])) from error
+    response = asyncio.run(Requests(tokens.server_url).send("POST", tokens.token_endpoint, headers, content))
+    return _renewed(tokens, _answer(response.status_code, response.content), begun)
 
 
 def _answer(status: int, body: bytes) -> _Answer:
     """What an issuer has answered, if it is tokens; raises `Failed`."""
     try:
-        answer = msgspec.json.decode(body, type=_Answer, strict=False)
+        answer = msgspec.json.decode(body, type=_Answer)
     except (ValueError, RecursionError):
         answer = _Answer()
     # Some say what is wrong with a status of 200.
@@ -146,12 +143,13 @@ def _answer(status: int, body: bytes) -> _Answer:
 
 def _renewed(tokens: Tokens, answer: _Answer, now: float) -> Tokens:
     """The login with the tokens of an answer; what that leaves out stays as it was."""
-    life = answer.expires_in
+    life = answer.life_s
+    scopes = answer.scope if isinstance(answer.scope, str) else ""
     return msgspec.structs.replace(
         tokens,
         access_token=answer.access_token or "",
         refresh_token=answer.refresh_token or tokens.refresh_token,
-        expires_at=None if life is None else now + min(max(life, 0.0), LONGEST_LIFE_S),
-        scopes=answer.scope or tokens.scopes,
+        expires_at=None if life is None else now + life,
+        scopes=scopes or tokens.scopes,
         refreshed_at=now,
     )

@@ -44,15 +44,15 @@ class Requests:
             async with asyncio.timeout(_SECONDS):
                 return await self._sent(method, url, dict(headers or {}), content, reads)
         except TimeoutError:
-            raise LoginFailed(f"{_origin(url)} does not answer within {_SECONDS:g} s", _AGAIN) from None
+            raise LoginFailed(f"{origin(url)} does not answer within {_SECONDS:g} s", _AGAIN) from None
         except (Failed, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise LoginFailed(f"{_origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
+            raise LoginFailed(f"{origin(url)}: {http_client.in_words(error)}", _AGAIN) from None
 
     def check(self, url: str) -> None:
         """Raises `LoginFailed` for an address that a login must not use."""
         is_plain = not url.lower().startswith("https://")
         if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
-            where = inert(_origin(url))
+            where = inert(origin(url))
             raise LoginFailed(f"the login would go to {where}, which is not encrypted", "tell whoever runs the server")
 
     async def _sent(
@@ -92,7 +92,8 @@ def said(response: httpx2.Response, *secrets: str | None) -> str:
     return text
 
 
-def _origin(url: str) -> str:
+def origin(url: str) -> str:
+    """The scheme, the host and the port of an address, for a message."""
     try:
         parts = httpx2.URL(url)
         return f"{parts.scheme}://{parts.netloc.decode()}"

@@ -5,7 +5,6 @@ import contextlib
 
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import discovery
-from mcpctl.oauth.client_authentication import NONE
 from mcpctl.oauth.registration import CONFIGURED, DYNAMIC, Client
 from mcpctl.oauth.requests import Requests
 from mcpctl.oauth.token_store import TokenStore
@@ -38,9 +37,8 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
     form = {
         "token": tokens.refresh_token or tokens.access_token,
         "token_type_hint": "refresh_token" if has_refresh else "access_token",
+        "client_secret": "",  # none; but the SDK's issuers refuse a form without one, also beside Basic
     }
-    if client.method == NONE:
-        form["client_secret"] = ""  # the SDK's issuers refuse a form without one
     headers, content = client.request(form)
     response = await requests.send("POST", str(metadata.revocation_endpoint), headers, content)
     return response.is_success

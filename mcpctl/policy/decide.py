@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mcpctl import definitions, feature_names, hints
-from mcpctl.failure import Failure
+from mcpctl.failure import Failed, Failure
 from mcpctl.models import Tool
 from mcpctl.policy.consent import binding
 from mcpctl.policy.holding import NOT_LOCKED
@@ -112,6 +112,25 @@ def decide(subject: Subject) -> Verdict:
     if subject.verb != SHOW and _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     return _ALLOWED if subject.verb == SHOW else _of_policy(subject)
+
+
+def admitted(view: View) -> View:
+    """The view; raises `Failed` for one in which nothing can be had."""
+    if view.access.is_barred:
+        raise Failed(_failure(Subject(FIND, "", "", None, view), view.access.problem))
+    return view
+
+
+def may_read_on(server: str, name: str, view: View) -> bool:
+    """Whether an answer of a tool, given at some time, may still be read: not once a rule that names the tool bars it.
+
+    What the tool declared then is not known: rules for classes decided when it was called.
+    """
+    if server not in view.config.enabled or view.rules.barring(server, name):
+        return False
+    rules = (rule for rule in view.rules.matching(server, name, None) if not rule.pattern.startswith("@"))
+    first = next(rules, None)
+    return not view.config.policy.enforces or first is None or first.effect != DENY
 
 
 def may_introduce(server: str, held: str, view: View) -> bool:

@@ -56,8 +56,9 @@ def for_model(failure: Failure, *, call: str = "") -> str:
     return f"{_outcome(failure)}{_sent(failure)}{see}"
 
 
-def for_person(failure: Failure) -> McpctlError:
-    """The error that a person, a command or the record is told, with the server's own words where it had some."""
+def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlError:
+    """The error that a person, a command or the record is told, with the server's own words where it had some; where
+    nothing else helps, `see` is the command to look with."""
     facts = failure.facts
     if failure.code in _OF_TOOL:
         return _refusal_for_person(failure, facts["view"])
@@ -71,9 +72,7 @@ def for_person(failure: Failure) -> McpctlError:
         return UpstreamFailed(f"{what}{failure.said}", f"log in with: {command}", failure.code)
     has_more = failure.said and "logs_of" in facts
     hint = f"see all that it wrote with: mcpctl servers logs {facts['logs_of']}" if has_more else ""
-    return UpstreamFailed(
-        f"{_outcome(failure)}{failure.said}{_sent(failure)}", hint or "see: mcpctl calls show last", failure.code
-    )
+    return UpstreamFailed(f"{_outcome(failure)}{failure.said}{_sent(failure)}", hint or f"see: {see}", failure.code)
 
 
 def in_brief(failure: Failure) -> str:

@@ -26,7 +26,7 @@ _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_
 _CLAIMS = ("token", "projectId")
 """The members of `_meta` that are for mcpctl alone."""
 _MOST_CALLERS = 100
-_WARMING = feature_requests.METHODS | {"tools/list", "tools/call"}
+_WARMING = feature_requests.METHODS | subscriptions.METHODS | {"tools/list", "tools/call"}
 """What shows that a client is there to use servers."""
 
 
@@ -121,7 +121,7 @@ class ClientProtocol:
         """Have what it may search be ready soon: after the answer has left, since nothing here is needed for it."""
         loop, gateway = asyncio.get_running_loop(), self._session.gateway
         if not self._warmed:
-            loop.call_soon(gateway.keep_index)
+            loop.call_soon(lambda: gateway.background(gateway.index.keep()))
         if len(self._warmed) < _MOST_CALLERS:
             self._warmed.add(caller.claims)
             loop.call_soon(gateway.warming.warm_up, caller)

@@ -1,4 +1,4 @@
-"""The side of the client: a call as it was asked for, and where what becomes of it goes."""
+"""The side of the client: a call or a read as it was asked for, and where what becomes of it goes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,13 +13,13 @@ from mcpctl.store.recordable import Json
 
 @dataclass(slots=True)
 class CallRequest:
-    """A `tool_execute` as the client sent it."""
+    """A `tool_execute` as the client sent it, or what it asks of prompts and resources."""
 
     id: bytes
     caller: Caller
     meta: Mapping[str, bytes] = field(default_factory=dict)
     extra: Mapping[str, bytes] = field(default_factory=dict)
-    """Members of the request's params that do not concern us, such as `inputResponses`."""
+    """Members of a call's params that do not concern us, such as `inputResponses`; all params of another request."""
     execute_class: str | None = None
     """What alone may be called this way, one of `hints.PERMISSIONS`; None for anything."""
     as_sent: bool = False
@@ -36,7 +36,7 @@ class Resources(Protocol):
 
 
 class ClientSide(Protocol):
-    """Where what becomes of a client's calls goes."""
+    """Where what becomes of a client's calls and reads goes."""
 
     @property
     def features(self) -> Resources:
@@ -47,10 +47,10 @@ class ClientSide(Protocol):
         """Whether it takes what it is sent; who does not goes without questions and notifications."""
 
     def answer(self, request: CallRequest, result: Json) -> None:
-        """The result of a call, as the client's revision has it."""
+        """The result of a request, as the client's revision has it."""
 
     def error(self, request: CallRequest, error: bytes) -> None:
-        """The JSON-RPC error of a call."""
+        """The JSON-RPC error of a request."""
 
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
         """A call did not happen, or did not end; `call_id` is its id on record."""

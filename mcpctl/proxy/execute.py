@@ -2,9 +2,8 @@
 
 import asyncio
 from collections.abc import Coroutine
+from itertools import takewhile
 from typing import Any
-
-from msgspec import Raw
 
 from mcpctl import tool_keys
 from mcpctl.callers import Caller
@@ -16,7 +15,10 @@ from mcpctl.proxy import own_tool, refusals
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest, ClientSide
 from mcpctl.proxy.consent import Consent
+from mcpctl.proxy.execute_arguments import Unreadable, taken_apart
+from mcpctl.proxy.forwarded import Forwarded
 from mcpctl.proxy.gateway import Gateway
+from mcpctl.proxy.in_flight import InFlight
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
@@ -35,7 +37,7 @@ _NOT_OPEN = "this requestState is not open (a tool's question waits for ten minu
 
 
 class Execute:
-    """Runs one session's calls against the upstreams. Holds those in flight, by the client's request id."""
+    """Runs one session's calls against the upstreams."""
 
     def __init__(self, gateway: Gateway, recorder: Recorder, questions: Questions, client: ClientSide) -> None:
         self.client = client
@@ -46,9 +48,8 @@ class Execute:
         self.consent = Consent(gateway, recorder, questions)
         self.asked = QuestionLog(recorder)
         self.shortening = Shortening(gateway.paths, recorder, client)
-        self.in_flight: dict[bytes, Call] = {}
-        self.idle = asyncio.Event()
-        self.idle.set()
+        self.in_flight = InFlight()
+        """Its calls, and what it reads."""
         self._gateway = gateway
         self._waiting: dict[Call, asyncio.Task[None]] = {}
         """The calls that are looked into aside, in the order in which they came."""
@@ -60,8 +61,8 @@ class Execute:
     def start(self, request: CallRequest, arguments: bytes) -> None:
         """Begin one call; `arguments` is the JSON of `{toolKey, arguments?}`."""
         try:
-            key, passed = _taken_apart(arguments)
-        except _Unreadable as error:
+            key, passed = taken_apart(arguments)
+        except Unreadable as error:
             self.attempted(error.key, "bad_arguments", request.caller)
             self.client.answer(request, refusals.result(str(error), request.caller))
             return
@@ -115,16 +116,6 @@ class Execute:
         """Whether anything of the call's server may be told to who asks."""
         return call.server in self._gateway.view(call.request.caller).config.enabled
 
-    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
-        """The client takes a call back: so do we upstream; there is no answer."""
-        if call := self.in_flight.get(request_id):
-            call.cancel(params)
-
-    def interrupt(self) -> None:
-        """End every call in flight: on record as interrupted, and answered so."""
-        for call in list(self.in_flight.values()):
-            call.interrupt()
-
     def close(self) -> None:
         """Nothing that was asked is answered any more."""
         self.questions.close()
@@ -136,10 +127,7 @@ class Execute:
         self._waiting.pop(call, None)
         if call.parked:
             self._give_up(call.parked)
-        if self.in_flight.get(call.request.id) is call:
-            del self.in_flight[call.request.id]
-        if not self.in_flight:
-            self.idle.set()
+        self.in_flight.remove(call)
 
     # ---- the decision
 
@@ -207,20 +195,38 @@ class Execute:
             call.go()
             return
         is_waiting = call in self._waiting
+        if not is_waiting and not self._gateway.is_current:
+            self.again(call)  # nor could those before it be sent just now: it does not overtake them
+            return
+        if call.listing == UNAVAILABLE:
+            self._unlisted(call)
         known = self._gateway.catalog(call.view).listed(call.server), self._gateway.has_listed(call.server)
         if self._known.get(call.server) != known:  # else they wait for more
             self._known[call.server] = known
             self.listed(call.server)
-        if not is_waiting and not self._gateway.is_current:
-            self.again(call)  # nor could those before it be sent just now: it does not overtake them
-        elif not is_waiting or call in self._waiting:
+        if not is_waiting or call in self._waiting:
             self._waiting.pop(call, None)
             call.go()
 
     def listed(self, server: str) -> None:
         """Send the calls that waited for what is known of a server's tools just now, in the order of their coming."""
-        for call in list(self._waiting):
-            if call.server == server and self.allows(call):
+        self._send_allowed([call for call in self._waiting if call.server == server])
+
+    def _unlisted(self, last: Call) -> None:
+        """Send the calls that came before this one, and wait as it did for a list that its server does not give: their
+        times do not run out in the order of their coming."""
+        before = takewhile(lambda each: each is not last, self._waiting)
+        earlier = [each for each in before if each.server == last.server]
+        for call in earlier:
+            call.listing = UNAVAILABLE
+        self._send_allowed(earlier)
+        for call in earlier:
+            if call in self._waiting:
+                call.listing = KEPT
+
+    def _send_allowed(self, calls: list[Call]) -> None:
+        for call in calls:
+            if self.allows(call):
                 del self._waiting[call]
                 call.go()
 
@@ -244,6 +250,7 @@ class Execute:
             except Exception:
                 # It runs but its list cannot be had or kept, or not soon.
                 call.listing = UNAVAILABLE
+        await self._gateway.current()
         if not self._is_at_work_on(call):
             return
         verdict = self._decided(call)
@@ -297,7 +304,7 @@ class Execute:
             server, _ = tool_keys.split(parked.key)
             self.cancel_upstream(server, parked.exchange, {"reason": b'"the user did not answer"'})
 
-    def ask_older(self, question: Question, call: Call) -> bool:
+    def ask_older(self, question: Question, call: Forwarded) -> bool:
         """Ask an older client; whether it reads what it is sent."""
         if not self.client.is_reading:
             return False
@@ -311,38 +318,3 @@ def _responses(text: bytes) -> dict[str, bytes] | None:
         return {} if text == b"null" else jsonrpc.members(text)
     except jsonrpc.Malformed:
         return None
-
-
-class _Unreadable(ValueError):
-    """Raised with what a model should fix in the arguments of `tool_execute`, and the key as far as there is one."""
-
-    def __init__(self, message: str, key: object = "") -> None:
-        super().__init__(message)
-        self.key = key if isinstance(key, str) else ""
-
-
-def _taken_apart(arguments: bytes) -> tuple[str, bytes]:
-    """The key and the arguments' JSON (empty where there are none); raises `_Unreadable`."""
-    example = 'Example: {"toolKey": "server:tool", "arguments": {}}. Find keys with tool_discovery.'
-    try:
-        members = jsonrpc.members(arguments or b"{}")
-        key = jsonrpc.value(members.get("toolKey", b"null"), object)
-    except jsonrpc.Malformed:
-        raise _Unreadable(f"the arguments of tool_execute are not a JSON object. {example}") from None
-    if not isinstance(key, str) or not key:
-        raise _Unreadable(f"toolKey is missing. {example}")
-    passed = members.get("arguments", b"")
-    if passed.startswith(b'"'):
-        # Some models send the object as a string of its JSON.
-        try:
-            passed = jsonrpc.value(passed, str).strip().encode()
-            jsonrpc.members(passed)
-            jsonrpc.value(passed, Raw)
-        except (jsonrpc.Malformed, UnicodeEncodeError):
-            raise _Unreadable(f"arguments is a string that is not a JSON object. {example}", key) from None
-        passed = passed.replace(b"\n", b" ").replace(b"\r", b" ")
-    if passed == b"null":
-        passed = b""
-    if passed and not passed.startswith(b"{"):
-        raise _Unreadable(f"arguments must be an object with the tool's parameters. {example}", key)
-    return key, passed

@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES, Feature, Features
+from mcpctl.catalog.features import Feature, Features
+from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.proxy import refusals
 from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
@@ -64,7 +65,7 @@ def _offset(cursor: bytes, generation: str) -> int | None:
 
 
 def _page(features: Features, kind: str, offset: int) -> bytes | None:
-    named = {PROMPTS: features.prompts, RESOURCES: features.resources, TEMPLATES: features.templates}[kind]
+    named = features.of_kind(kind)
     if offset and offset >= len(named):
         return None
     shown = islice(named.items(), offset, offset + _PAGE)

@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import EXPLICIT, Features, Owner
+from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
-from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.feature_names import EXPLICIT
+from mcpctl.policy.decide import admitted
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
-from mcpctl.proxy.reading import NAMED_BY, OWN, Reading
+from mcpctl.proxy.reading import NAMED_BY, OWN_ID, Reading
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
@@ -42,10 +43,7 @@ class FeatureRequests:
     def __init__(self, session: "Session") -> None:
         self.session = session
         self.recorder = session.recorder
-        self.in_flight: dict[bytes, Reading | Completing] = {}
-        self.idle = asyncio.Event()
-        """Set while nothing is got or read."""
-        self.idle.set()
+        self._in_flight = session.execute.in_flight
         self._gateway = session.gateway
         self._lists = FeatureLists()
         self._number = 0
@@ -56,7 +54,7 @@ class FeatureRequests:
         """Begin one request, which is answered once."""
         extra = {name: value for name, value in params.items() if name != "_meta"}
         request = CallRequest(id_, caller, meta, extra)
-        if id_ in self.in_flight:
+        if id_ in self._in_flight:
             self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
         elif method in LISTS:
             self.session.begin(self._listed(method, request))
@@ -86,8 +84,8 @@ class FeatureRequests:
             except Failed:
                 return None
 
-        completing = Completing(request, located, self.session.answer, self.ended)
-        self._keep(completing)
+        completing = Completing(request, located, self.session.answer, self._in_flight.remove)
+        self._in_flight.add(completing)
         self._gateway.when_current(lambda: completing.send(ref, self._gateway.upstreams))
 
     def _refused(self, reading: Reading, failure: Failure, error: bytes) -> None:
@@ -95,17 +93,6 @@ class FeatureRequests:
 
     def _error(self, request: CallRequest, code: int, message: str) -> None:
         self.session.error(request, jsonrpc.error_object(code, message))
-
-    def cancel(self, request_id: bytes, params: dict[str, bytes]) -> bool:
-        """The client takes a request back; whether it was one of these."""
-        if reading := self.in_flight.get(request_id):
-            reading.cancel(params)
-        return reading is not None
-
-    def interrupt(self) -> None:
-        """End all that is got and read: on record as interrupted, and answered so."""
-        for reading in list(self.in_flight.values()):
-            reading.interrupt()
 
     # ---- lists
 
@@ -153,23 +140,19 @@ class FeatureRequests:
 
         self._number += 1
         # No client's: those are JSON.
-        request = CallRequest(OWN + b"%d" % self._number, caller, {}, params)
+        request = CallRequest(OWN_ID + b"%d" % self._number, caller, {}, params)
         self._begin(Reading(self, request, method, name, answer, fail))
         try:
             return await outcome
         except asyncio.CancelledError:
-            self.cancel(request.id, {"reason": b'"nobody waits for it"'})
+            self._in_flight.cancel(request.id, {"reason": b'"nobody waits for it"'})
             raise
 
     # ---- the decision
 
     def _begin(self, reading: Reading) -> None:
-        self._keep(reading)
+        self._in_flight.add(reading)
         self.again(reading)
-
-    def _keep(self, request: Reading | Completing) -> None:
-        self.in_flight[request.request.id] = request
-        self.idle.clear()
 
     def again(self, reading: Reading) -> None:
         """Decide on it, as things are once it is known what is in force, and send it or refuse it."""
@@ -194,9 +177,19 @@ class FeatureRequests:
                 reading.has_looked = True
                 self._gateway.background(self._look(reading)).add_done_callback(partial(self._looked, reading))
             else:
-                reading.refuse(error.failure)
+                reading.refuse(self._why_unknown(reading) or error.failure)
         except Exception as error:
             self._broken(reading, error)
+
+    def _why_unknown(self, reading: Reading) -> Failure | None:
+        """Why nothing is known of the server that a URI names, where it has not started."""
+        named, _, _ = reading.name.removeprefix(EXPLICIT).partition(":")
+        upstream = self._gateway.upstreams.get(named) if reading.name.startswith(EXPLICIT) else None
+        return (
+            upstream.last_failure
+            if upstream and upstream.down_since and named in self._unlisted(reading.view)
+            else None
+        )
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
@@ -209,9 +202,7 @@ class FeatureRequests:
 
     def seen(self, caller: Caller) -> tuple[View, Features]:
         """What this caller may have, and what it is seen from; raises `Failed` where nothing may be had."""
-        view = self._gateway.view(caller)
-        if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
-            raise Failed(failure)
+        view = admitted(self._gateway.view(caller))
         return view, self._gateway.features(view)
 
     def listable(self, caller: Caller) -> Features:
@@ -221,21 +212,41 @@ class FeatureRequests:
         except Failed:
             return _NOTHING
 
-    async def _look(self, reading: Reading) -> None:
-        """Get to know what is kept, and then what servers list of which nothing is."""
+    async def owner(self, uri: str, caller: Caller) -> Owner:
+        """Whose a URI is, of what servers list of which nothing was known, too; raises `Failed`."""
+        try:
+            return self.seen(caller)[1].owner(uri)
+        except Failed as error:
+            if error.failure.code not in _UNKNOWN:
+                raise
+        await self.look([uri], caller)
+        await self._gateway.current()
+        return self.seen(caller)[1].owner(uri)
+
+    async def look(self, names: Collection[str], caller: Caller) -> None:
+        """Get to know what is kept, and then what servers list of which nothing is that may have these."""
         await self._gateway.server_features.loaded()
-        caller = reading.request.caller
-        if unknown := self._to_ask(reading):
+        try:
+            view, _ = self.seen(caller)
+        except Failed:
+            return
+        if unknown := self._to_ask(names, view):
             refreshing = self._gateway.background(self._gateway.refresh(unknown, caller))
             await asyncio.wait([refreshing], timeout=None if caller.claims.of_person else _LOOK_S)
+
+    async def _look(self, reading: Reading) -> None:
+        await self.look([reading.name], reading.request.caller)
         self.again(reading)
 
-    def _to_ask(self, reading: Reading) -> Collection[str]:
+    def _to_ask(self, names: Collection[str], view: View) -> Collection[str]:
         """The servers of which something is not known that may be what is asked for."""
-        unknown = {server for server, _ in self._gateway.known_features.unknown(reading.view.config)}
-        if reading.name.startswith(EXPLICIT):
-            unknown &= {reading.name.removeprefix(EXPLICIT).partition(":")[0]}
+        unknown = self._unlisted(view)
+        if all(name.startswith(EXPLICIT) for name in names):
+            unknown &= {name.removeprefix(EXPLICIT).partition(":")[0] for name in names}
         return unknown
+
+    def _unlisted(self, view: View) -> set[str]:
+        return {server for server, _ in self._gateway.known_features.unknown(view.config)}
 
     def _looked(self, reading: Reading, task: "asyncio.Task[None]") -> None:
         if not task.cancelled() and (error := task.exception()):
@@ -247,33 +258,6 @@ class FeatureRequests:
 
     # ---- to the upstreams
 
-    def goes_on(self, reading: Reading) -> None:
-        """It brings what an earlier one of the same was asked, if it does: for the record."""
-        extra = reading.request.extra
-        if "inputResponses" in extra or "requestState" in extra:
-            responses = jsonrpc.members_or_empty(extra.get("inputResponses", b""))
-            self.session.execute.parents.of(reading.key, extra.get("requestState", b""), responses)
-
-    def first_view(self, caller: Caller) -> View:
-        """What a request is seen from before anything can be decided."""
-        return self._gateway.first_view(caller)
-
     def send(self, server: str, exchange: Exchange) -> None:
         """Forward what was decided on."""
         self._gateway.upstreams[server].send(exchange)
-
-    def watch(self, server: str, exchange: Exchange) -> None:
-        """Bound the time that it may take from now, which its client was asked about meanwhile."""
-        self._gateway.upstreams[server].watch(exchange)
-
-    def cancel_upstream(self, server: str, exchange: Exchange, params: Mapping[str, bytes]) -> None:
-        """Take back what was forwarded."""
-        if upstream := self._gateway.upstreams.get(server):
-            upstream.cancel(exchange, dict(params))
-
-    def ended(self, reading: Reading | Completing) -> None:
-        """Forget one that has its answer, or needs none."""
-        if self.in_flight.get(reading.request.id) is reading:
-            del self.in_flight[reading.request.id]
-        if not self.in_flight:
-            self.idle.set()

@@ -1,4 +1,4 @@
-"""What servers ask and log in the middle of calls, handed to the session whose call it is about."""
+"""What servers ask and log in the middle of calls and reads, handed to the session whose it is."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -70,7 +70,7 @@ def route(connection: Connection, message: jsonrpc.Message, sessions: Sequence[L
 
 
 def _put(asked: Question, connection: Connection, sessions: Sequence[Listener]) -> None:
-    """Ask the client whose call it is about, or refuse it."""
+    """Ask the client whose call or read it is about, or refuse it."""
     reply = _about(connection)
     if reply and connection.may_put(asked.method) and reply.question(asked):
         return

@@ -79,7 +79,7 @@ class Gateway:
         self.held = HeldTools(self._lists, self.policy, self.background, locked)
         self.introductions = Introductions(self._lists)
         self.logs = ServerLogs(paths, lambda: self.config.records)
-        self._index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
+        self.index = IndexKeeping(paths, lambda: self.config.records, self.sessions)
         self.warming = Warming(self)
         self.known_features = KnownFeatures(self._lists)
         self.server_features = ServerFeatures(self)
@@ -249,10 +249,6 @@ class Gateway:
         await asyncio.gather(*map(refresh_one, names))
         return failures
 
-    def keep_index(self) -> None:
-        """In the background: tidy the records, and keep their index near them."""
-        self.background(self._index.keep())
-
     def tell_all(self, method: str, params: Mapping[str, bytes]) -> None:
         """Pass a notification of an older client's on to every older server that is connected."""
         for upstream in self.upstreams.values():
@@ -348,4 +344,4 @@ class Gateway:
         self.memory.close()
         self.policy.close()
         self.logs.close()
-        self._index.close()
+        self.index.close()

@@ -1,4 +1,6 @@
-"""Which tools are held while a process runs: found out aside, as servers list, people approve and the file changes."""
+"""What is held of servers while a process runs, tools, prompts and resources: found out aside, as they list, people
+approve and the file changes.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -10,7 +12,7 @@ from mcpctl.config import Config
 from mcpctl.errors import Unusable, warn
 from mcpctl.feature_names import kind_of_list
 from mcpctl.policy import words
-from mcpctl.policy.holding import NOT_LOCKED, Drift, Holding, Locked
+from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS, Drift, Holding, Locked
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import pins
 from mcpctl.store.state import ListKey
@@ -115,7 +117,9 @@ class HeldTools:
             found.setdefault(drift.server, {}).setdefault(what, []).append(drift.key)
         for server, of_server in found.items():
             told = "; ".join(f"{len(keys)} {what}{_named(keys)}" for what, keys in of_server.items())
-            warn(f"tools of server '{server}' are not as they were: {told}; see: mcpctl tools diff --server {server}")
+            is_only_suspicious = all(what.startswith(SUSPICIOUS) for what in of_server)
+            look = "check" if is_only_suspicious else f"diff --server {server}"
+            warn(f"tools of server '{server}' are not as they were: {told}; see: mcpctl tools {look}")
 
     def _holds(self, drift: Drift) -> bool:
         return self._enforces or drift.why == NOT_LOCKED

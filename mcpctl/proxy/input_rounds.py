@@ -1,7 +1,7 @@
-"""What follows when a tool of 2026-07-28 answers an older client that it wants input: round after round.
+"""What follows when a server of 2026-07-28 answers an older client that it wants input: round after round.
 
-The rounds are made here: the client is asked, and the tool is called again with its answers, until it has answered. A
-client of 2026-07-28 makes them itself.
+The rounds are made here: the client is asked, and the server is asked the same again with its answers, until it has
+answered. A client of 2026-07-28 makes them itself.
 """
 
 import asyncio
@@ -20,14 +20,14 @@ from mcpctl.wire import jsonrpc
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
-ODD = "the tool asks for input in a way that cannot be understood; nothing more was done"
-MAY_NOT_ASK = "the tool asks for what its server may not ask (may_ask in the configuration); nothing more was done"
-_CANNOT_ASK = "the tool asks for input before it goes on, which this client cannot give; nothing more was done"
-_TOO_MANY = f"the tool has asked for input {_MAX_ROUNDS} times; it was left"
+ODD = "the server asks for input in a way that cannot be understood; nothing more was done"
+MAY_NOT_ASK = "the server asks for what it may not ask (may_ask in the configuration); nothing more was done"
+_CANNOT_ASK = "the server asks for input before it goes on, which this client cannot give; nothing more was done"
+_TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
 class Repeated(Protocol):
-    """A call, as its rounds see it."""
+    """A call or a read, as its rounds see it."""
 
     request: CallRequest
 
@@ -40,7 +40,7 @@ class Repeated(Protocol):
         """Its id on record."""
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
-        """Call the tool again, with these members of its params."""
+        """Ask for the same again, with these members of its params."""
 
     def refuse(self, failure: Failure) -> None:
         """Answer that it did not end."""
@@ -108,7 +108,7 @@ class InputRounds:
             self._open.discard(id_)
             if error:
                 said = translate.message_of(error)
-                self._fail("not_answered", f"the client did not answer what the tool asked: {said}")
+                self._fail("not_answered", f"the client did not answer what the server asked: {said}")
             else:
                 take(result)
 

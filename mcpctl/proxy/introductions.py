@@ -6,9 +6,8 @@ from contextlib import suppress
 
 from mcpctl import __version__, definitions
 from mcpctl.catalog import told_instructions
-from mcpctl.catalog.lists import Lists, suspicious
+from mcpctl.catalog.lists import Lists, said, suspicious
 from mcpctl.catalog.told_instructions import Introduction
-from mcpctl.models import Tool
 from mcpctl.policy.holding import UNCHECKED
 from mcpctl.policy.view import View
 from mcpctl.store.state import ListKey, State, StateError
@@ -80,4 +79,4 @@ class Introduced:
 
 def _suspicious(texts: Collection[str]) -> Collection[str]:
     """Those that look like an attack."""
-    return {text for text in texts if text and suspicious([Tool("", "", {"description": text}, "{}")], {})}
+    return {text for text in texts if text and suspicious([said("", text)], {})}

@@ -45,6 +45,8 @@ def _asked(
         return RawJson(asyncio.run(answered()).decode("utf-8", "replace"))
     except Failed as error:
         if not error.error:
-            raise words.for_person(error.failure) from None
+            server = error.failure.facts.get("server")
+            see = f"mcpctl servers check {server}" if server else "mcpctl sessions show last"
+            raise words.for_person(error.failure, see) from None
         said = translate.message_of(error.error)
         raise UpstreamFailed(f"{name}: its server answered with an error: {said}", "", "read_failed") from None

@@ -104,7 +104,7 @@ async def _refreshed(
             failures = await gateway.refresh(names, CALLER, one_done)
         return [listed_row(gateway, name) for name in names if name not in failures], failures
     finally:
-        await gateway.stop()
+        await asyncio.gather(gateway.memory.written(), gateway.stop())
 
 
 def listed_row(gateway: Gateway, name: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from mcpctl.models import RawJson
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.proxy import translate
+from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.own_token import own_token
@@ -100,7 +101,7 @@ class OwnSession(Session):
 
     def _take(self, request: CallRequest, raw: bytes, content: Sequence[Any], said: str | None) -> None:
         if not self._outcome.done():
-            if call := self.execute.in_flight.get(request.id):
+            if isinstance(call := self.execute.in_flight.get(request.id), Call):
                 self.record_id = call.record_id
             failure = None if said is None else _tool_error(self._key, said)
             self._outcome.set_result(Result(RawJson(raw.decode("utf-8", "replace")), content, failure))
@@ -126,7 +127,7 @@ async def own_session(
         yield session
     finally:
         await session.settle(0)
-        await asyncio.gather(session.close(0), gateway.stop())
+        await asyncio.gather(gateway.memory.written(), session.close(0), gateway.stop())
 
 
 def _progress(params: Mapping[str, bytes]) -> str:

@@ -1,4 +1,4 @@
-"""The calls of a client of 2026-07-28 that wait while it gathers what was asked of it."""
+"""The calls and reads of a client of 2026-07-28 that wait while it gathers what was asked of it."""
 
 import asyncio
 import hashlib
@@ -25,7 +25,7 @@ _OPEN_S = 600.0
 
 @dataclass(eq=False)
 class Parked(Reply):
-    """A call between two requests of its client: it goes on upstream meanwhile, if it was sent already."""
+    """A call or read between two requests of its client: it goes on upstream meanwhile, if it was sent already."""
 
     key: str
     record_id: str

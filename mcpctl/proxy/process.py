@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import exposure
-from mcpctl.catalog import lock_file
 from mcpctl.config import Config
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
+from mcpctl.policy.holding import Locked
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.own_token import own_token
 from mcpctl.proxy.stderr import not_waited_for
@@ -49,7 +49,7 @@ def run(
         file = ConfigFile(paths, project)
         token = own_token(token_file)
         config = checked(paths, file, toolset, token)
-        pins = lock_file.read(locked).pins if locked else None
+        pins = _locked(locked) if locked else None
         stdout = _stdout_alone()
         from mcpctl.proxy.metatools import Offer
         from mcpctl.proxy.stdio_client import serve
@@ -77,6 +77,12 @@ def run(
             end()
 
         asyncio.run(served())
+
+
+def _locked(file: Path) -> Locked:
+    from mcpctl.catalog import lock_file  # most have none
+
+    return lock_file.read(file).pins
 
 
 def checked(paths: Paths, file: ConfigFile, toolset: str | None, token: str | None = None) -> Config:

@@ -19,7 +19,8 @@ from mcpctl.errors import warn
 from mcpctl.failure import Failed
 from mcpctl.paths import Paths
 from mcpctl.policy import words
-from mcpctl.proxy import refusals
+from mcpctl.policy.decide import may_read_on
+from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.own_tool import CALLS, MOST, USUAL
 from mcpctl.proxy.shortening import Answered, Shortening, aside
@@ -46,6 +47,9 @@ class _Request(msgspec.Struct, forbid_unknown_fields=True):
 
 class _Refused(Exception):
     """Raised with why nothing is read, for a model."""
+
+    blocks: tuple[bytes, ...] = ()
+    """What its server says of that."""
 
 
 class ReadCall(Answered, Protocol):
@@ -80,7 +84,7 @@ class ReadTool:
         try:
             answer, is_error = await self._read(call), False
         except _Refused as refusal:
-            answer, is_error = _Blocks(f"mcpctl: {refusal}", ()), True
+            answer, is_error = _Blocks(f"mcpctl: {refusal}", refusal.blocks), True
         except Exception as error:
             warn(f"an answer could not be read: {error!r}")
             answer, is_error = _Blocks("mcpctl: it could not be read", ()), True
@@ -100,7 +104,7 @@ class ReadTool:
         try:
             result = await self._client.features.read(request.uri, call.request.caller, request.server)
         except Failed as error:
-            raise _Refused(words.for_model(error.failure)) from None
+            raise _not_read(error) from None
         return await loop.run_in_executor(aside, _of_resource, request, result)
 
     def _of_call(self, request: _Request, call: ReadCall) -> _Blocks:
@@ -110,7 +114,7 @@ class ReadTool:
         kept = responses.find(self._paths, id_, me.session_id)
         if kept is None and id_ in self._shortening.calls:
             raise _Refused("the answer is not kept any more, newer ones have its place (keep_mb); call the tool again")
-        if kept is None or not kept.owner.lets(me) or kept.owner.server not in call.view.config.enabled:
+        if kept is None or not kept.owner.lets(me) or not may_read_on(kept.owner.server, kept.owner.tool, call.view):
             raise _Refused("there is no such call, or its answer is not kept, or not for this session")
         result = kept.result
         if call.view.config.policy.masks:  # it may have been kept before
@@ -119,6 +123,14 @@ class ReadTool:
             return _part(request, readable.of_result(result))
         except jsonrpc.Malformed:
             raise _Refused("what is kept of that call cannot be read") from None
+
+
+def _not_read(error: Failed) -> _Refused:
+    if not error.error:
+        return _Refused(words.for_model(error.failure))
+    refused = _Refused(f"server '{error.failure.facts['server']}' answered with an error, in its own words:")
+    refused.blocks = (_text(translate.message_of(error.error)),)
+    return refused
 
 
 def _of_resource(request: _Request, result: bytes) -> _Blocks:
@@ -158,9 +170,11 @@ def _part(request: _Request, parts: Readable) -> _Blocks:
     if request.path is None or request.offset is not None:
         return _window(request, text)
     if len(text) > request.limit:
+        document = Readable([text], b"", (), 0).document  # of a string it is the string itself
         raise _Refused(
             f"path: what it selects has {len(text):,} bytes, more than limit ({request.limit:,})."
-            f" Shape: {shape(text)}. Select less, raise limit (at most {MOST:,}), or read it by offset"
+            f" Shape: {shape(document) if document else 'string'}."
+            f" Select less, raise limit (at most {MOST:,}), or read it by offset"
         )
     remark = f"path: nothing is there. Shape of all: {shape(parts.value)}" if text == b"null" else ""
     return _Blocks(remark, (_text(text.decode("utf-8", "replace")),))

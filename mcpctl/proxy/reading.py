@@ -1,32 +1,26 @@
 """One prompt that is got, or one resource that is read: from its request to its one answer."""
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Raw
 
 from mcpctl import feature_names, tool_keys
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure, failed
 from mcpctl.policy import words
 from mcpctl.policy.view import View
-from mcpctl.proxy import input_rounds, refusals, tool_result, translate
+from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.client_side import CallRequest
-from mcpctl.proxy.input_rounds import InputRounds
-from mcpctl.proxy.parking import HANDLE, Parked, told_apart
-from mcpctl.proxy.questions import can_be_asked
+from mcpctl.proxy.forwarded import Forwarded
+from mcpctl.proxy.parking import HANDLE
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import new_id
 from mcpctl.store.redact import mask
-from mcpctl.upstreams.connection import GET, READ, Connection, Exchange, Reply, unpassable
-from mcpctl.upstreams.question import Question
+from mcpctl.upstreams.connection import GET, READ, Connection, Exchange
 from mcpctl.wire import jsonrpc
-from mcpctl.wire.messages import beside
 
 if TYPE_CHECKING:
     from mcpctl.proxy.feature_requests import FeatureRequests
@@ -35,13 +29,12 @@ NAMED_BY = {GET: "name", READ: "uri"}
 """The member of a request's params that says what is asked for."""
 _KINDS = {GET: "prompt", READ: "resource"}
 _LISTS = {GET: feature_names.PROMPTS, READ: feature_names.RESOURCES}
-OWN = b"own-"
+OWN_ID = b"own-"
 """How the ids begin of those that are no request of the client's: its own are JSON."""
 _NOT_OPEN = "this requestState is not open (a question waits for ten minutes, once); ask for it again"
-_CANNOT_ASK = "it wants to know something first, and nobody can be asked here"
 
 
-class Reading(Reply):
+class Reading(Forwarded):
     """One of them between its start and its one answer, which goes to `answer` or to `fail`."""
 
     def __init__(
@@ -54,27 +47,23 @@ class Reading(Reply):
         fail: "Callable[[Reading, Failure, bytes], None]",
     ) -> None:
         """`name` is what the client calls it. `fail` gets the server's error, too, where it answered with one."""
-        self.request = request
+        session = requests.session
+        super().__init__(session.execute, request, request.extra.get("arguments", b""))
         self.method = method
         self.name = name
         self.owner = Owner("", name)
         """Whose it is, and what it is there, once that is known."""
-        self.view: View = requests.first_view(request.caller)
-        self.extra = request.extra
-        self.done = False
+        self.view: View = session.gateway.first_view(request.caller)
         self.has_looked = False
         """Whether servers of which nothing was known were asked on its account."""
+        self.is_own = request.id.startswith(OWN_ID)
         self._requests = requests
-        self._answer = answer
-        self._fail = fail
-        self._exchange: Exchange | None = None
-        self._rounds: InputRounds | None = None
-        self._questions = 0
-        self._was_renewed = False
+        self._on_answer = answer
+        self._on_failure = fail
         self._begin()
 
     def _begin(self) -> None:
-        self.record_id, self._is_recorded = new_id(), False
+        self._record_id, self._is_recorded = new_id(), False
         self._started = time.time()
 
     @property
@@ -83,8 +72,9 @@ class Reading(Reply):
         return self.owner.server
 
     @property
-    def _arguments(self) -> bytes:
-        return self.request.extra.get("arguments", b"")
+    def record_id(self) -> str:
+        """Its id on record."""
+        return self._record_id
 
     @property
     def key(self) -> str:
@@ -98,121 +88,44 @@ class Reading(Reply):
         """Forward it: only what names it is changed, and only where its server calls it otherwise. Or go on with the
         one that was parked."""
         state = self.request.extra.get("requestState", b"")
+        responses = jsonrpc.members_or_empty(self.request.extra.get("inputResponses", b""))
         if state.startswith(HANDLE) and self._exchange is None:
-            self._go_on(state)
+            self._go_on(state, responses)
             return
-        self._requests.goes_on(self)
+        # What an earlier one was asked has its answer: for the record.
+        self._execute.parents.of(self.key, state, responses)
         extra, named_by = self.extra, NAMED_BY[self.method]
         if self.owner.uri != self.name:
             extra = {**extra, named_by: msgspec.json.encode(self.owner.uri)}
         self._exchange = Exchange(self.method, extra, self.request.meta, self.request.caller, self)
         self._requests.send(self.server, self._exchange)
 
-    def _go_on(self, state: bytes) -> None:
+    def _go_on(self, state: bytes, responses: Mapping[str, bytes]) -> None:
         """Be the one that was parked under this handle, with the answers that this request brings."""
-        parked = self._requests.session.execute.parking.resume(state, self.key, self._arguments)
+        parked = self._execute.parking.resume(state, self.key, self.arguments)
         if parked is None or parked.exchange is None:
             self.refuse(Failure("not_open", {"reason": _NOT_OPEN}))
-            return
-        parked.record_id = self.record_id
-        self._exchange, parked.exchange.reply = parked.exchange, self
-        parked.take(self, jsonrpc.members_or_empty(self.request.extra.get("inputResponses", b"")))
-        if parked.outcome:
-            parked.outcome(self)
-        elif parked.open:
-            self._park(parked)
         else:
-            self._requests.watch(self.server, parked.exchange)
+            self._adopt(parked, parked.exchange, responses)
 
     def repeat(self, extra: Mapping[str, bytes]) -> None:
         """Ask again, with these members more in its params."""
         self._begin()
         self.extra = {**self.request.extra, **extra}
+        self._again()
+
+    def _again(self) -> None:
         self._requests.again(self)
 
-    def not_taken(self, exchange: Exchange) -> bool:
-        """A server that had gone, or has forgotten us, is connected anew; twice would be a circle."""
-        if self._was_renewed or exchange is not self._exchange:
-            return False
-        self._was_renewed = True
-        self._ask_again()
-        return True
-
-    def may_be_sent(self) -> bool:
-        """Whether what has waited for its server may be sent as things are now; if not, it is decided on anew."""
-        if self._requests.allows(self):
-            return True
-        self._ask_again()
-        return False
-
-    def _ask_again(self) -> None:
-        self._stop_timer()
-        self._exchange = None
-        self._requests.again(self)
+    def _is_allowed(self) -> bool:
+        return self._requests.allows(self)
 
     def cancel(self, params: Mapping[str, bytes]) -> None:
         """Take it back upstream, and answer nothing."""
         if self._exchange:
-            self._requests.cancel_upstream(self.server, self._exchange, params)
+            self._execute.cancel_upstream(self.server, self._exchange, dict(params))
         self._record("cancelled")
         self._end()
-
-    def _stop_timer(self) -> None:
-        if self._exchange and self._exchange.timer:
-            self._exchange.timer.cancel()
-
-    # ---- what its server asks and says meanwhile
-
-    def question(self, question: Question) -> bool:
-        """Ask the client what its server wants to know; whether it can be asked."""
-        session, exchange = self._requests.session, self._exchange
-        if self.request.id.startswith(OWN) or not can_be_asked(self.request.caller, question.method):
-            return False
-        if self.request.caller.modern:
-            # It goes on upstream meanwhile.
-            parked = Parked(self.key, self.record_id, exchange, session.execute.asked)
-            parked.arguments_digest = told_apart(self._arguments)
-            parked.question(question)
-            self._park(parked)
-            return True
-        if not session.is_reading:
-            return False
-        followed = session.execute.asked.followed(question, self.server, self.record_id)
-
-        def closed() -> None:
-            followed.closed()
-            self._questions -= 1
-            if exchange and exchange is self._exchange and not self._questions and not self.done:
-                self._requests.watch(self.server, exchange)
-
-        session.questions.ask(replace(followed, closed=closed), self)
-        self._questions += 1
-        self._stop_timer()  # the time of people does not count
-        return True
-
-    def _park(self, parked: Parked) -> None:
-        self._stop_timer()  # the time of people does not count
-        handle = self._requests.session.execute.parking.park(parked)
-        result = refusals.own(parked.required(handle), self.request.caller, complete=False)
-        self._exchange = None
-        self._record("input_required", size=len(result))
-        self._end()
-        self._answer(result)
-
-    def not_asked(self, question: Question) -> None:
-        """Put on record what the client was not asked."""
-        asked = self._requests.session.execute.asked
-        asked.refused(self.server, question.method, question.params, self.record_id)
-
-    def log(self, raw: Raw) -> None:
-        """Pass on what the server logs; a client of 2026-07-28 hears nothing without a level in its request."""
-        level = self.request.meta.get(jsonrpc.LOG_LEVEL_KEY, b"null") if self.request.caller.modern else None
-        self._requests.session.log(raw, level)
-
-    def progress(self, params: dict[str, bytes]) -> None:
-        """Pass on how far it is, to a client that has asked."""
-        if token := self.request.meta.get("progressToken"):
-            self._requests.session.progress({**params, "progressToken": token})
 
     # ---- back to who asks
 
@@ -220,11 +133,7 @@ class Reading(Reply):
         """Pass on the server's result; a long one is looked at beside the event loop."""
         if self.done:
             return
-        look = partial(self._looked, result, self._exchange.connection if self._exchange else None)
-        if len(result) <= tool_result.AT_ONCE:
-            self._pass_on(result, *look())
-        else:
-            beside(look).add_done_callback(partial(self._pass_on_later, result))
+        self._look(len(result), partial(self._looked, result, self._connection), partial(self._pass_on, result))
 
     def _looked(self, result: Json, connection: Connection | None) -> tuple[bool, Json]:
         """Whether it wants input first, and the result as the client's era has it; in any thread."""
@@ -239,57 +148,27 @@ class Reading(Reply):
             answer = translate.cacheable(bytes(answer))
         return False, answer
 
-    def _pass_on_later(self, result: memoryview, looked: "asyncio.Future[tuple[bool, Json]]") -> None:
-        if self.done:
-            return  # taken back, or given up, meanwhile
-        try:
-            self._pass_on(result, *looked.result())
-        except Exception as error:
-            self.failed(unpassable(error))
-
-    def _pass_on(self, result: memoryview, wants_input: bool, answer: Json) -> None:
+    def _pass_on(self, result: memoryview, looked: tuple[bool, Json]) -> None:
+        wants_input, answer = looked
         if wants_input:
-            self._want_input(bytes(result))
+            self._ask_first(bytes(result))
             return
         self._record("ok", size=len(result))
-        self._end()
         self._answer(answer)
 
-    def _want_input(self, result: bytes) -> None:
-        """Pass on that the server wants input; for an older client, ask it and ask the server again."""
-        session, connection = self._requests.session, self._exchange and self._exchange.connection
-        assert connection
+    def _record_wanted_input(self, result: Json, recorded: bytes | None = None) -> None:
         self._record("input_required", size=len(result))
-        if not self.request.caller.modern:
-            self._exchange = None
-            self._rounds = self._rounds or InputRounds(self, session.questions, session.execute.asked)
-            self._rounds.begin(result, connection.may_put)
-            return
-        try:
-            named = translate.with_names(result, self.server, connection.may_put)
-        except jsonrpc.Malformed:
-            self.refuse(Failure("bad_answer", {"reason": input_rounds.ODD}))
-            return
-        if self.request.id.startswith(OWN):
-            session.execute.asked.refused_all(self.server, result, self.record_id)
-            self.refuse(Failure("cannot_ask", {"reason": _CANNOT_ASK}))
-            return
-        if named is None:
-            session.execute.asked.refused_all(self.server, result, self.record_id)
-            self.refuse(Failure("may_not_ask", {"reason": input_rounds.MAY_NOT_ASK}))
-            return
-        ask = partial(session.execute.asked.opened, self.server, call_id=self.record_id)
-        session.execute.parents.remember(self.key, named, self.record_id, None, ask)
+
+    def _answer(self, result: Json) -> None:
         self._end()
-        self._answer(translate.for_client(named, translate.head(named), self.request.caller, connection))
+        self._on_answer(result)
 
     def error(self, error: bytes) -> None:
         """Pass on the server's error."""
         if self.done:
             return
-        connection = self._exchange.connection if self._exchange else None
-        policy = self.view.config.policy
-        if policy.masks:
+        connection = self._connection
+        if self.view.config.policy.masks:
             error = self._requests.recorder.values.masked(error)
         self._record("failed", error=error)
         said = mask(error[:300].decode("utf-8", "replace"))
@@ -297,11 +176,7 @@ class Reading(Reply):
         self._end()
         if self.method == READ and connection and connection.modern is not self.request.caller.modern:
             error = refusals.read_error(error, modern=self.request.caller.modern)
-        self._fail(self, failure.about(server=self.server), error)
-
-    def failed(self, failure: Failure) -> None:
-        """Answer that its server gave no answer."""
-        self.refuse(failure.about(server=self.server))
+        self._on_failure(self, failure.about(server=self.server), error)
 
     def interrupt(self) -> None:
         """Answer that the session ends before its server has answered."""
@@ -321,7 +196,7 @@ class Reading(Reply):
         error = msgspec.json.encode({"code": failure.code, "message": message})
         self._record("interrupted" if failure.code == "interrupted" else status, error=error)
         self._end()
-        self._fail(self, failure, b"")
+        self._on_failure(self, failure, b"")
 
     def _record(self, status: str, *, size: int = 0, error: bytes = b"null") -> None:
         """Put its outcome on record, which each round has once."""
@@ -334,9 +209,6 @@ class Reading(Reply):
         )  # fmt: skip
 
     def _end(self) -> None:
-        """Nothing more is owed to whoever asks."""
-        self.done = True
+        super()._end()
         self._stop_timer()
-        if self._rounds:
-            self._rounds.end()
-        self._requests.ended(self)
+        self._execute.in_flight.remove(self)

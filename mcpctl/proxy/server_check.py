@@ -47,10 +47,6 @@ def check(
     return [(checked | unusable)[name] for name in checked_names]
 
 
-def _failure(row: Row) -> str | None:
-    return row["problems"][0] if row["status"] == "failed" else None
-
-
 def _prepared(server: Server, timeout_s: float | None) -> Server:
     """A server that was named is checked even while it is disabled."""
     seconds = server.start_timeout_s if timeout_s is None else timeout_s
@@ -72,7 +68,7 @@ async def _checked(loaded: Config, paths: Paths, on_progress: Progress) -> dict[
         async with told(on_progress, len(gateway.upstreams)) as one_done:
             await asyncio.gather(*(one(name, upstream) for name, upstream in gateway.upstreams.items()))
     finally:
-        await gateway.stop()
+        await asyncio.gather(gateway.memory.written(), gateway.stop())
     return rows
 
 

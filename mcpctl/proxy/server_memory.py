@@ -1,4 +1,4 @@
-"""What `state.db` remembers of servers: their tools, their era, why they failed. The event loop never waits for it."""
+"""What `state.db` remembers of servers: what they list, their era, why they failed. The event loop never waits."""
 
 import asyncio
 import threading
@@ -112,6 +112,10 @@ class ServerMemory:
         """Keep why a server failed just now, or None that it works, for people who ask later."""
         self._outcomes[name] = server.fingerprint, failure, code
         self._threads.submit(self._remember_outcomes)
+
+    async def written(self) -> None:
+        """Return once why servers failed, and that they work, is kept."""
+        await self._aside(self._remember_outcomes)
 
     def _remember_outcomes(self) -> None:
         # By one thread at a time: what was said first must not be written last. It takes all that there are, since

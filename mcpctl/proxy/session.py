@@ -1,4 +1,4 @@
-"""One client's session: its record, its calls in flight, what it is asked, and what becomes of its requests."""
+"""One client's session: its record, its calls and reads, what it is asked, and what becomes of its requests."""
 
 import asyncio
 import re
@@ -14,7 +14,7 @@ from mcpctl.callers import LEGACY_REVISIONS, Caller
 from mcpctl.errors import McpctlError, warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.policy import words
-from mcpctl.policy.decide import FIND, Subject, decide
+from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
 from mcpctl.proxy import metatools, refusals
@@ -65,7 +65,7 @@ class Session:
         self.gateway = gateway
         self.recorder = Recorder(gateway.paths, gateway.config.records, via=via)
         self.questions = Questions(self.send)
-        self.execute = Execute(gateway, self.recorder, self.questions, self)
+        self.execute: Execute = Execute(gateway, self.recorder, self.questions, self)
         self.features = FeatureRequests(self)
         self.subscriptions = Subscriptions(self)
         self.introduced = Introduced()
@@ -82,8 +82,8 @@ class Session:
 
     def cancel(self, request_id: bytes, params: dict[str, bytes]) -> None:
         """The client takes a request back."""
-        if not (self.features.cancel(request_id, params) or self.subscriptions.cancel(request_id)):
-            self.execute.cancel(request_id, params)
+        if not self.subscriptions.cancel(request_id):
+            self.execute.in_flight.cancel(request_id, params)
 
     # ---- searches and notes
 
@@ -136,7 +136,7 @@ class Session:
         """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""
         gateway = self.gateway
         await gateway.current()
-        view = _admitted(gateway.view(caller))
+        view = admitted(gateway.view(caller))
         unlisted = await gateway.searching.unlisted(view)
         if unlisted:
             await gateway.warming.first_look()
@@ -183,7 +183,7 @@ class Session:
         from mcpctl.proxy import note_tool  # what changes files is no part of starting up
 
         await self.gateway.current()
-        view, place = _admitted(self.gateway.view(caller)), self.gateway.toolset_place
+        view, place = admitted(self.gateway.view(caller)), self.gateway.toolset_place
         await self.gateway.searching.unlisted(view)
         catalog = self.gateway.catalog(view)
         try:
@@ -214,11 +214,11 @@ class Session:
         return self._transport.pending <= bounds.UNREAD_NOTICES
 
     def answer(self, request: CallRequest, result: Json) -> None:
-        """The result of a call."""
+        """The result of a request."""
         self._result(request.id, result)
 
     def error(self, request: CallRequest, error: bytes) -> None:
-        """The JSON-RPC error of a call."""
+        """The JSON-RPC error of a request."""
         self._transport.write(jsonrpc.error(request.id, error))
 
     def refused(self, request: CallRequest, failure: Failure, call_id: str) -> None:
@@ -271,7 +271,7 @@ class Session:
     @property
     def is_busy(self) -> bool:
         """Whether a call is in flight, or a prompt or resource is read."""
-        return bool(self.execute.in_flight or self.features.in_flight)
+        return len(self.execute.in_flight) > 0
 
     @property
     def is_recording(self) -> bool:
@@ -306,13 +306,11 @@ class Session:
         """Give what is under way `grace_s`, and put calls that go on even so on record as interrupted."""
         try:
             async with asyncio.timeout(grace_s):
-                await self.execute.idle.wait()
-                await self.features.idle.wait()
+                await self.execute.in_flight.idle.wait()
                 if self._answering:
                     await asyncio.wait(self._answering)
         except TimeoutError:
-            self.execute.interrupt()
-            self.features.interrupt()
+            self.execute.in_flight.interrupt()
 
     async def close(self, last: float) -> None:
         """Close the record once the last search is on it; what goes on at `last`, on the loop's clock, is ended."""
@@ -327,13 +325,6 @@ class Session:
         self.gateway.turn.end_record(self.recorder.flush)
         self.gateway.sessions.remove(self)
         await self.execute.consent.end()
-
-
-def _admitted(view: View) -> View:
-    """The view; raises `Failed` for one in which nothing can be had."""
-    if view.access.is_barred and (failure := decide(Subject(FIND, "", "", None, view)).failure):
-        raise Failed(failure)
-    return view
 
 
 def severity(level: bytes) -> int | None:

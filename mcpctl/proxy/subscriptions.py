@@ -13,9 +13,10 @@ import msgspec
 
 from mcpctl import bounds
 from mcpctl.callers import Caller
-from mcpctl.catalog.features import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Owner
+from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed
+from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.proxy import metatools, refusals
 from mcpctl.proxy.watched_resources import ACKNOWLEDGED, UPDATED
 from mcpctl.wire import jsonrpc
@@ -72,10 +73,10 @@ class Subscription:
         self._session.gateway.when_current(lambda: self._pass_on(owner, uri, params))
 
     def _pass_on(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
-        features = self.features()
-        for known, other in self.owners.items():
-            if other == owner and self.can_be_told and _owner(features, known) == owner:
-                prefix = known.removesuffix(owner.uri) if known.startswith(EXPLICIT) else ""
+        explicit = f"{EXPLICIT}{owner.server}:"
+        for prefix in (explicit, ""):  # as one of them, or both, the client knows it
+            known = prefix + owner.uri
+            if self.owners.get(known) == owner and self.can_be_told and _owner(self.features(), known) == owner:
                 self.tell(UPDATED, {**params, "uri": msgspec.json.encode(prefix + uri)})
 
     def compare(self) -> None:
@@ -197,7 +198,7 @@ class Subscriptions:
         assert self._older
         if method == "resources/subscribe":
             self._admit(1)
-            await self._watch(self._older, uri, self._session.features.seen(caller)[1].owner(uri))
+            await self._watch(self._older, uri, await self._session.features.owner(uri, caller))
         else:
             self._forget(self._older, uri)
         self._session.send(jsonrpc.result(id_, b"{}"))
@@ -214,7 +215,9 @@ class Subscriptions:
         await self._note(listen)
         self._admit(len(uris))
         self._listens[id_] = listen
-        features, background = listen.features(), self._session.gateway.background
+        background = self._session.gateway.background
+        await self._look(listen, uris)
+        features = listen.features()
         listen.owners = {uri: owner for uri in uris if (owner := _owner(features, uri))}
         if listen.owners:
             watching = [background(self._watch_if_agreed(listen, *each)) for each in listen.owners.items()]
@@ -227,6 +230,14 @@ class Subscriptions:
         listen.compare()
 
     # ---- resources
+
+    async def _look(self, listen: Subscription, uris: Collection[str]) -> None:
+        """Have servers of which nothing is known list what may be some of these, where nobody else has them."""
+        features = listen.features()
+        if unknown := [uri for uri in uris if _owner(features, uri) is None]:
+            looking = self._session.gateway.background(self._session.features.look(unknown, listen.caller))
+            await asyncio.wait([looking], timeout=_AGREED_S)
+            await self._session.gateway.current()
 
     def _admit(self, more: int) -> None:
         if sum(len(each.owners) for each in self._all()) + more > bounds.WATCHED:
@@ -262,5 +273,4 @@ def _owner(features: Features, uri: str) -> Owner | None:
 
 def _listed(features: Features, kind: str) -> Sequence[Any]:
     """What a list of this kind shows."""
-    shown: Mapping[str, Feature] = getattr(features, kind)
-    return [(name, feature.tool.text) for name, feature in shown.items()]
+    return [(name, feature.tool.text) for name, feature in features.of_kind(kind).items()]

@@ -6,11 +6,12 @@ was not connected is lost: once it is asked again, those who watch are told that
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterator, Mapping
 from typing import Any, Protocol
 
 import msgspec
 
+from mcpctl import bounds
 from mcpctl.callers import Caller
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failed, failed
@@ -23,6 +24,8 @@ from mcpctl.wire import jsonrpc
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _ANSWER_S = 30.0
+_DEEPEST = 64
+"""Slashes of a URI at which a resource that it is a part of may end."""
 
 
 class Watcher(Protocol):
@@ -189,8 +192,11 @@ class WatchedResources:
             uri = jsonrpc.value(params.get("uri", b""), str)
         except jsonrpc.Malformed:
             return
-        for watched in self._watched.values():
-            if watched.connection is connection and _is_of(uri, watched.owner.uri):
+        if len(uri) > bounds.URI:
+            return
+        for known in _wholes(uri):
+            watched = self._watched.get(Owner(connection.server, known))
+            if watched and watched.connection is connection:
                 self._tell(watched, uri, params)
 
     def _tell(self, watched: _Watched, uri: str, params: Mapping[str, bytes]) -> None:
@@ -198,9 +204,19 @@ class WatchedResources:
             watcher.updated(watched.owner, uri, params)
 
 
-def _is_of(uri: str, watched: str) -> bool:
-    """Whether a URI is the one that is watched, or of a part of it, of which its server may speak too."""
-    return uri == watched or uri.startswith(watched if watched.endswith("/") else f"{watched}/")
+def _wholes(uri: str) -> Iterator[str]:
+    """The URI, and those that it may be a part of, as its server may speak of it too: what stands before its last
+    slashes, with the slash and without. Not compared with all that are watched: a server may speak ten thousand times a
+    second."""
+    yield uri
+    end = len(uri)
+    for _ in range(_DEEPEST):
+        end = uri.rfind("/", 0, end)
+        if end < 0:
+            return
+        if end + 1 < len(uri):
+            yield uri[: end + 1]
+        yield uri[:end]
 
 
 def _for(connection: Connection) -> Caller:

@@ -33,7 +33,6 @@ _BEGIN = itemgetter(0)
 _LETTERS_OF_ESCAPES = b"nrt"
 _BACKSLASH = ord("\\")
 _COLON = ord(":")
-_BLANK = rb"(?:\s|\\++[nrt])*+"
 _COMMA = rb"(?:\s|\\++[nrt])*+,(?:\s|\\++[nrt])*+"
 _PAIR = re.compile(
     rb'"(?:[nN]ame|[kK]ey|header|field|variable)\\*+"\s*+:\s*+\\*+"([^"\\]{1,64}+)\\*+"'

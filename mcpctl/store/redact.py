@@ -7,10 +7,14 @@ secret becomes `[redacted:HASH]`; equal secrets get equal hashes, under a key th
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
-from mcpctl.store import escapes, shapes
-from mcpctl.store.named_values import Found, NamedValues
 from mcpctl.store.secret_names import is_secret_name
+
+if TYPE_CHECKING:
+    # Their expressions take a tenth of what `serve` needs to start, and nothing is redacted before it has.
+    from mcpctl.store.named_values import Found, NamedValues
 
 __all__ = ["MARK", "MASK", "Redactor", "cut", "is_secret_name", "learn", "mask", "mask_shapes"]
 
@@ -37,6 +41,8 @@ class Redactor:
     """Redacts JSON text and plain text with one set of names and one hash key."""
 
     def __init__(self, key: bytes, names: Iterable[str] = ()) -> None:
+        from mcpctl.store.named_values import NamedValues
+
         self._hash = hashlib.blake2b(key=key, digest_size=4)
         self._named = NamedValues(names)
 
@@ -54,12 +60,16 @@ class Redactor:
         return b"[redacted:" + digest.hexdigest().encode() + b"]"
 
 
-_NAMED = NamedValues(is_strict=True)
+@cache
+def _strict() -> "NamedValues":
+    from mcpctl.store.named_values import NamedValues
+
+    return NamedValues(is_strict=True)
 
 
 def mask(text: str) -> str:
     """Text for people without what looks like a secret or follows a telling name: `token=***`, `X-Api-Key: ***`."""
-    return _without(text.encode("utf-8", "replace"), _NAMED.find, _masked).decode("utf-8", "replace")
+    return _without(text.encode("utf-8", "replace"), _strict().find, _masked).decode("utf-8", "replace")
 
 
 def mask_shapes(text: str) -> str:
@@ -71,8 +81,10 @@ def _masked(secret: bytes) -> bytes:
     return MASK.encode()
 
 
-def _without(text: bytes, named: Callable[[bytes], list[Found]], instead: Callable[[bytes], bytes]) -> bytes:
+def _without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Callable[[bytes], bytes]) -> bytes:
     """`text` with something instead of what `named` finds in it, and then of what looks like a secret."""
+    from mcpctl.store import escapes, shapes
+
     meant = escapes.read(text)
     if _learnt and (found := list(_own(meant))):
         text = _replaced(text, meant, found, instead)
@@ -84,7 +96,7 @@ def _without(text: bytes, named: Callable[[bytes], list[Found]], instead: Callab
     return _replaced(text, meant, found, instead) if found else text
 
 
-def _own(text: bytes) -> Iterator[Found]:
+def _own(text: bytes) -> "Iterator[Found]":
     """Where the secrets of this process stand, from left to right."""
     present = [secret for secret in tuple(_learnt) if secret in text]
     # The longest first: one may begin as another does.
@@ -92,8 +104,10 @@ def _own(text: bytes) -> Iterator[Found]:
     return ((*match.span(), b"") for match in (re.finditer(every, text) if present else ()))
 
 
-def _replaced(text: bytes, meant: bytes, found: list[Found], instead: Callable[[bytes], bytes]) -> bytes:
+def _replaced(text: bytes, meant: bytes, found: "list[Found]", instead: Callable[[bytes], bytes]) -> bytes:
     """`text` with something instead of what was found in it as it is meant."""
+    from mcpctl.store import escapes
+
     span = escapes.WayBack(text).span if meant is not text else tuple
     out: list[bytes] = []
     done = 0

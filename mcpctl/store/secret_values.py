@@ -47,8 +47,6 @@ _HASH = re.compile(rb"[0-9a-fA-F]{7,}")
 _CHUNK = re.compile(rb"[A-Za-z0-9]+")
 _DIGIT = re.compile(rb"[0-9]")
 _TURN = re.compile(rb"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
-_SIGN = re.compile(rb"[!@#$%^&*?]")
-_LEAST_BESIDE_SIGNS = 4
 _BASE64 = re.compile(rb"(?:[A-Za-z0-9+/]{4}){2,256}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
 
 

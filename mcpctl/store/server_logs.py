@@ -20,7 +20,7 @@ from mcpctl.errors import McpctlError, NotFound
 from mcpctl.models import Row
 from mcpctl.paths import Paths, private_dir
 from mcpctl.settings import RecordSettings
-from mcpctl.store import clock, redaction_key, shapes
+from mcpctl.store import clock, redaction_key
 from mcpctl.store.redact import Redactor, cut
 
 FIELDS = ("time", "pid", "text")
@@ -126,6 +126,8 @@ class ServerLogs:
 
     def _whole(self, process: tuple[str, int], said: _Said) -> list[bytes]:
         """The lines that are whole now, and the beginning of one that is too long; a private key is one thing."""
+        from mcpctl.store import shapes  # not for `serve` before a server says something
+
         begun, data = self._begun.pop(process, b""), b"".join(said.data)
         if begun is None or said.left_out:
             begun, (_, end_of_line, data) = b"", data.partition(b"\n")  # it may be half a secret that nobody knows

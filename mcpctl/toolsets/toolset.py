@@ -73,10 +73,6 @@ class Reference(msgspec.Struct, frozen=True):
         """The text to look up: the name, else the hash. A name has a dot and a hash has none."""
         return self.name or self.ref_id or ""
 
-    def is_of(self, tool: Tool) -> bool:
-        """Whether the reference names this tool."""
-        return self.index == (dotted(tool) if self.name else ref_id(tool))
-
     @property
     def key(self) -> str | None:
         """The tool key, `server:tool`, if the reference has a name."""

@@ -274,7 +274,9 @@ class Remote(Connection):
     def _needs_login(self, response: httpx2.Response, said: str) -> None:
         """Raise `Failed` where a login, or another one, may help."""
         challenge = response.headers.get("www-authenticate", "")
-        has_login, has_headers = bool(self._bearer and self._bearer.has_login), bool(self._server.headers)
+        has_login = bool(self._bearer and self._bearer.has_login)
+        # One that says how to log in means that, whatever else it is given.
+        has_headers = bool(self._server.headers) and not self._server.oauth
         error = refusal(response.status_code, challenge, said, has_login=has_login, has_headers=has_headers)
         if error and self._bearer:
             raise error

@@ -6,9 +6,11 @@ from typing import Any
 import pytest
 
 from mcpctl import bounds
-from mcpctl.catalog.features import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES, Feature, Features, Part
+from mcpctl.catalog.features import Feature, Features, Part
 from mcpctl.failure import Failed
+from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.models import Tool
+from tests.proxy import library
 
 
 def feature(kind: str, server: str, name: str) -> Feature:
@@ -17,7 +19,7 @@ def feature(kind: str, server: str, name: str) -> Feature:
 
 
 def seen(*named: tuple[str, str, str]) -> Features:
-    return Features([feature(*each) for each in named], "1")
+    return library.seen([feature(*each) for each in named])
 
 
 def owner(features: Features, uri: str) -> Any:
@@ -100,6 +102,24 @@ def test_a_uri_is_of_who_lists_it_or_whose_template_it_is_or_who_has_its_scheme(
     assert owner(seen(*WORLD), uri) == whose
 
 
+@pytest.mark.parametrize(
+    ("template", "uri", "whose"),
+    [
+        ("wiki://{+any}", "wiki://of/b", ("ambiguous_resource", ["a", "b"])),
+        ("wiki://o{+any}", "wiki://of/b", ("ambiguous_resource", ["a", "b"])),
+        ("wiki://of/{+any}", "wiki://of/b", ("a", "wiki://of/b")),
+        ("wiki://team/{+any}", "wiki://team/b", ("ambiguous_resource", ["a", "b"])),
+        ("file:///{+path}", "file:///srv/b", ("ambiguous_resource", ["a", "b"])),
+        ("file:///srv/a/{+path}", "file:///srv/a/1", ("a", "file:///srv/a/1")),
+        ("urn:isbn:{n}", "urn:isbn:7", ("a", "urn:isbn:7")),
+    ],
+)
+def test_a_template_does_not_take_what_another_server_may_have(template: str, uri: str, whose: Any) -> None:
+    theirs = [(RESOURCES, "b", each) for each in ("wiki://home", "wiki://team/1", "file:///srv/1", "urn:oid:1")]
+    assert owner(seen((TEMPLATES, "a", template), (RESOURCES, "a", "wiki://of/1"), *theirs), uri) == whose
+    assert owner(seen((TEMPLATES, "a", template)), uri) == ("a", uri)
+
+
 def test_what_is_held_is_read_in_no_way() -> None:
     held = [feature(RESOURCES, "a", "note://bad"), feature(TEMPLATES, "a", "bad://{x}")]
     good = [feature(RESOURCES, "a", "note://good"), feature(RESOURCES, "a", "bad://listed")]
@@ -107,7 +127,7 @@ def test_what_is_held_is_read_in_no_way() -> None:
         Part.of(RESOURCES, "a", [each.tool for each in good], [held[0].tool]),
         Part.of(TEMPLATES, "a", [feature(TEMPLATES, "a", "note://{+any}").tool], [held[1].tool]),
     ]
-    features = Features.of_parts(parts, "1")
+    features = Features(parts, "1")
     assert owner(features, "note://fine") == ("a", "note://fine")
     assert [owner(features, f"{how}note://bad") for how in ("", "mcpctl+a:")] == [UNKNOWN, UNKNOWN]
     assert [owner(features, f"{how}bad://1") for how in ("", "mcpctl+a:")] == [UNKNOWN, UNKNOWN]

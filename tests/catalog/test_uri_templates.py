@@ -74,6 +74,13 @@ def test_any_text_is_a_template(template: str, uri: str) -> None:
 
 
 def test_no_template_makes_it_go_back() -> None:
-    hostile = UriTemplate("s:" + "{a}a" * 200 + "b")
+    hostile = UriTemplate("s:" + "{a}a" * bounds.EXPRESSIONS + "b")
     assert not hostile.matches("s:" + "a" * (bounds.URI - 2))
     assert not UriTemplate("s:{x}").matches("s:" + "a" * bounds.URI)
+
+
+def test_one_with_more_expressions_than_are_looked_at_stands_for_nothing() -> None:
+    """Thousands of them, compared with a long URI, would keep everybody else waiting."""
+    uri = "s:" + "a" * 200
+    assert UriTemplate("s:" + "{a}a" * bounds.EXPRESSIONS).matches(uri)
+    assert not UriTemplate("s:" + "{a}a" * (bounds.EXPRESSIONS + 1)).matches(uri)

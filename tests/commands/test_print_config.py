@@ -42,7 +42,7 @@ def program(tmp_path: Path) -> Path:
 def test_every_client_is_told_to_start_this_program_by_its_whole_path(mcpctl: Mcpctl, client: str) -> None:
     found = entry(mcpctl, client)
     words = found["command"] if client == "opencode" else [found["command"], *found["args"]]
-    assert words == [sys.executable, "-m", "mcpctl", "serve"]
+    assert words == [sys.executable, "-P", "-m", "mcpctl", "serve"]
     assert "env" not in found
 
 
@@ -62,7 +62,7 @@ def test_every_client_is_told_to_start_this_program_by_its_whole_path(mcpctl: Mc
 def test_the_block_has_the_shape_that_the_client_reads(
     mcpctl: Mcpctl, client: str, section: str, more: dict[str, str]
 ) -> None:
-    args = ["-m", "mcpctl", "serve"]
+    args = ["-P", "-m", "mcpctl", "serve"]
     assert mcpctl("serve", "--print-config", client).json == {
         section: {"mcpctl": {**more, "command": sys.executable, "args": args}}
     }
@@ -88,7 +88,8 @@ def test_options_and_variables_are_carried_on_as_whole_paths(
     monkeypatch.setenv("MCPCTL_HOME", "~/mc")
     monkeypatch.setenv("MCPCTL_DATA_DIR", "d")
     options = ["--config", "a.toml", "--data-dir", "~/data", "--verbose"]
-    words = ["-m", "mcpctl", "serve", "--config", f"{tmp_path}/a.toml", "--data-dir", f"{tmp_path}/data", "--verbose"]
+    places = ["--config", f"{tmp_path}/a.toml", "--data-dir", f"{tmp_path}/data"]
+    words = ["-P", "-m", "mcpctl", "serve", *places, "--verbose"]
     env = {"MCPCTL_HOME": f"{tmp_path}/mc", "MCPCTL_DATA_DIR": f"{tmp_path}/d"}
     assert entry(mcpctl, "cursor", *options) == {"command": sys.executable, "args": words, "env": env}
     assert entry(mcpctl, "codex", *options) == {"command": sys.executable, "args": words, "env": env}

@@ -92,7 +92,7 @@ def test_an_entry_that_says_nothing_is_not_waited_for(
 def test_another_version_is_named(found: Found, user: Path, tmp_path: Path) -> None:
     answer = '{"jsonrpc":"2.0","id":1,"result":{"serverInfo":{"name":"mcpctl","version":"0.0.1"}}}'
     program(tmp_path / "python3", f"#!/bin/sh\nread line; echo '{answer}'")
-    cursor(user, mcpctl={"command": str(tmp_path / "python3"), "args": ["-m", "mcpctl", "serve"]})
+    cursor(user, mcpctl={"command": str(tmp_path / "python3"), "args": ["-P", "-m", "mcpctl", "serve"]})
     ((code, _, message),) = told(found("clients"))
     assert code == "D176"
     assert message.startswith("it starts mcpctl 0.0.1; this is mcpctl ")

@@ -9,7 +9,7 @@ import stat
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,8 @@ class Issuer(OAuthAuthorizationServerProvider[Any, Any, Any]):
     status: int = 200
     documents: bool = False
     """Whether it reads metadata documents of clients."""
+    methods: Sequence[str] = ("none", "client_secret_basic", "client_secret_post")
+    """How clients may say who they are."""
 
     def know(self, client_id: str, secret: str | None = None, **rest: Any) -> None:
         """Have a client registered beforehand; of any redirect address on this machine."""
@@ -208,7 +210,7 @@ def _issuing(issuer: Issuer) -> Starlette:
             "issuer": issuer.name, "authorization_endpoint": f"{issuer.name}/authorize",
             "token_endpoint": f"{issuer.name}/token", "revocation_endpoint": f"{issuer.name}/revoke",
             "scopes_supported": [*SCOPES, "admin"], "code_challenge_methods_supported": ["S256"],
-            "token_endpoint_auth_methods_supported": ["none", "client_secret_basic", "client_secret_post"],
+            "token_endpoint_auth_methods_supported": issuer.methods,
             **({"registration_endpoint": f"{issuer.name}/register"} if issuer.registers else {}), **documents,
         }  # fmt: skip
         return JSONResponse(said)

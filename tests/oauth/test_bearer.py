@@ -29,16 +29,6 @@ OVER = 10.0
 
 
 @pytest.fixture
-def paths(tmp_path: Path) -> Paths:
-    return Paths(tmp_path / "config.toml", tmp_path / "data")
-
-
-@pytest.fixture
-def store(paths: Paths) -> TokenStore:
-    return TokenStore(paths)
-
-
-@pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Iterator[Running]:
     monkeypatch.setattr(posix, "hide_environment", lambda: None)
     monkeypatch.setattr(webbrowser, "open", lambda *_: pytest.fail("a browser was opened"))
@@ -328,6 +318,13 @@ def test_what_the_configuration_says_of_itself_is_what_is_sent(run: Running, pat
 
     act(paths, scene, url=run.url, headers={"authorization": "Bearer own"})
     assert {header for _, _, header in run.server.got} == {"Bearer own"}
+
+
+def test_who_says_how_to_log_in_is_told_to_whatever_else_is_sent(run: Running, paths: Paths) -> None:
+    async def scene(world: World) -> None:
+        assert (await (await world.client()).call("guarded:echo")).startswith(NEEDS)
+
+    act(paths, scene, url=run.url, headers={"x-mine": "own"}, oauth={"client_id": "mine"})
 
 
 def test_a_token_does_not_follow_a_redirect_to_another_place(run: Running, paths: Paths, store: TokenStore) -> None:

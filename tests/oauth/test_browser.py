@@ -1,10 +1,12 @@
 """Where a browser can be opened whose window the user sees."""
 
 import sys
+import threading
+from pathlib import Path
 
 import pytest
 
-from mcpctl.oauth.browser import can_open
+from mcpctl.oauth.browser import can_open, open_
 
 
 @pytest.mark.parametrize(
@@ -24,3 +26,13 @@ def test_a_browser_is_opened_only_where_its_user_sees_it(
     for platform, expected in (("linux", on_linux), ("darwin", on_mac)):
         monkeypatch.setattr(sys, "platform", platform)
         assert can_open(env) is expected
+
+
+def test_nothing_of_the_current_folder_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "webbrowser.py").write_text("open('imported', 'w').close()\ndef open(url): return True\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BROWSER", "false")
+    has_failed = threading.Event()
+    open_("https://issuer.example/authorize", has_failed.set)
+    assert has_failed.wait(20)
+    assert not (tmp_path / "imported").exists()

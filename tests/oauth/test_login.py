@@ -1,6 +1,7 @@
 """Logins to the SDK's own issuer and server: by a browser, by what a person pastes, and by a client's own secret."""
 
 import asyncio
+import contextlib
 import os
 import re
 import socket
@@ -14,6 +15,7 @@ import pytest
 
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import login
+from mcpctl.oauth.callback import Callback
 from mcpctl.oauth.login import Login, Wish, log_in
 from mcpctl.oauth.requests import LoginFailed
 from mcpctl.server_environment import Endpoint
@@ -166,6 +168,22 @@ go(target)
     assert dict(at.issuer.asked)["token"]["code"] != "forged"
 
 
+def test_what_a_browser_has_opened_for_nothing_is_no_error_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    async def run(opened: contextlib.ExitStack) -> None:
+        async with Callback(0) as callback:
+            for _ in range(3):
+                opened.enter_context(socket.create_connection(("127.0.0.1", callback.port)))
+            reader, writer = await asyncio.open_connection("127.0.0.1", callback.port)
+            writer.write(b"GET / HTTP/1.1\r\n\r\n")
+            assert await reader.read()
+            writer.close()
+            await writer.wait_closed()
+
+    with contextlib.ExitStack() as opened:
+        asyncio.run(run(opened))
+    assert not caplog.records
+
+
 def test_nobody_who_comes_back_is_not_waited_for_without_end(
     at: Sites, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -214,7 +232,7 @@ def test_what_is_pasted_is_taken_where_no_browser_can_be_opened(
     where, wish = Endpoint(at.url, "http", {}), Wish("s", in_browser=False)
     found = asyncio.run(log_in(where, SETTINGS, wish, tell))
     assert found and found.tokens.access_token in at.issuer.access
-    assert told[1:] == ["that is not what this login ends at; paste all of it"] * 2
+    assert told[2:] == ["that is not what this login ends at; paste all of it"] * 2
 
 
 def test_a_browser_that_cannot_be_opened_is_no_dead_end(
@@ -237,6 +255,24 @@ def test_a_port_that_is_taken_is_that_of_another_login(at: Sites) -> None:
         with pytest.raises(McpctlError, match=f"another login is under way: port {port}") as raised:
             logged_in(at, OAuth(client_id="ours", redirect_port=port))
     assert raised.value.code == "login_under_way"
+
+
+def test_a_port_that_is_taken_in_one_of_two_ways_is_not_shared(at: Sites) -> None:
+    at.issuer.know("ours")
+    try:
+        other = socket.create_server(("::1", 0), family=socket.AF_INET6)
+    except OSError:
+        pytest.skip("no IPv6")
+    with other, pytest.raises(McpctlError, match="another login is under way"):
+        logged_in(at, OAuth(client_id="ours", redirect_port=other.getsockname()[1]))
+
+
+def test_it_is_said_who_gets_access_to_what(at: Sites, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    in_browser(monkeypatch, tmp_path)
+    told: list[str] = []
+    assert asyncio.run(log_in(Endpoint(at.url, "http", {}), SETTINGS, Wish("s"), told.append))
+    server, issuer = (re.match(r"http://[^/]+", url)[0] for url in (at.url, at.issuer.name))  # type: ignore[index]
+    assert told[0] == f"this gives 's' at {server} access to what you have at {issuer}"
 
 
 def test_a_client_logs_in_with_its_own_secret_without_anybody(at: Sites) -> None:

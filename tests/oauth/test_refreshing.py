@@ -7,18 +7,17 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import httpx2
 import msgspec
 import pytest
 
 from mcpctl.failure import Failed
-from mcpctl.oauth import refreshing, token_store
+from mcpctl.oauth import refreshing, requests, token_store
 from mcpctl.oauth.refreshing import refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
-from mcpctl.paths import Paths
 from tests.oauth.issuer import Running, running
 
 REFRESHER = """
@@ -44,11 +43,6 @@ for _ in range(times):
 assert [os.waitpid(pid, 0)[1] for pid in others] == [0] * len(others)
 """
 """Refreshes what it finds, as soon as it has found it, in several processes: to import all takes longer than that."""
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> TokenStore:
-    return TokenStore(Paths(tmp_path / "config.toml", tmp_path))
 
 
 @pytest.fixture
@@ -95,6 +89,35 @@ def test_what_an_answer_leaves_out_stays(store: TokenStore) -> None:
         run.issuer.live["mine"] = 0
         new = refreshed(store, old, None)
     assert (new.refresh_token, new.expires_at, new.scopes) == ("mine", None, "a b")
+
+
+@pytest.mark.parametrize(
+    "odd, life_s",
+    [
+        ('"expires_in":"60"', 60.0),
+        ('"expires_in":60.5', 60.5),
+        ('"expires_in":-1', 0.0),
+        ('"expires_in":"inf"', refreshing.LONGEST_LIFE_S),
+        ('"expires_in":1e300', refreshing.LONGEST_LIFE_S),
+        (f'"expires_in":{10**400}', None),
+        ('"expires_in":"nan"', None),
+        ('"expires_in":""', None),
+        ('"expires_in":true', None),
+        ('"expires_in":[60]', None),
+        ('"scope":["a"]', None),
+    ],
+)
+def test_no_new_pair_is_lost_for_what_is_beside_it(
+    run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch, odd: str, life_s: float | None
+) -> None:
+    async def answered(*_: object) -> httpx2.Response:
+        return httpx2.Response(200, content=b'{"access_token":"new","refresh_token":"next",%b}' % odd.encode())
+
+    monkeypatch.setattr(requests.Requests, "send", answered)
+    new = refreshed(store, kept(store, run.login()), None)
+    assert (new.access_token, new.refresh_token, new.scopes) == ("new", "next", "a b")
+    assert new.refreshed_at
+    assert new.expires_at == (None if life_s is None else new.refreshed_at + life_s)
 
 
 def test_a_pair_of_anothers_is_taken(run: Running, store: TokenStore) -> None:
@@ -189,7 +212,7 @@ def test_a_redirect_on_the_same_origin_is_followed(run: Running, store: TokenSto
 def test_an_issuer_that_does_not_answer_is_not_waited_for(
     run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(refreshing, "_TIMEOUT_S", 0.01)
+    monkeypatch.setattr(requests, "_SECONDS", 0.01)
     tokens = kept(store, run.login())
     run.issuer.may_answer.clear()
     assert code(store, tokens) == "login_not_refreshed"

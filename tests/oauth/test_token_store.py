@@ -4,7 +4,6 @@ import os
 import stat
 import sys
 import threading
-from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -18,16 +17,6 @@ from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import canonical
 from mcpctl.paths import Paths
 from tests.oauth.logins import ISSUER, URL, login
-
-
-@pytest.fixture
-def paths(tmp_path: Path) -> Paths:
-    return Paths(tmp_path / "config.toml", tmp_path / "data")
-
-
-@pytest.fixture
-def store(paths: Paths) -> TokenStore:
-    return TokenStore(paths)
 
 
 @pytest.mark.parametrize(

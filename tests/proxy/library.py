@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
-from mcpctl.catalog.features import NAMED_BY, Feature, Features
+from mcpctl.catalog.features import Feature, Features, Part
+from mcpctl.feature_names import NAMED_BY
 from mcpctl.models import Tool
 from tests.proxy.client import LATEST
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, World
@@ -68,10 +72,16 @@ ASK = feature("prompts", '{"name":"ask me","arguments":[]}')
 FILES = feature("templates", '{"uriTemplate":"file:///{path}","name":"F"}')
 
 
+def seen(features: Sequence[Feature], generation: str = "1") -> Features:
+    """What a request sees, of which these are all; by server, and then by kind."""
+    parts = groupby(features, attrgetter("kind", "server"))
+    return Features([Part(*of, {each.name: each for each in some}) for of, some in parts], generation)
+
+
 def see(world: World, *features: Feature, generation: str = "1") -> None:
     """Have clients see these."""
-    seen = Features(features, generation)
-    world.gateway.features = lambda view: seen  # type: ignore[method-assign]
+    found = seen(features, generation)
+    world.gateway.features = lambda view: found  # type: ignore[method-assign]
 
 
 async def begun(

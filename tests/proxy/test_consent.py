@@ -691,7 +691,7 @@ def test_a_yes_that_is_taken_back_holds_for_no_repeat(revision: str, scene: Play
         await asked.call(SESSION, "files:put", {"n": 1})
         with PolicyFile.connect(paths) as file:
             approvals.withdraw(file, approvals.listed(file)[0])
-        await asyncio.sleep(0)  # a turn of the loop looks once
+        await asyncio.sleep(0)  # in a turn of its own, as what another process has changed is seen
         assert "the user said no" in await asked.call(None, "files:put", {"n": 1})
         assert len(server.calls) == 1
 

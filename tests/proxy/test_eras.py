@@ -136,7 +136,7 @@ def test_a_client_that_refuses_to_answer_ends_the_call(start: START) -> None:
     id_ = begin(client, {"methods": [ELICIT]})
     question = asked_directly(client)
     client.send(json.dumps({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}}).encode())
-    assert "the client did not answer what the tool asked" in client.answer(id_).text
+    assert "the client did not answer what the server asked" in client.answer(id_).text
 
 
 def test_a_call_taken_back_takes_its_question_back(start: START) -> None:
@@ -223,7 +223,7 @@ def test_a_tool_that_goes_on_asking_is_left_after_ten_rounds(rounds: int, start:
     client = start(LATEST, MODERN)
     answer = finished(client, {"methods": [ELICIT] * rounds}, 10)
     assert answer.is_error == (rounds > 10)
-    assert ("the tool has asked for input 10 times" in answer.text) == answer.is_error
+    assert ("the server has asked for input 10 times" in answer.text) == answer.is_error
 
 
 @pytest.mark.parametrize("server_revision", [LATEST, MODERN])

@@ -165,7 +165,7 @@ def test_a_server_asks_only_what_its_entry_allows_and_is_told_no_more(
         client = await world.client(client_revision, ALL)
         answer = await client.call("asks:ask")
         if server_is_modern:
-            assert "the tool asks for what its server may not ask (may_ask in the configuration)" in answer
+            assert "the server asks for what it may not ask (may_ask in the configuration)" in answer
         else:
             assert json.loads(answer) == {"code": -32601, "message": "the client cannot be asked this"}
         assert client.questions.empty()

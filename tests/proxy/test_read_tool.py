@@ -100,6 +100,8 @@ def test_a_path_selects_and_what_is_too_much_is_an_error_with_its_size_and_shape
             f"mcpctl: path: what it selects has {size:,} bytes, more than limit (100)."
             " Shape: [300 \N{MULTIPLICATION SIGN} string]."
         )
+        _, reason = await read(client, uri, path="join(' ', items[*].title)", limit=100)
+        assert " Shape: string." in reason
         remark, _ = await read(client, uri, path="items[*].title", limit=100, offset=0)
         assert remark == f"bytes 0{DASH}100 of {size:,}; next offset 100"
         remark, null = await read(client, uri, path="nothing")
@@ -276,6 +278,27 @@ def test_a_rule_that_names_it_decides_and_no_other(policy: dict[str, Any], reaso
     scene(played)
 
 
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"policy": {"deny": ["files:doc*"]}},
+        {"servers": {"files": {"tools": {"document": False}}}},
+        {"servers": {"files": {"only": ["lines"]}}},
+    ],
+)
+def test_what_a_tool_gave_before_it_was_denied_is_read_no_more(sections: dict[str, Any], scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await began(world)
+        uri, other = await uri_of(client), await uri_of(client, "lines")
+        settings = dict(sections)
+        world.configure(settings.pop("servers", None), responses={"limit_tokens": 1000}, **settings)
+        failed, reason = await read(client, uri)
+        assert (failed, "no such call" in reason) == ("failed", True)
+        assert "needle" in (await read(client, other, grep="needle"))[1]
+
+    scene(played)
+
+
 def test_without_the_token_that_is_required_nothing_is_read(scene: Play) -> None:
     async def played(world: World) -> None:
         client = await began(world, policy={"require_token": True})
@@ -348,6 +371,18 @@ def test_bytes_come_as_they_are_or_not_at_all(scene: Play) -> None:
         assert await read(client, "note://a", limit=399) == ["image/png: 300 bytes, more than limit; not shown"]
 
     resource([blob], checked, scene)
+
+
+def test_what_its_server_says_where_it_refuses_is_passed_on(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        see(world, NOTE)
+        assert await read(await world.client(), "note://a") == [
+            "failed", "mcpctl: server 'a' answered with an error, in its own words:", "No such note",
+        ]  # fmt: skip
+
+    scene(played, a=lambda: Library(read='{"error":{"code":-32002,"message":"No such note"}}'))
 
 
 def test_a_resource_that_nobody_has_is_said(scene: Play) -> None:

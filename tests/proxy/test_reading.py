@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from mcpctl.callers import Caller
-from mcpctl.failure import Failed
+from mcpctl.failure import Failed, Failure
 from mcpctl.paths import Paths
 from mcpctl.store import tokens
 from mcpctl.store.policy_file import PolicyFile
@@ -302,7 +302,9 @@ def test_an_id_that_is_in_use_is_refused(scene: Play) -> None:
         library(world).may_answer.clear()
         first = client.request(READ, OF_A, id=7)
         await library(world).was_asked.wait()
+        call = {"name": "tool_execute", "arguments": {"toolKey": "a:any"}}
         assert (await client.request(GET, ASK_ME, id=7))["error"]["code"] == -32600
+        assert (await client.request("tools/call", call, id=7))["error"]["code"] == -32600
         assert not first.done()
 
     scene(played)
@@ -484,6 +486,18 @@ def test_input_of_which_a_client_knows_nothing_ends_the_read(scene: Play, home: 
     scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
 
 
+def test_what_a_server_may_not_ask_ends_the_read_as_failed(scene: Play, home: Path) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world, MODERN, {"elicitation": {}}, may_ask=[])
+        assert "may not ask" in (await client.request(READ, OF_A))["error"]["message"]
+        (read,) = reads(home)
+        assert read["status"] == "failed"
+        (question,) = [line for line in journal_lines(home) if line["type"] == "questions.asked"]
+        assert (question["outcome"], question["call_id"]) == ("refused", read["id"])
+
+    scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
+
+
 # ---- on record
 
 
@@ -590,3 +604,24 @@ def test_nobody_is_asked_on_behalf_of_others(scene: Play) -> None:
             await client.session.features.read("note://a", caller)
 
     scene(played, a=lambda: Library(modern=True, read=WANTS_INPUT))
+
+
+class Dead(Library):
+    """A server that ends where it is to begin."""
+
+    async def take(self, connection: MemoryConnection, message: dict[str, Any]) -> None:
+        connection._is_gone(Failure("server_died", {"reason": "it ended (exit status 1)"}))
+
+
+def test_of_a_server_that_is_named_and_does_not_start_that_is_told(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure({"b": {"expose": []}})
+        world.begin()
+        client = await world.client()
+        said = (await client.request(READ, {"uri": "mcpctl+a:note://a"}))["error"]["message"]
+        assert said.startswith("mcpctl: server 'a' did not start")
+        assert "server 'a' did not start" in await client.call("@mcpctl:read", {"uri": "note://a", "server": "a"})
+        unseen = (await client.request(READ, {"uri": "mcpctl+b:note://a"}))["error"]["message"]
+        assert unseen == "mcpctl: there is no resource 'mcpctl+b:note://a' of any server"
+
+    scene(played, a=Dead, b=Dead)

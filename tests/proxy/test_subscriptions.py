@@ -9,7 +9,8 @@ import pytest
 
 from mcpctl import bounds
 from mcpctl.callers import MODERN_REVISION
-from mcpctl.catalog.features import PROMPTS, RESOURCES, Feature, Features
+from mcpctl.catalog.features import Feature
+from mcpctl.feature_names import PROMPTS, RESOURCES
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.proxy import subscriptions
@@ -17,6 +18,7 @@ from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams import listening as upstream_listening
 from tests.proxy.client import META
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
+from tests.proxy.library import seen
 
 SUBSCRIPTION = META + "subscriptionId"
 CHANGED = "notifications/resources/updated"
@@ -72,7 +74,7 @@ def feature(kind: str, name: str, server: str = "one") -> Feature:
 def listed(monkeypatch: pytest.MonkeyPatch) -> list[Feature]:
     """What clients may list, which a test can change."""
     found = [feature(RESOURCES, "test://a"), feature(RESOURCES, "note://b")]
-    monkeypatch.setattr(Gateway, "features", lambda gateway, view: Features(found, str(len(found))))
+    monkeypatch.setattr(Gateway, "features", lambda gateway, view: seen(found, str(len(found))))
     return found
 
 
@@ -405,3 +407,74 @@ def test_a_server_that_does_not_answer_keeps_no_newer_client_waiting(
         assert (await told(client))[0] == CHANGED
 
     scene(played, one=Telling)
+
+
+def test_a_client_is_told_of_the_parts_of_what_it_watches_and_of_nothing_beside(scene: Play) -> None:
+    async def played(world: World) -> None:
+        client = await world.client()
+        for uri in ("test://a/b", "test://a/b/", "test://c"):
+            assert await subscribed(client, uri) == {}
+        heard = {
+            "test://a/b": ["test://a/b"],
+            "test://a/b/": ["test://a/b/", "test://a/b/"],
+            "test://a/b/c/d": ["test://a/b/c/d", "test://a/b/c/d"],
+        }
+        for uri in ("test://a", "test://a/bc", "test://cd", "test:///", "/", "", "test://c" + 5000 * "/", *heard):
+            one(world).tell(uri)
+        assert [(await told(client))[1]["uri"] for _ in range(5)] == [
+            each for told_of in heard.values() for each in told_of
+        ]
+
+    scene(played, one=Telling)
+
+
+def unknown_server() -> Telling:
+    server = Telling()
+    server.resources = [{"uri": "test://a", "name": "a"}]
+    return server
+
+
+def test_what_is_subscribed_to_before_anything_is_known_is_looked_for(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        assert await subscribed(await world.client(), "test://a") == {}
+        one(world).tell("test://a")
+        assert await told(world.clients[0]) == (CHANGED, {"uri": "test://a"})
+
+    play(home, paths, played, one=unknown_server)
+
+
+def test_a_newer_client_that_listens_first_has_servers_list_what_they_have(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourceSubscriptions=["test://a", "nowhere://a"])
+        assert (await told(client))[1]["notifications"] == {"resourceSubscriptions": ["test://a"]}
+
+    play(home, paths, played, one=unknown_server)
+
+
+def test_a_newer_client_that_only_listens_is_told_of_the_first_lists(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourcesListChanged=True)
+        assert (await told(client))[0] == ACKNOWLEDGED
+        assert (await told(client))[0] == "notifications/resources/list_changed"
+
+    play(home, paths, played, one=unknown_server)
+
+
+def test_nobody_is_asked_for_a_client_without_a_token(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        world.configure(policy={"require_token": True})
+        world.begin()
+        client = await world.client(MODERN_REVISION)
+        listening(client, resourceSubscriptions=["test://a"])
+        assert (await told(client))[1]["notifications"] == {}
+        assert not one(world).connections
+
+    play(home, paths, played, one=unknown_server)

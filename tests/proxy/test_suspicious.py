@@ -91,7 +91,8 @@ def test_where_it_is_not_held_it_is_told_or_not(
     scene(played, sums=sums)
     made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
     assert [(line["decision"], line["enforced"]) for line in made] == decisions
-    assert ("1 suspicious (sums:add)" in capsys.readouterr().err) is bool(decisions)
+    told = "1 suspicious (sums:add); see: mcpctl tools check"
+    assert (told in capsys.readouterr().err) is bool(decisions)
 
 
 def test_words_about_a_tool_that_comes_later_are_found(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:

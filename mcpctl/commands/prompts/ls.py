@@ -19,7 +19,7 @@ def ls(
     """List the prompts of all enabled servers, as last listed, by the names that clients see: SERVER_PROMPT.
 
     No server is started; mcpctl tools refresh lists prompts anew, too. Arguments that are required are marked with *.
-    What is held until you approve it is left out, as in clients; mcpctl tools diff shows it.
+    What is held until you approve it is left out, as in clients; mcpctl tools diff or check shows it.
 
     \b
     Examples:

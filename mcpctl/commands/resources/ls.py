@@ -27,7 +27,7 @@ def ls(
 
     A URI is as its server has it, and mcpctl+SERVER:URI where several servers list the same. No server is started;
     mcpctl tools refresh lists resources anew, too. --templates lists the templates of URIs that can be read, too, once
-    filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff shows it.
+    filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff or check shows it.
 
     \b
     Examples:

@@ -31,7 +31,8 @@ def read(
 
     A pipe gets texts as they are, and bytes decoded; a terminal gets texts without what could command it, and no bytes.
     --json prints the result exactly as the server sent it. The URI goes to one server alone: to the one that lists it,
-    that has a template for it, or that lists others of its scheme. That it was read is on record, without its content.
+    that has a template for it, where no other lists anything, or that lists others of its scheme. That it was read is
+    on record, without its content.
 
     \b
     Examples:

@@ -41,7 +41,7 @@ def check(
 
     It checks the tools that the enabled servers last listed, or those of a snapshot (--catalog), by fixed rules and
     without a network. All tools are seen together, since some rules compare a tool with those of other servers; keys
-    only narrow down what is reported.
+    only narrow down what is reported. Of prompts, resources and what servers say of themselves, errors are reported.
 
     A tool with an error is one to hold back: hidden characters, instructions to the model, words about another server's
     tool, secrets taken elsewhere. Warnings and information are for reading; text and github leave information out,

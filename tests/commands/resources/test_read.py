@@ -47,3 +47,11 @@ def test_what_nobody_has_is_not_found_and_what_the_server_refuses_fails(mcpctl: 
     ran = mcpctl("resources", "read", "book://page/8")
     assert ran.code == 4
     assert "Resource not found" in ran.err
+
+
+def test_of_a_server_that_does_not_start_that_is_told(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.config.write_text(f'{paths.config.read_text()}\n[servers.gone]\ncommand = "/nowhere/gone"\n')
+    ran = mcpctl("resources", "read", "book://one", "--server", "gone")
+    assert ran.code == 4
+    assert "server 'gone' did not start" in ran.err
+    assert "see: mcpctl servers check gone" in ran.err

@@ -35,6 +35,15 @@ def test_a_login_is_deleted_and_its_issuer_takes_it_back(mcpctl: Mcpctl, paths: 
     assert "nobody is logged in to 's'" in again.err
 
 
+@pytest.mark.parametrize("method", ["client_secret_basic", "client_secret_post"])
+def test_the_login_of_a_client_with_a_secret_is_taken_back_too(mcpctl: Mcpctl, paths: Paths, method: str) -> None:
+    with sites.running(methods=[method]) as found:
+        configure(paths, {"s": {"url": found.url}})
+        assert mcpctl("servers", "login", "s").code == 0
+        assert mcpctl("servers", "logout", "s", "--json").json["revoked"]
+        assert found.issuer.refresh == {}
+
+
 def test_an_issuer_that_cannot_be_told_keeps_nobody_logged_in(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:
     at.issuer.name = "http://127.0.0.1:1/tenant"  # so that what it says of itself is not taken for its word
     ran = mcpctl("servers", "logout", "s")
