@@ -147,11 +147,11 @@ def remove(path: Path, names: Sequence[str]) -> None:
 
 
 def _remove(servers: Any, name: str) -> None:
-    # Comments after the entry are about the next one, so they stay.
+    # Comments after the entry are about the next one, so they stay; there is a blank line before the entry, too.
     after = "".join(item.as_string() for _, item in cut_trailing_comments(servers[name]))
     place = next((n for n, (key, _) in enumerate(body_of(servers)) if key == name), None)
     servers.pop(name)
-    if after and place is not None:
+    if after.strip() and place is not None:
         from tomlkit.items import Whitespace
 
         body_of(servers)[place] = (None, Whitespace(after))

@@ -53,7 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setattr("mcpctl.errors._warned", {})
     # No server of an example is asked anything.
-    monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", lambda *_: None)
+    monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", lambda *_: [])
     return folder
 
 

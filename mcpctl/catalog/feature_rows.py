@@ -19,12 +19,12 @@ def features(found: Catalog) -> Features:
 
 
 def prompts(found: Catalog, servers: Collection[str] = ()) -> Found:
-    """The prompts of these servers, or of all."""
+    """The prompts of these servers, or of all; raises `NotFound` for a server that is not there."""
     return _rows(found, features(found).prompts, servers, _prompt)
 
 
 def resources(found: Catalog, servers: Collection[str] = (), *, templates: bool = False) -> Found:
-    """The resources, or the templates, of these servers, or of all."""
+    """The resources, or the templates, of these servers, or of all; raises as `prompts` does."""
     seen = features(found)
     return _rows(found, seen.templates if templates else seen.resources, servers, _resource)
 

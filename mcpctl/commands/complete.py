@@ -141,8 +141,8 @@ def prompts(ctx: typer.Context, incomplete: str) -> list[Pair]:
     from mcpctl.catalog import feature_rows
 
     with _catalog(ctx) as found:
-        rows = feature_rows.prompts(found).rows(None, 0)
-        return [(row["name"], row["label"] or "") for row in rows if row["name"].startswith(incomplete)][:MOST]
+        named = [(row["name"], row["label"] or "") for row in feature_rows.prompts(found).rows(None, 0)]
+    return [pair for pair in named if pair[0].startswith(incomplete)][:MOST]
 
 
 def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
@@ -151,9 +151,8 @@ def resources(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
     with _catalog(ctx) as found:
         rows = feature_rows.resources(found).rows(None, 0)
-        return [(row["uri"], row["label"] or row["name"] or "") for row in rows if row["uri"].startswith(incomplete)][
-            :MOST
-        ]
+        named = [(row["uri"], row["label"] or row["name"] or "") for row in rows]
+    return [pair for pair in named if pair[0].startswith(incomplete)][:MOST]
 
 
 def prompt_arguments(ctx: typer.Context, incomplete: str) -> list[Pair]:

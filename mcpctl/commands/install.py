@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from mcpctl.commands import client_changes
 from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
+from mcpctl.commands.servers.entry_options import NoCheck
 
 if TYPE_CHECKING:
     from mcpctl.models import Row
@@ -18,6 +19,7 @@ def install(
     toolset: opt.Toolset = None,
     split_execute: Split = False,
     rename: opt.Rename = None,
+    no_check: NoCheck = False,
     json: client_changes.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -35,6 +37,9 @@ def install(
     uninstall undoes it. Running it again takes over what was added to the file since, and puts the entry in order: its
     options stay, unless they are given anew, and it starts this mcpctl with this config.toml. Else it changes nothing.
     --dry-run also prints the client's own command that adds mcpctl, if it has one.
+
+    The logins of the client stay with it. URLs without headers that are taken over are asked, all at once and for 3
+    seconds at most, whether they need one here, and stderr has the command.
 
     \b
     Examples:
@@ -69,8 +74,8 @@ def install(
     client_changes.write(rows, diff, dry_run=dry_run, json=json)
     if not json:
         _say(rows, dry_run)
-        if not dry_run:
-            logins.say_needed(paths, [name for row in rows if row["entry"] for name in row["servers"]])
+        if not dry_run and not no_check:
+            logins.say_needed(paths, [name for row in rows for name in row["servers"]])
 
 
 def _say(rows: "list[Row]", dry_run: bool) -> None:

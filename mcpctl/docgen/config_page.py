@@ -130,10 +130,11 @@ SEARCH = {
     " ask it for 5 seconds, and for longer after each further one.",
 }
 RESPONSES = {
-    "limit_tokens": "The most tokens, estimated as bytes / 4, of the text of a tool's answer. Beyond it the client gets"
-    " the beginning, the shape of the JSON in it, and the call of @mcpctl:read that reads more; the whole answer is"
-    " kept in responses/ of the data directory first, and if it cannot be kept it is delivered whole. Errors,"
-    " questions, images, audio and resources are never shortened, nor is what commands call. 0: nothing is shortened.",
+    "limit_tokens": "The most tokens, estimated as bytes / 4, of the text and the structured content of a tool's"
+    " answer, with the JSON around them. Beyond it the client gets the beginning, the shape of the JSON in it, and the"
+    " call of @mcpctl:read that reads more; the whole answer is kept in responses/ of the data directory first, and if"
+    " it cannot be kept it is delivered whole. Errors, questions, images, audio and resources are never shortened, nor"
+    " is what commands call. 0: nothing is shortened.",
     "keep_mb": "The most megabytes of whole answers that are kept, the oldest go first; each goes with its session,"
     " too. 0: no limit. They are as their server sent them, secrets included, unless redact_responses masks them; only"
     " you can read the files. Neither the record nor an export has them.",

@@ -48,7 +48,7 @@ FIELDS = {
     "hints": "The same as four letters, for read-only, destructive, idempotent and open world: a capital for true, a"
     " small letter for false, - for not declared.",
     "input_tokens": "The tokens of the arguments, estimated.",
-    "output_tokens": "The tokens of the response, estimated.",
+    "output_tokens": "The tokens of what the client got of the response, estimated.",
     "total_tokens": "Input and output tokens together.",
     "encoding": "The way in which tokens were counted.",
     "status": f"Of a call: {', '.join(CALL_STATUSES[:-1])} or {CALL_STATUSES[-1]}; of what was read one of these, too."

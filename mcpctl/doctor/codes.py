@@ -20,6 +20,8 @@ _ALL = (
          "mcpctl servers enable NAME", _INFO),
     Rule("D108", "There is no server yet.", "mcpctl has nothing to find or call.",
          "mcpctl servers add, or mcpctl servers import", _INFO),
+    Rule("D109", "A server needs a login.", "Its calls fail until somebody logs in.", "mcpctl servers login NAME",
+         _WARNING),
     Rule("D121", "Others can change config.toml, or read the secrets in it.",
          "What it names is started as you, and a secret that others read is none.", "mcpctl doctor --fix", _WARNING),
     Rule("D122", "Others can read files of the data directory.",

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Iterator
 
-from mcpctl import config, exposure, server_environment
+from mcpctl import config, exposure, server_entries, server_environment
 from mcpctl.catalog import policy_check, rows
 from mcpctl.command_values import CannotLaunch
 from mcpctl.doctor.client_entries import own_entries
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.errors import McpctlError
+from mcpctl.oauth import login_state
 from mcpctl.plurals import counted
 from mcpctl.rules import Selection
 from mcpctl.toolsets import in_force
@@ -41,6 +42,19 @@ def of_servers(case: Case) -> Iterator[Finding]:
             yield found("D103", error.message, name, error.hint)
         if exposed := exposure.in_the_clear(server):
             yield found("D105", exposed, name)
+
+
+def of_logins(case: Case) -> Iterator[Finding]:
+    """Whether somebody is logged in where a login is needed, as the servers have last said."""
+    if case.problem:
+        return
+    words = {login_state.NEEDED: "it needs a login", login_state.EXPIRED: "its login has ended"}
+    try:
+        for row in server_entries.ls(case.paths):
+            if row["enabled"] and row["login"] in words:
+                yield found("D109", words[row["login"]], row["name"], f"mcpctl servers login {row['name']}")
+    except McpctlError:
+        return  # what cannot be opened is found where the data is looked at
 
 
 def of_names(case: Case) -> Iterator[Finding]:

@@ -7,7 +7,13 @@ from mcpctl.doctor import clients, configuration, data, permissions, processes, 
 from mcpctl.doctor.finding import Case, Check, Finding, found
 
 AREAS: Mapping[str, Sequence[Check]] = {
-    "configuration": (configuration.of_file, configuration.of_servers, configuration.of_names, configuration.of_policy),
+    "configuration": (
+        configuration.of_file,
+        configuration.of_servers,
+        configuration.of_logins,
+        configuration.of_names,
+        configuration.of_policy,
+    ),
     "permissions": (permissions.of_files, permissions.of_owners),
     "programs": (programs.of_mcpctl, programs.of_commands, programs.of_windows),
     "data": (data.of_folder, data.of_journals, data.of_index, data.of_removed, data.of_decisions),

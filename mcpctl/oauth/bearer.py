@@ -102,7 +102,7 @@ class Bearer:
 
     def _refresh(self, tokens: Tokens) -> "asyncio.Future[Tokens]":
         if self._refreshing is None:
-            self._refreshing = _beside(lambda: refreshed(self._store, tokens, self._secret(tokens)))
+            self._refreshing = _beside(lambda: refreshed(self._store, tokens, tokens.secret(self._oauth)))
             self._refreshing.add_done_callback(self._has_refreshed)
         return self._refreshing
 
@@ -112,12 +112,6 @@ class Bearer:
             self._not_before = time.monotonic() + _PAUSE_S
         else:
             self._tokens = done.result()
-
-    def _secret(self, tokens: Tokens) -> str | None:
-        """The client's secret: the configuration's, if it is this client's."""
-        if self._oauth and self._oauth.client_secret and self._oauth.client_id == tokens.client_id:
-            return self._oauth.client_secret
-        return tokens.client_secret
 
     # ---- the file
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, Self
 from urllib.parse import parse_qs, urlsplit
 
 from mcpctl.errors import McpctlError
-from mcpctl.oauth.requests import LoginFailed, inert
+from mcpctl.oauth.requests import LoginFailed, brief
 
 _PATH = "/callback"
 _HERE, _HERE_TOO = "127.0.0.1", "::1"
@@ -24,6 +24,8 @@ _REQUEST_BYTES = 16 << 10
 _REQUEST_S = 10.0
 _CODE = re.compile(r"(?!https?:)[!-<>-~]{12,}")
 """A code alone: longer than what is typed by mistake, and no part of an address."""
+_AROUND = "\"'<>"
+"""What people and programs put around an address."""
 _PASTED_BYTES = 16 << 10
 _REFUSALS = {
     "access_denied": "the login was refused",
@@ -81,8 +83,8 @@ class Callback:
             if error.errno != errno.EADDRINUSE:
                 raise
             raise McpctlError(
-                f"another login is under way: port {self.port} of this machine is taken",
-                "end that one, or change redirect_port", "login_under_way",
+                f"port {self.port} of this machine is taken, by another login or another program",
+                "end that, or change redirect_port of the server's oauth", "login_under_way",
             ) from None  # fmt: skip
 
     async def __aexit__(self, *_: object) -> None:
@@ -105,7 +107,7 @@ class Callback:
 
     def paste(self, text: str) -> bool:
         """Take the address, or the code alone, that a person has pasted; whether it was one."""
-        text = text.strip()
+        text = text.strip().strip(_AROUND)
         if _CODE.fullmatch(text):
             # The code alone: whoever pastes it has seen this login's page, and the verifier of PKCE is ours.
             return self._take(Redirect(text))
@@ -161,8 +163,8 @@ def _redirect(query: str, state: str) -> Redirect:
     if not state or not hmac.compare_digest(given.get("state", "").encode(), state.encode()):
         raise NotOurs
     if error := given.get("error"):
-        why = _REFUSALS.get(error, f"the issuer has refused: {inert(error)}")
-        more = inert(given.get("error_description", ""))
+        why = _REFUSALS.get(error, f"the issuer has refused: {brief(error)}")
+        more = brief(given.get("error_description", ""))
         raise LoginFailed(f"{why}{': ' if more else ''}{more}", "begin again, or ask whoever runs the issuer")
     if not given.get("code"):
         raise NotOurs

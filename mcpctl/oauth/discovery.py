@@ -15,7 +15,7 @@ from mcp.shared.auth_utils import check_resource_allowed, resource_url_from_serv
 from pydantic import ValidationError
 
 from mcpctl.oauth.first_request import challenge
-from mcpctl.oauth.requests import LoginFailed, Requests, inert, origin
+from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin
 from mcpctl.server_environment import Endpoint
 
 
@@ -69,7 +69,7 @@ async def _resource(requests: Requests, where: Endpoint, asked: httpx2.Response)
         if found := await utils.handle_protected_resource_response(response):
             ours = resource_url_from_server_url(where.url)
             if not check_resource_allowed(requested_resource=ours, configured_resource=str(found.resource)):
-                raise LoginFailed(f"the server says that it is {inert(str(found.resource))}", "is its url right?")
+                raise LoginFailed(f"the server says that it is {brief(str(found.resource))}", "is its url right?")
             return found
     if broken:
         # Whether it names an issuer is then not known, and guessing one would send the login elsewhere.
@@ -93,13 +93,13 @@ async def of_issuer(requests: Requests, name: str, server_url: str) -> OAuthMeta
             continue
         if not utils.issuers_match(str(metadata.issuer), issuer):
             raise LoginFailed(
-                f"the issuer {inert(issuer)} calls itself {inert(str(metadata.issuer))}",
+                f"the issuer {brief(issuer)} calls itself {brief(str(metadata.issuer))}",
                 "tell whoever runs the server: the two must be the same (RFC 8414)",
             )
         _check(requests, metadata)
         return metadata
     if name:
-        raise LoginFailed(f"the issuer {inert(name)} says nothing of how one logs in", "tell whoever runs the server")
+        raise LoginFailed(f"the issuer {brief(name)} says nothing of how one logs in", "tell whoever runs the server")
     hint = "it may want a token in a header, which mcpctl servers set --header gives it"
     raise LoginFailed("the server does not say who logs in for it", hint)
 

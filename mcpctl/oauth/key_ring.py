@@ -24,6 +24,15 @@ class Secrets(msgspec.Struct, frozen=True, kw_only=True):
         return "Secrets()"
 
 
+def look() -> None:
+    """Raise `McpctlError` where there is no keyring that can be used."""
+    keyring = _keyring()
+    try:
+        keyring.get_password(_SERVICE, _SERVICE)  # which is no login
+    except Exception as error:
+        raise _unusable(error) from None
+
+
 def keep(name: str, secrets: Secrets) -> str:
     """Have the secrets of a login kept; the name of the back end that has them. Raises `McpctlError`."""
     keyring = _keyring()

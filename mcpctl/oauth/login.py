@@ -25,7 +25,7 @@ from mcpctl.oauth.callback import Callback, read_pasted
 from mcpctl.oauth.discovery import Issuer
 from mcpctl.oauth.refreshing import HEADER, LONGEST_LIFE_S
 from mcpctl.oauth.registration import Client
-from mcpctl.oauth.requests import LoginFailed, Requests, inert, origin, said
+from mcpctl.oauth.requests import LoginFailed, Requests, brief, origin, said
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.server_environment import Endpoint
 from mcpctl.server_settings import CLIENT_CREDENTIALS, CODE, OAuth
@@ -33,6 +33,7 @@ from mcpctl.settings import OAuthSettings
 
 WAIT_S = 300.0
 """How long a person may take in the browser."""
+_NOT_THAT = "this login does not end there: open the address above, and paste all of the one that the browser ends at"
 _GRANTS = {CODE: ["authorization_code", "refresh_token"], CLIENT_CREDENTIALS: [CLIENT_CREDENTIALS]}
 
 
@@ -123,8 +124,7 @@ async def _authorized(
     try:
         utils.validate_authorization_response_iss(redirect.iss, issuer.metadata)
     except OAuthFlowError:
-        who = inert(redirect.iss or "nobody")
-        raise LoginFailed(f"the answer is from another issuer: {who}", "begin again; do not log in there") from None
+        raise _from_elsewhere(redirect.iss, issuer.name) from None
     return {
         "grant_type": "authorization_code", "code": redirect.code, "redirect_uri": address,
         "code_verifier": proof.code_verifier,
@@ -135,8 +135,16 @@ def _what_for(where: Endpoint, issuer: Issuer, wish: Wish) -> str:
     """Who gets what by this login: a server says itself where one logs in for it, and may name anybody."""
     server, metadata = origin(where.url), issuer.metadata
     page, tokens = origin(str(metadata.authorization_endpoint)), origin(str(metadata.token_endpoint))
-    way = "" if tokens in (page, server) else f", by way of {inert(tokens)}"
-    return f"this gives '{wish.name}' at {inert(server)} access to what you have at {inert(page)}{way}"
+    way = "" if tokens in (page, server) else f", by way of {brief(tokens)}"
+    return f"this gives '{wish.name}' at {brief(server)} access to what you have at {brief(page)}{way}"
+
+
+def _from_elsewhere(iss: str | None, issuer: str) -> LoginFailed:
+    """The failure for an answer that another issuer has given, or nobody that it names."""
+    if not iss:
+        return LoginFailed(f"the answer does not say that it is from {brief(issuer)}", "ask whoever runs the issuer")
+    hint = "begin again, and log in nowhere else"
+    return LoginFailed(f"the answer is from another issuer: {brief(iss)} in place of {brief(issuer)}", hint)
 
 
 def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None]) -> None:
@@ -149,14 +157,14 @@ def _send(url: str, callback: Callback, wish: Wish, tell: Callable[[str], None])
             f"It ends at {callback.address()}?…: if the browser is on another machine and shows an error there,"
             " paste that address here."
         )
-        read_pasted(callback, lambda: tell("that is not what this login ends at; paste all of it"))
+        read_pasted(callback, lambda: tell(_NOT_THAT))
 
     def failed() -> None:
         with contextlib.suppress(RuntimeError):  # the login has ended meanwhile
             loop.call_soon_threadsafe(ask_to_paste)
 
     if wish.in_browser and browser.can_open():
-        tell(f"log in in your browser; if none opens, go to:\n\n  {url}\n")
+        tell(f"log in with the browser that opens; if none does, go to:\n\n  {url}\n")
         browser.open_(url, failed)
     else:
         ask_to_paste()
@@ -172,6 +180,8 @@ async def _token(
     headers, content = client.request(fields)
     response = await requests.send("POST", str(issuer.metadata.token_endpoint), headers, content)
     hint = "see whether its client_id and client_secret are right, and try again"
+    if client.kind == registration.DYNAMIC:
+        hint = "begin again: what the browser ends at can be used once, and not for long"
     if response.status_code not in (HTTPStatus.OK, HTTPStatus.CREATED):
         sent = (client.secret, fields.get("code"), fields.get("code_verifier"))
         raise LoginFailed(f"the issuer gave no token: {said(response, *sent)}", hint)

@@ -25,7 +25,7 @@ class Client:
     kind: str
     id: str
     secret: str | None = None
-    method: str = client_authentication.NONE
+    method: str = NONE
     """How it says to the token endpoint who it is."""
     secret_expires_at: float | None = None
 

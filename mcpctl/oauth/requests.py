@@ -52,7 +52,7 @@ class Requests:
         """Raises `LoginFailed` for an address that a login must not use."""
         is_plain = not url.lower().startswith("https://")
         if (is_plain and not self._may_be_plain) or not may_be_sent_to(url):
-            where = inert(origin(url))
+            where = brief(origin(url))
             raise LoginFailed(f"the login would go to {where}, which is not encrypted", "tell whoever runs the server")
 
     async def _sent(
@@ -77,7 +77,7 @@ _AGAIN = "try again; if it stays so, tell whoever runs the server"
 _OF_THE_BODY = ("content-encoding", "content-length", "transfer-encoding")
 
 
-def inert(text: str) -> str:
+def brief(text: str) -> str:
     """A foreign text for a message: short, on one line, of characters that a person sees."""
     shown = "".join(c if c.isprintable() else " " for c in text[: 4 * _MOST_SAID])
     return " ".join(shown.split())[:_MOST_SAID]
@@ -85,7 +85,7 @@ def inert(text: str) -> str:
 
 def said(response: httpx2.Response, *secrets: str | None) -> str:
     """A refusal in words: its status, and what it says of why, without the secrets that were sent."""
-    text = inert(http_client.refusal(response, response.content))
+    text = brief(http_client.refusal(response, response.content))
     for secret in secrets:
         for form in (secret, quote_plus(secret)) if secret else ():
             text = text.replace(form, "***")

@@ -4,8 +4,7 @@ import asyncio
 import contextlib
 
 from mcpctl.errors import McpctlError
-from mcpctl.oauth import discovery
-from mcpctl.oauth.registration import CONFIGURED, DYNAMIC, Client
+from mcpctl.oauth import client_authentication, discovery
 from mcpctl.oauth.requests import Requests
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
@@ -28,10 +27,6 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
     metadata = await discovery.of_issuer(requests, tokens.issuer, where.url)
     if metadata.revocation_endpoint is None:
         return False
-    secret, kind = tokens.client_secret, DYNAMIC
-    if not secret and where.oauth and where.oauth.client_id == tokens.client_id:
-        secret, kind = where.oauth.client_secret, CONFIGURED
-    client = Client(kind, tokens.client_id, secret, tokens.token_endpoint_auth_method)
     # With the refresh token its access tokens go too, where the issuer can do that (2.1).
     has_refresh = tokens.refresh_token is not None
     form = {
@@ -39,6 +34,8 @@ async def _revoked(where: Endpoint, tokens: Tokens) -> bool:
         "token_type_hint": "refresh_token" if has_refresh else "access_token",
         "client_secret": "",  # none; but the SDK's issuers refuse a form without one, also beside Basic
     }
-    headers, content = client.request(form)
+    headers, content = client_authentication.request(
+        tokens.token_endpoint_auth_method, tokens.client_id, tokens.secret(where.oauth), form
+    )
     response = await requests.send("POST", str(metadata.revocation_endpoint), headers, content)
     return response.is_success

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from mcpctl.server_environment import is_here
-from mcpctl.server_settings import CLIENT_CREDENTIALS
+from mcpctl.server_settings import CLIENT_CREDENTIALS, OAuth
 
 _PORTS = {"http": 80, "https": 443}
 _MARGIN_S = 60.0
@@ -51,6 +51,12 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     def is_refreshed(self) -> bool:
         """Whether it goes on by itself after the access token has expired."""
         return self.grant == CLIENT_CREDENTIALS or self.refresh_token is not None
+
+    def secret(self, oauth: OAuth | None) -> str | None:
+        """The client's secret: the configuration's, if it is this client's."""
+        if oauth and oauth.client_secret and oauth.client_id == self.client_id:
+            return oauth.client_secret
+        return self.client_secret
 
     def holds(self, now: float) -> bool:
         """Whether the access token has not expired."""

@@ -27,7 +27,7 @@ def resource(result: RawJson) -> Iterator[str]:
     if bytes_ := next((each for each in contents if not isinstance(each.get("text"), str)), None):
         size, kind = len(_decoded(bytes_)), bytes_.get("mimeType")
         of = f" of {line_of(kind)}" if isinstance(kind, str) else ""
-        raise McpctlError(f"it has {size:,} bytes{of}, which no terminal is shown", "put > FILE at the end", "binary")
+        raise McpctlError(f"it has {size:,} bytes{of}, not shown on a terminal", "put > FILE at the end", "binary")
     for each in contents:
         yield block_of(each["text"])
 

@@ -1,5 +1,6 @@
 """What a model and a person are told of a failure: the only two places where failures become sentences."""
 
+import shlex
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -63,8 +64,10 @@ def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlE
     if failure.code in _OF_TOOL:
         return _refusal_for_person(failure, facts["view"])
     if failure.code in OF_FEATURE:
-        kind = WrongUsage if failure.code == "ambiguous_resource" else NotFound
-        return kind(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
+        if failure.code == "ambiguous_resource":
+            uri = shlex.quote(escaped(f"mcpctl+{facts['servers'][0]}:{facts['uri']}"))
+            return WrongUsage(_of_feature(failure), f"read one with: mcpctl resources read {uri}", failure.code)
+        return NotFound(_of_feature(failure), _OF_FEATURE_HINT[failure.code], failure.code)
     if failure.code == "interrupted":
         return UpstreamFailed(for_model(failure), "call it again", failure.code)
     if failure.code == "needs_login" and "server" in facts:
@@ -78,6 +81,8 @@ def for_person(failure: Failure, see: str = "mcpctl calls show last") -> McpctlE
 def in_brief(failure: Failure) -> str:
     """Why a server failed, for lists of servers and for the record, in one clause. It is read later, so it does not say
     when the server is tried again."""
+    if failure.code == "needs_login" and "server" in failure.facts:
+        return ": ".join(_login(failure.facts))
     return f"{_what(failure)}{failure.said}"
 
 
@@ -329,7 +334,6 @@ OF_FEATURE = frozenset(("unknown_prompt", "unknown_resource", "ambiguous_resourc
 _OF_FEATURE_HINT = {
     "unknown_prompt": "see: mcpctl prompts ls",
     "unknown_resource": "see: mcpctl resources ls",
-    "ambiguous_resource": "see: mcpctl resources ls",
 }
 _WITHOUT_TOKEN = {
     "no_token": "nothing can be found or called without a token",

@@ -1,46 +1,27 @@
 """What of one call is on record: its start, what was decided of it, and how it ended."""
 
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from mcpctl import hints
 from mcpctl.failure import Failure
-from mcpctl.models import Tool
 from mcpctl.policy import words
-from mcpctl.policy.decide import ASK, Subject, Verdict
-from mcpctl.policy.view import View
-from mcpctl.proxy.client_side import CallRequest
+from mcpctl.policy.decide import ASK
 from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import OpenCall, Recorder
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.call import Call
 
 _RECORDED = {"held": "held", "needs_consent": "asked"}
 """What would have been decided by a policy that only records, by the code of the refusal."""
 
 
-class Recorded(Protocol):
-    """A call, as its record sees it."""
-
-    request: CallRequest
-    server: str
-    name: str
-    arguments: bytes
-    arguments_digest: str
-    tool: Tool | None
-    view: View
-    parent_id: str | None
-    consent: str | None
-    verdict: Verdict
-
-    @property
-    def subject(self) -> Subject:
-        """What is to be decided on."""
-
-
 class CallRecord:
     """One call's record."""
 
-    def __init__(self, call: Recorded, recorder: Recorder) -> None:
+    def __init__(self, call: "Call", recorder: Recorder) -> None:
         self.id = ""
         """Its id there, empty as long as it is not on record."""
         self._call = call

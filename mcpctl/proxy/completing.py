@@ -9,6 +9,7 @@ import msgspec
 from mcpctl import bounds
 from mcpctl.catalog.features import Features, Owner
 from mcpctl.failure import Failed, Failure
+from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES
 from mcpctl.proxy import refusals, translate
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.store.recordable import Json
@@ -18,7 +19,7 @@ from mcpctl.wire import jsonrpc
 
 _WAIT_S = 2.0
 _NONE = b'{"completion":{"values":[]}}'
-_NAMED_BY = {"ref/prompt": "name", "ref/resource": "uri"}
+_KIND_OF = {"ref/prompt": PROMPTS, "ref/resource": RESOURCES}
 
 
 class Reference(NamedTuple):
@@ -42,16 +43,16 @@ class Reference(NamedTuple):
         """It as its server calls it, in JSON."""
         if owner.uri == self.name:
             return jsonrpc.object_of(self.members)
-        return jsonrpc.object_of({**self.members, _NAMED_BY[self.type]: msgspec.json.encode(owner.uri)})
+        return jsonrpc.object_of({**self.members, NAMED_BY[_KIND_OF[self.type]]: msgspec.json.encode(owner.uri)})
 
 
 def reference(text: bytes) -> Reference:
     """The reference that this JSON is; raises `Malformed`."""
     members = jsonrpc.members(text)
     type_ = jsonrpc.value(members.get("type", b"null"), str)
-    if type_ not in _NAMED_BY:
-        raise jsonrpc.Malformed(f"ref.type is one of {', '.join(_NAMED_BY)}")
-    return Reference(type_, jsonrpc.value(members.get(_NAMED_BY[type_], b"null"), str), members)
+    if type_ not in _KIND_OF:
+        raise jsonrpc.Malformed(f"ref.type is one of {', '.join(_KIND_OF)}")
+    return Reference(type_, jsonrpc.value(members.get(NAMED_BY[_KIND_OF[type_]], b"null"), str), members)
 
 
 class Completing(Reply):

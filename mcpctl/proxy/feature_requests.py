@@ -14,14 +14,14 @@ from mcpctl.callers import Caller
 from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
-from mcpctl.feature_names import EXPLICIT
+from mcpctl.feature_names import EXPLICIT, NAMED_BY
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
-from mcpctl.proxy.reading import NAMED_BY, OWN_ID, Reading
+from mcpctl.proxy.reading import KIND_OF, OWN_ID, Reading
 from mcpctl.store.recordable import Json
 from mcpctl.upstreams.connection import COMPLETE, GET, READ, Exchange
 from mcpctl.wire import jsonrpc
@@ -58,16 +58,17 @@ class FeatureRequests:
             self._error(request, jsonrpc.INVALID_REQUEST, "this id is in use by another request")
         elif method in LISTS:
             self.session.begin(self._listed(method, request))
-        elif method in NAMED_BY:
+        elif method in KIND_OF:
             self._start_reading(method, request)
         else:
             self._complete(request)
 
     def _start_reading(self, method: str, request: CallRequest) -> None:
+        named_by = NAMED_BY[KIND_OF[method]]
         try:
-            name = jsonrpc.value(request.extra.get(NAMED_BY[method], b"null"), str)
+            name = jsonrpc.value(request.extra.get(named_by, b"null"), str)
         except jsonrpc.Malformed:
-            self._error(request, jsonrpc.INVALID_PARAMS, f"{method} needs {NAMED_BY[method]}, a string")
+            self._error(request, jsonrpc.INVALID_PARAMS, f"{method} needs {named_by}, a string")
         else:
             self._begin(Reading(self, request, method, name, partial(self.session.answer, request), self._refused))
 

@@ -7,16 +7,18 @@ answered. A client of 2026-07-28 makes them itself.
 import asyncio
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from mcpctl.failure import Failure
 from mcpctl.proxy import translate
-from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Questions, can_be_asked
 from mcpctl.upstreams import question
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.forwarded import Forwarded
 
 _MAX_ROUNDS = 10
 _SHORTEST_WAIT_S, _LONGEST_WAIT_S = 0.05, 0.25
@@ -26,30 +28,10 @@ _CANNOT_ASK = "the server asks for input before it goes on, which this client ca
 _TOO_MANY = f"the server has asked for input {_MAX_ROUNDS} times; it was left"
 
 
-class Repeated(Protocol):
-    """A call or a read, as its rounds see it."""
-
-    request: CallRequest
-
-    @property
-    def server(self) -> str:
-        """The name of its server."""
-
-    @property
-    def record_id(self) -> str:
-        """Its id on record."""
-
-    def repeat(self, extra: Mapping[str, bytes]) -> None:
-        """Ask for the same again, with these members of its params."""
-
-    def refuse(self, failure: Failure) -> None:
-        """Answer that it did not end."""
-
-
 class InputRounds:
-    """The rounds of one call of an older client's."""
+    """The rounds of one call or read of an older client's."""
 
-    def __init__(self, call: Repeated, questions: Questions, log: QuestionLog) -> None:
+    def __init__(self, call: "Forwarded", questions: Questions, log: QuestionLog) -> None:
         self._call = call
         self._questions = questions
         self._log = log

@@ -3,9 +3,12 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from mcpctl.errors import UpstreamFailed
+from mcpctl import bounds, config
+from mcpctl.catalog import feature_rows, rows
+from mcpctl.errors import NotFound, UpstreamFailed
 from mcpctl.failure import Failed
 from mcpctl.models import RawJson
+from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.proxy import translate
@@ -18,13 +21,22 @@ def prompt(
     paths: Paths, name: str, arguments: bytes, timeout_s: float | None = None, project: str | None = None
 ) -> RawJson:
     """The result of `prompts/get`, as its server sent it; raises what `McpctlError` fits where there is none."""
-    return _asked(paths, name, lambda requests: requests.prompt(name, arguments, CALLER), timeout_s, project)
+    try:
+        return _asked(paths, name, lambda requests: requests.prompt(name, arguments, CALLER), timeout_s, project)
+    except NotFound as error:
+        if error.code != "unknown_prompt":
+            raise
+        with rows.catalog(paths, project=project, quiet=True) as found:
+            known = list(feature_rows.features(found).prompts)
+        raise NotFound(error.message, did_you_mean(name[: bounds.NAME], known, error.hint), error.code) from None
 
 
 def resource(
     paths: Paths, uri: str, server: str | None = None, timeout_s: float | None = None, project: str | None = None
 ) -> RawJson:
     """The result of `resources/read`, of this server or else of the one whose URI it is; raises as `prompt` does."""
+    if server is not None:
+        config.load(paths.config, project).server(server)
     return _asked(paths, uri, lambda requests: requests.read(uri, CALLER, server), timeout_s, project)
 
 

@@ -6,7 +6,7 @@ It is called as every other tool is, and decided on and put on record as such, b
 import asyncio
 import re
 from functools import partial
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple
 
 import msgspec
 from msgspec import Meta
@@ -21,9 +21,10 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.decide import may_read_on
 from mcpctl.proxy import refusals, translate
+from mcpctl.proxy.call import Call
 from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.own_tool import CALLS, MOST, USUAL
-from mcpctl.proxy.shortening import Answered, Shortening, aside
+from mcpctl.proxy.shortening import Shortening, aside
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store import responses
 from mcpctl.tool_keys import OWN, READ
@@ -52,12 +53,6 @@ class _Refused(Exception):
     """What its server says of that."""
 
 
-class ReadCall(Answered, Protocol):
-    """A call of this tool."""
-
-    arguments: bytes
-
-
 class _Blocks(NamedTuple):
     """What is answered: a remark, if there is one, and blocks of content in JSON."""
 
@@ -74,13 +69,13 @@ class ReadTool:
         self._client = client
         self._reading: set[asyncio.Task[None]] = set()
 
-    def begin(self, call: ReadCall) -> None:
+    def begin(self, call: Call) -> None:
         """Answer a call; nobody else waits for it."""
         task = asyncio.create_task(self._answer(call))
         self._reading.add(task)
         task.add_done_callback(self._reading.discard)
 
-    async def _answer(self, call: ReadCall) -> None:
+    async def _answer(self, call: Call) -> None:
         try:
             answer, is_error = await self._read(call), False
         except _Refused as refusal:
@@ -93,7 +88,7 @@ class ReadTool:
         own = refusals.own(result, call.request.caller)
         call.deliver(ToolResult(result, is_error, False, own, b"null"))
 
-    async def _read(self, call: ReadCall) -> _Blocks:
+    async def _read(self, call: Call) -> _Blocks:
         try:
             request = msgspec.json.decode(call.arguments or b"{}", type=_Request)
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
@@ -107,7 +102,7 @@ class ReadTool:
             raise _not_read(error) from None
         return await loop.run_in_executor(aside, _of_resource, request, result)
 
-    def _of_call(self, request: _Request, call: ReadCall) -> _Blocks:
+    def _of_call(self, request: _Request, call: Call) -> _Blocks:
         """Of an answer that is kept; one that others may read is not told from one that is not there."""
         id_ = request.uri.removeprefix(CALLS)
         me = self._shortening.owner(call.view, OWN, READ)

@@ -10,6 +10,7 @@ import msgspec
 from mcpctl import feature_names, tool_keys
 from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure, failed
+from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES
 from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals, translate
@@ -25,10 +26,9 @@ from mcpctl.wire import jsonrpc
 if TYPE_CHECKING:
     from mcpctl.proxy.feature_requests import FeatureRequests
 
-NAMED_BY = {GET: "name", READ: "uri"}
-"""The member of a request's params that says what is asked for."""
-_KINDS = {GET: "prompt", READ: "resource"}
-_LISTS = {GET: feature_names.PROMPTS, READ: feature_names.RESOURCES}
+KIND_OF = {GET: PROMPTS, READ: RESOURCES}
+"""What each of the two asks for; the params name it as a list of these does."""
+_ON_RECORD = {PROMPTS: "prompt", RESOURCES: "resource"}
 OWN_ID = b"own-"
 """How the ids begin of those that are no request of the client's: its own are JSON."""
 _NOT_OPEN = "this requestState is not open (a question waits for ten minutes, once); ask for it again"
@@ -50,6 +50,7 @@ class Reading(Forwarded):
         session = requests.session
         super().__init__(session.execute, request, request.extra.get("arguments", b""))
         self.method = method
+        self.kind = KIND_OF[method]
         self.name = name
         self.owner = Owner("", name)
         """Whose it is, and what it is there, once that is known."""
@@ -79,7 +80,7 @@ class Reading(Forwarded):
     @property
     def key(self) -> str:
         """What decisions on record call it."""
-        name = feature_names.join(_LISTS[self.method], self.owner.uri)
+        name = feature_names.join(self.kind, self.owner.uri)
         return tool_keys.join(self.server, name) if self.server else name
 
     # ---- to its server
@@ -94,7 +95,7 @@ class Reading(Forwarded):
             return
         # What an earlier one was asked has its answer: for the record.
         self._execute.parents.of(self.key, state, responses)
-        extra, named_by = self.extra, NAMED_BY[self.method]
+        extra, named_by = self.extra, NAMED_BY[self.kind]
         if self.owner.uri != self.name:
             extra = {**extra, named_by: msgspec.json.encode(self.owner.uri)}
         self._exchange = Exchange(self.method, extra, self.request.meta, self.request.caller, self)
@@ -204,7 +205,7 @@ class Reading(Forwarded):
             return
         self._is_recorded = True
         self._requests.recorder.read_finished(
-            self.record_id, _KINDS[self.method], self.server or None, self.owner.uri, status, started=self._started,
+            self.record_id, _ON_RECORD[self.kind], self.server or None, self.owner.uri, status, started=self._started,
             response_bytes=size, error=error, origin=self.view.origin,
         )  # fmt: skip
 

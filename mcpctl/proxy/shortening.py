@@ -7,7 +7,7 @@ is, since most sessions shorten nothing.
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,7 +15,7 @@ from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy import metatools
-from mcpctl.proxy.client_side import CallRequest, ClientSide
+from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.own_tool import CALLS
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store.recorder import Recorder, tokens
@@ -24,7 +24,8 @@ from mcpctl.wire import jsonrpc
 
 if TYPE_CHECKING:
     from mcpctl.answers.readable import Readable
-    from mcpctl.proxy.read_tool import ReadCall, ReadTool
+    from mcpctl.proxy.call import Call
+    from mcpctl.proxy.read_tool import ReadTool
     from mcpctl.store.responses import Owner
 
 ABOUT = "mcpctl/shortened"
@@ -34,23 +35,6 @@ aside = ThreadPoolExecutor(2, "answers")
 _HEAD = 2000
 """Bytes of the beginning that is shown, where the limit is not lower."""
 _REMEMBERED = 10_000
-
-
-class Answered(Protocol):
-    """A call whose result has come."""
-
-    request: CallRequest
-    view: View
-    server: str
-    name: str
-    done: bool
-
-    @property
-    def record_id(self) -> str:
-        """Its id on record."""
-
-    def deliver(self, result: ToolResult, short: bytes | None = None) -> None:
-        """Put the result on record, and answer with it or with what stands for it."""
 
 
 class Shortening:
@@ -64,7 +48,7 @@ class Shortening:
         self._client = client
         self._reads: ReadTool | None = None
 
-    def read(self, call: "ReadCall") -> None:
+    def read(self, call: "Call") -> None:
         """Answer a call of the tool that reads on."""
         if self._reads is None:
             from mcpctl.proxy.read_tool import ReadTool
@@ -72,7 +56,7 @@ class Shortening:
             self._reads = ReadTool(self._paths, self, self._client)
         self._reads.begin(call)
 
-    def begin(self, call: Answered, result: ToolResult) -> bool:
+    def begin(self, call: "Call", result: ToolResult) -> bool:
         """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to
         be looked at, since else nothing was done."""
         limit = call.view.config.answer_limit(call.server, call.request.caller.client.name)
@@ -97,7 +81,7 @@ class Shortening:
             token_id=view.token_id,
         )  # fmt: skip
 
-    def _looked_at(self, call: Answered, result: ToolResult, done: "asyncio.Future[bytes | None]") -> None:
+    def _looked_at(self, call: "Call", result: ToolResult, done: "asyncio.Future[bytes | None]") -> None:
         short = None if done.exception() else done.result()
         if error := done.exception():
             warn(f"an answer is not shortened, since it cannot be kept: {error}")

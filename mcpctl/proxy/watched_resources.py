@@ -6,8 +6,8 @@ was not connected is lost: once it is asked again, those who watch are told that
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Iterator, Mapping
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,8 +18,11 @@ from mcpctl.failure import Failed, failed
 from mcpctl.upstreams import listening
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.listening import Listening
-from mcpctl.upstreams.upstream import Upstream
 from mcpctl.wire import jsonrpc
+
+if TYPE_CHECKING:
+    from mcpctl.proxy.gateway import Gateway
+    from mcpctl.proxy.subscriptions import Subscription
 
 UPDATED = "notifications/resources/updated"
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
@@ -28,28 +31,12 @@ _DEEPEST = 64
 """Slashes of a URI at which a resource that it is a part of may end."""
 
 
-class Watcher(Protocol):
-    """Who wants to be told."""
-
-    def updated(self, owner: Owner, uri: str, params: Mapping[str, bytes]) -> None:
-        """The resource has changed that is watched as `owner`: it, or a part of it that has this URI on its server."""
-
-
-class Servers(Protocol):
-    """The gateway, as far as it is needed here."""
-
-    upstreams: dict[str, Upstream]
-
-    def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` beside everything else."""
-
-
 class _Watched:
     """One resource, who watches it, and where it was asked for."""
 
     def __init__(self, owner: Owner) -> None:
         self.owner = owner
-        self.watchers: dict[Watcher, None] = {}
+        self.watchers: dict[Subscription, None] = {}
         self.connection: Connection | None = None
         """The connection that was asked; None while there is none."""
         self.listening: Listening | None = None
@@ -62,18 +49,18 @@ class _Watched:
 class WatchedResources:
     """Those of all sessions."""
 
-    def __init__(self, servers: Servers) -> None:
-        self._servers = servers
+    def __init__(self, gateway: "Gateway") -> None:
+        self._gateway = gateway
         self._watched: dict[Owner, _Watched] = {}
 
-    async def watch(self, owner: Owner, watcher: Watcher, caller: Caller) -> None:
+    async def watch(self, owner: Owner, watcher: "Subscription", caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
         watched = self._watched.setdefault(owner, _Watched(owner))
         watched.watchers[watcher] = None
         try:
             async with watched.asking:
                 if watched.connection is None:
-                    upstream = self._servers.upstreams.get(owner.server)
+                    upstream = self._gateway.upstreams.get(owner.server)
                     if upstream is None:
                         raise failed("server_removed", "is not in the configuration any more", server=owner.server)
                     await self._ask(watched, await upstream.connected(caller), caller)
@@ -81,12 +68,12 @@ class WatchedResources:
             self.unwatch(owner, watcher)
             raise
 
-    def unwatch(self, owner: Owner, watcher: Watcher) -> None:
+    def unwatch(self, owner: Owner, watcher: "Subscription") -> None:
         """Tell `watcher` no more; a server is told where it was the last."""
         if watched := self._watched.get(owner):
             watched.watchers.pop(watcher, None)
             if not watched.watchers:
-                self._servers.background(self._take_back(watched))
+                self._gateway.background(self._take_back(watched))
 
     def take(self, connection: Connection, message: jsonrpc.Message) -> bool:
         """Take what a server says of its own accord; whether it was about what is watched."""
@@ -102,7 +89,7 @@ class WatchedResources:
         """A server is connected: what is watched of it is asked for again."""
         for watched in self._watched.values():
             if watched.owner.server == connection.server and watched.connection is None:
-                self._servers.background(self._ask_again(watched, connection))
+                self._gateway.background(self._ask_again(watched, connection))
 
     def gone(self, connection: Connection) -> None:
         """A connection has ended, and with it what was asked of it."""
@@ -182,7 +169,7 @@ class WatchedResources:
         connection, watched.connection, watched.listening = watched.connection, None, None
         if connection and watched.watchers:
             again = asyncio.get_running_loop().call_later
-            again(watched.wait, lambda: self._servers.background(self._ask_again(watched, connection)))
+            again(watched.wait, lambda: self._gateway.background(self._ask_again(watched, connection)))
             watched.wait = min(2 * watched.wait, listening.LAST_WAIT_S)
 
     # ---- what servers say

@@ -106,6 +106,12 @@ def with_id(db: sqlite3.Connection, table: str, id_: str) -> list[Row]:
     return list(query.select(db, table, columns, query.Conditions().equal("id", id_), "id").rows(1, 0))
 
 
+def last_shortened(db: sqlite3.Connection) -> str | None:
+    """The id of the newest call of whose answer the client got a part."""
+    row = db.execute(f"SELECT id FROM calls WHERE shortened ORDER BY {_ORDER} LIMIT 1").fetchone()
+    return row[0] if row else None
+
+
 def newest(db: sqlite3.Connection, prefix: str, at_most: int) -> list[Row]:
     """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
     columns = {name: name for name in ("id", "server", "tool", "status", "started_at")}

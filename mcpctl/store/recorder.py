@@ -114,7 +114,7 @@ class Recorder:
             response=Raw(self.values.json(response) if recorded is None else recorded),
             error=Raw(self.values.json(error)),
             duration_ms=round((time.monotonic() - call.started) * 1000),
-            output_tokens=tokens(size or (0 if error == b"null" else len(error))),
+            output_tokens=tokens((size if delivered is None else delivered) or (0 if error == b"null" else len(error))),
             response_bytes=size,
             response_truncated=size > self.values.limit,
         )

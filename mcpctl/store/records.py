@@ -120,6 +120,10 @@ class Records:
         """The id of the call that `ref` names, in the same way."""
         return calls.resolve(self._db, ref)
 
+    def last_shortened(self) -> str | None:
+        """The id of the newest call of whose answer the client got a part."""
+        return calls.last_shortened(self._db)
+
     def session(self, ref: str) -> Row:
         """One session, with `tools` (what was called, how often, how it went) and `calls`
         and `reads`, each a `Found`, oldest first."""

@@ -79,6 +79,13 @@ def test_a_rule_about_a_server_that_has_listed_nothing_may_match(paths: Paths, f
     assert told(found("configuration")) == []
 
 
+def test_a_login_that_is_needed_is_told_with_the_command(paths: Paths, found: Found) -> None:
+    wants = {"url": "https://a.example", "oauth": {"client_id": "me"}}
+    configure(paths, {"off": {**wants, "enabled": False}, "s": wants, "open": {"url": "https://b.example"}})
+    (finding,) = (each for each in found("configuration") if each.code != "D107")
+    assert (finding.code, finding.subject, finding.fix) == ("D109", "s", "mcpctl servers login s")
+
+
 def test_no_server_is_worth_knowing(paths: Paths, found: Found) -> None:
     assert [each.code for each in found("configuration")] == ["D108"]
 

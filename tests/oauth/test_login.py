@@ -207,12 +207,13 @@ def test_a_refusal_is_told_in_plain_words_and_cannot_command_a_terminal(
 @pytest.mark.parametrize("at", [{"iss": "https://evil.example"}], indirect=True)
 def test_an_answer_of_another_issuer_is_not_taken(at: Sites, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     in_browser(monkeypatch, tmp_path)
-    with pytest.raises(LoginFailed, match=r"from another issuer: https://evil\.example"):
+    with pytest.raises(LoginFailed, match=r"from another issuer: https://evil\.example in place of") as raised:
         logged_in(at)
+    assert raised.value.message.endswith(at.issuer.name)
     assert "token" not in dict(at.issuer.asked)
 
 
-@pytest.mark.parametrize("what", ["all of it", "the code alone"])
+@pytest.mark.parametrize("what", ["all of it", "all of it in quotes", "the code alone"])
 def test_what_is_pasted_is_taken_where_no_browser_can_be_opened(
     at: Sites, stdin: Callable[[str], None], what: str
 ) -> None:
@@ -227,12 +228,13 @@ def test_what_is_pasted_is_taken_where_no_browser_can_be_opened(
         code = re.search(r"code=([^&]+)", target)
         assert code
         wrong = re.sub(r"state=[^&]+", "state=wrong", target)
-        stdin(f"\nwhat?\n{wrong}\n{target if what == 'all of it' else code[1]}\n")
+        pasted = {"all of it": target, "all of it in quotes": f'"{target}"', "the code alone": code[1]}[what]
+        stdin(f"\nwhat?\n{wrong}\n{pasted}\n")
 
     where, wish = Endpoint(at.url, "http", {}), Wish("s", in_browser=False)
     found = asyncio.run(log_in(where, SETTINGS, wish, tell))
     assert found and found.tokens.access_token in at.issuer.access
-    assert told[2:] == ["that is not what this login ends at; paste all of it"] * 2
+    assert told[2:] == [login._NOT_THAT] * 2
 
 
 def test_a_browser_that_cannot_be_opened_is_no_dead_end(
@@ -252,7 +254,7 @@ def test_a_port_that_is_taken_is_that_of_another_login(at: Sites) -> None:
     at.issuer.know("ours")
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        with pytest.raises(McpctlError, match=f"another login is under way: port {port}") as raised:
+        with pytest.raises(McpctlError, match=f"port {port} of this machine is taken, by another login") as raised:
             logged_in(at, OAuth(client_id="ours", redirect_port=port))
     assert raised.value.code == "login_under_way"
 
@@ -263,7 +265,7 @@ def test_a_port_that_is_taken_in_one_of_two_ways_is_not_shared(at: Sites) -> Non
         other = socket.create_server(("::1", 0), family=socket.AF_INET6)
     except OSError:
         pytest.skip("no IPv6")
-    with other, pytest.raises(McpctlError, match="another login is under way"):
+    with other, pytest.raises(McpctlError, match="is taken, by another login"):
         logged_in(at, OAuth(client_id="ours", redirect_port=other.getsockname()[1]))
 
 

@@ -332,7 +332,7 @@ def test_a_server_that_wants_a_token_and_gets_no_header_needs_a_login(address: s
     write_config(home, {"token": {"url": f"{address}/token/mcp"}})
     ran = mcpctl("tools", "refresh")
     assert ran.code == 4
-    assert "server 'token' needs a login: the user can log in with: mcpctl servers login token" in ran.err
+    assert "server 'token' needs a login: mcpctl servers login token" in ran.err
 
 
 def test_a_token_that_is_right_lets_us_in(

@@ -101,6 +101,14 @@ def test_tokens_are_a_quarter_of_the_bytes_and_say_so(paths: Paths) -> None:
     assert row["encoding"] == ENCODING == "estimate:bytes/4"
 
 
+def test_of_a_shortened_response_the_tokens_count_that_the_client_got(paths: Paths) -> None:
+    made = recorder(paths)
+    made.call_finished(begin(made), "ok", response=b'{"b":"%b"}' % (b"x" * 4000), delivered=40)
+    made.close()
+    row = only(paths)
+    assert (row["output_tokens"], row["delivered_bytes"], row["response_bytes"]) == (10, 40, 4008)
+
+
 def test_an_error_counts_where_there_is_no_response(paths: Paths) -> None:
     made = recorder(paths)
     made.call_finished(begin(made), "failed", error=b'{"code":"x"}')

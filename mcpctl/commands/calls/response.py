@@ -22,7 +22,12 @@ JsonPath = Annotated[
 
 def response(
     call: Annotated[
-        str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.calls)
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="An id, its beginning, or last: the last that was shortened.",
+            autocompletion=complete.calls,
+        ),
     ],
     path: JsonPath = None,
     data_dir: opt.DataDir = None,
@@ -32,8 +37,8 @@ def response(
     A pipe gets the bytes of the server's result, JSON, or what --path selects: JSON too, of a string its text. A path
     applies to the structured content, or else to the text that is JSON. A terminal gets the texts.
 
-    Answers are kept only if they are longer than limit_tokens in config.toml, and as long as keep_mb has room. Secrets
-    in them are not redacted.
+    Answers are kept only if they are longer than limit_tokens in config.toml, and as long as keep_mb has room; which
+    were, mcpctl calls ls --fields id,tool,shortened says. Secrets in them are not redacted.
 
     \b
     Examples:
@@ -44,7 +49,8 @@ def response(
     from mcpctl.store import responses
 
     with opt.records(data_dir) as records:
-        row = records.call(records.call_id(call))
+        shortened = records.last_shortened() if call == "last" else None
+        row = records.call(shortened or records.call_id(call))
     kept = responses.find(opt.paths(None, data_dir), row["id"], row["session_id"])
     if kept is None:
         raise _not_kept(row)

@@ -26,8 +26,9 @@ def ls(
     """List the resources of all enabled servers, as last listed, by their URIs.
 
     A URI is as its server has it, and mcpctl+SERVER:URI where several servers list the same. No server is started;
-    mcpctl tools refresh lists resources anew, too. --templates lists the templates of URIs that can be read, too, once
-    filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff or check shows it.
+    mcpctl tools refresh lists resources anew, too. --templates lists instead URIs with gaps, such as book://{id}, which
+    can be read once they are filled in. What is held until you approve it is left out, as in clients; mcpctl tools diff
+    or check shows it.
 
     \b
     Examples:

@@ -53,6 +53,5 @@ def add(
         warn(f"{name}: {remark}")
     output.write_done(json, lambda: server_entries.show(paths, name), name)
     output.say(f"added to {paths.config}")
-    if not no_check:
-        logins.say_needed(paths, [name])
-    output.say(f"list its tools with: mcpctl tools refresh {name}")
+    if no_check or not logins.say_needed(paths, [name]):
+        output.say(f"list its tools with: mcpctl tools refresh {name}")

@@ -19,7 +19,7 @@ Env = Annotated[
     typer.Option(
         "--env",
         metavar="NAME=VALUE",
-        help="A variable for the server; '${VAR}' keeps a secret out of the file.",
+        help="A variable for the server; '${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
         show_default=False,
     ),
 ]
@@ -42,7 +42,7 @@ Header = Annotated[
     typer.Option(
         "--header",
         metavar="NAME=VALUE",
-        help="A header of every request; 'Bearer ${VAR}' keeps a secret out of the file.",
+        help="A header of every request; 'Bearer ${VAR}' or '${cmd:COMMAND}' keeps a secret out of the file.",
         show_default=False,
     ),
 ]

@@ -54,6 +54,7 @@ def login(
     where = logins.place(paths, name)
     if not where.oauth or where.oauth.grant != CLIENT_CREDENTIALS:
         only_for_people("log in")
+    logins.can_keep(paths)
     from mcpctl.oauth.login import Wish, log_in  # with the SDK, 0.7 s
 
     wish = Wish(name, scope or (), client_id, in_browser=not no_browser)

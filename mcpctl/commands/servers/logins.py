@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from mcpctl import config, output
 from mcpctl.command_values import CannotLaunch
 from mcpctl.errors import WrongUsage
+from mcpctl.feature_names import EXPOSABLE
 from mcpctl.paths import Paths
 from mcpctl.plurals import counted
 from mcpctl.server_environment import Endpoint, endpoint
@@ -28,6 +29,14 @@ def place(paths: Paths, name: str) -> Endpoint:
     return endpoint(server, paths.config)
 
 
+def can_keep(paths: Paths) -> None:
+    """Raise `McpctlError` where a new login could not be kept, so that nobody logs in for nothing."""
+    if config.load(paths.config).oauth.store == "keyring":
+        from mcpctl.oauth import key_ring
+
+        key_ring.look()
+
+
 def keep(paths: Paths, tokens: "Tokens") -> None:
     """Keep a new login, in place of the one before."""
     from mcpctl.oauth.token_store import TokenStore
@@ -39,9 +48,22 @@ def keep(paths: Paths, tokens: "Tokens") -> None:
         store.forget(before.server_url, before.issuer)
 
 
-def say_needed(paths: Paths, names: Sequence[str]) -> None:
+def remember_needed(paths: Paths, names: Sequence[str]) -> None:
+    """Have lists of servers say of these that they need a login, until they work. It never fails."""
+    from mcpctl.failure import Failure
+    from mcpctl.policy import words
+    from mcpctl.store.state import State, StateError
+
+    servers = config.load(paths.config).servers
+    with contextlib.suppress(StateError), State.opened(paths, create=True) as state:
+        for name in names:
+            needed = words.in_brief(Failure("needs_login", {"server": name}))
+            state.remember_failure(name, servers[name].fingerprint, needed, "needs_login")
+
+
+def say_needed(paths: Paths, names: Sequence[str]) -> list[str]:
     """Ask those of these servers that have a URL and no headers whether they need a login, for 3 s at most; say it of
-    those that do. It never fails."""
+    those that do, which are returned. It never fails."""
     servers = config.load(paths.config).servers if names else {}
     asked: dict[str, Endpoint] = {}
     for name in names:
@@ -49,14 +71,17 @@ def say_needed(paths: Paths, names: Sequence[str]) -> None:
             with contextlib.suppress(CannotLaunch):  # its variables may be set where it is used
                 asked[name] = endpoint(server, paths.config)
     if not asked:
-        return
+        return []
     from mcpctl.oauth.first_request import needing_login
     from mcpctl.oauth.token_store import TokenStore
 
     store = TokenStore(paths)
-    for name in needing_login(asked, _PROBE_S):
-        if store.find(asked[name].url, secrets=False) is None:
-            output.say(f"'{name}' needs a login: mcpctl servers login {name}", always=True)
+    without = [name for name in needing_login(asked, _PROBE_S) if store.find(asked[name].url, secrets=False) is None]
+    if without:
+        remember_needed(paths, without)
+    for name in without:
+        output.say(f"'{name}' needs a login: mcpctl servers login {name}", always=True)
+    return without
 
 
 def say_works(paths: Paths, name: str) -> None:
@@ -67,4 +92,5 @@ def say_works(paths: Paths, name: str) -> None:
     row, *_ = check(paths, [name], None, lambda *_: None)
     if row["status"] == "failed":
         raise UpstreamFailed("\n".join(row["problems"]), f"the login is kept; see: mcpctl servers check {name}")
-    output.say(f"it lists {counted(row['tools'], 'tool')}", always=True)
+    listed = [counted(row[kind] or 0, kind[:-1]) for kind in ("tools", *EXPOSABLE) if row[kind] or kind == "tools"]
+    output.say(f"it lists {', '.join(listed)}", always=True)

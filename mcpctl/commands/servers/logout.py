@@ -30,7 +30,8 @@ def logout(
 
     was_revoked = asyncio.run(revoke(where, store))
     store.forget(where.url)
+    logins.remember_needed(paths, [name])
     output.write_done(json, lambda: {"server": name, "issuer": kept.issuer, "revoked": was_revoked}, name)
     output.say(f"logged out of '{name}'")
     if not was_revoked:
-        warn(f"{kept.issuer} did not take the tokens back: what is not deleted there holds until it expires")
+        warn(f"{kept.issuer} did not take the tokens back: until they expire, they are good for whoever has them")

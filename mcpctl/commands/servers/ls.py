@@ -17,8 +17,8 @@ def ls(
 ) -> None:
     """List the configured servers.
 
-    Secrets are never printed: ${VAR} stays as it is, and literal values show as ***. A table says where a login is
-    needed, logged in or expired, as the servers have last said; nothing is asked.
+    Secrets are never printed: ${VAR} stays as it is, and literal values show as ***. LOGIN is there if a
+    server has one: needed, logged in or expired, as the servers have last said; nothing is asked.
 
     \b
     Examples:
@@ -28,9 +28,12 @@ def ls(
     from mcpctl import output, server_entries
     from mcpctl.commands.servers.columns import COLUMNS, with_logins
     from mcpctl.models import Found
+    from mcpctl.oauth.login_state import EXPIRED, NEEDED
 
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
     rows = server_entries.ls(opt.paths(config, data_dir), project)
     columns = with_logins(COLUMNS) if options.effective == "table" and any(row["login"] for row in rows) else COLUMNS
     output.write_list(Found.of(rows, filtered=project is not None), columns, options)
     opt.say_project(project)
+    for name in (row["name"] for row in rows if row["enabled"] and row["login"] in (NEEDED, EXPIRED)):
+        output.say(f"log in with: mcpctl servers login {name}")

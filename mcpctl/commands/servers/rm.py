@@ -11,6 +11,7 @@ def rm(
 ) -> None:
     """Remove servers from config.toml. Their records stay; what they wrote to stderr goes.
 
+    A login stays too, since other configurations may use it: end it first, with mcpctl servers logout NAME.
     Where there is no server of one of the names, none is removed.
 
     \b

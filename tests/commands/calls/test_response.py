@@ -59,6 +59,15 @@ def test_what_was_never_kept_says_what_to_set(mcpctl: Mcpctl, paths: Paths) -> N
     assert "limit_tokens" in ran.err
 
 
+def test_the_last_is_the_last_that_was_shortened_whatever_was_called_since(mcpctl: Mcpctl, paths: Paths) -> None:
+    shortened: dict[str, Any] = {"delivered_bytes": 10, "shortened": True, "response_file": True}
+    session(paths, rest=[*call(1, 1, **shortened), *call(2, 2)])
+    responses.keep(
+        paths, call_id(1), Owner(session_id=CLAUDE, server="weather", tool="get_forecast"), RESULT, keep_mb=1
+    )
+    assert mcpctl("calls", "response", "last").out == RESULT.decode()
+
+
 def test_what_made_room_says_so(mcpctl: Mcpctl, paths: Paths) -> None:
     shortened: dict[str, Any] = {"delivered_bytes": 10, "shortened": True, "response_file": True}
     session(paths, rest=call(call_id(1), 1, **shortened))

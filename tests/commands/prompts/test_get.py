@@ -29,7 +29,8 @@ def test_json_is_the_result_as_it_came(mcpctl: Mcpctl) -> None:
 
 
 def test_a_prompt_that_is_not_there_is_not_found(mcpctl: Mcpctl) -> None:
-    ran = mcpctl("prompts", "get", "library_nothing")
+    ran = mcpctl("prompts", "get", "zz")
     assert ran.code == 3
     assert "mcpctl prompts ls" in ran.err
+    assert "hint: did you mean 'library_review'?" in mcpctl("prompts", "get", "library:reviews").err
     assert mcpctl("prompts", "get", "library_review", "title").code == 2

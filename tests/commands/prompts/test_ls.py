@@ -22,7 +22,8 @@ def test_prompts_are_listed_as_clients_see_them_and_nothing_is_started(mcpctl: M
     assert row["arguments"] == [{"name": "title", "required": True}, {"name": "words"}]
     assert row["listed_at"]
     assert mcpctl("prompts", "ls", "--count").out == "2\n"
-    assert mcpctl("prompts", "ls", "--server", "other", "--count").code == 3
+    assert mcpctl("prompts", "ls", "--server", "library", "--count").out == "2\n"
+    assert mcpctl("prompts", "ls", "--server", "other").code == 3
     assert sorted(paths.data.rglob("*.log")) == logs
 
 

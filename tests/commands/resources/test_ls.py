@@ -16,7 +16,7 @@ def test_resources_are_listed_by_their_uris(mcpctl: Mcpctl) -> None:
     ]
     row = mcpctl("resources", "ls", "--json").json[1]
     assert (row["name"], row["mime_type"], row["size"], row["is_template"]) == ("cover", "image/png", None, False)
-    assert mcpctl("resources", "ls", "--server", "other", "--count").code == 3
+    assert mcpctl("resources", "ls", "--server", "other").code == 3
 
 
 def test_templates_are_listed_where_they_are_asked_for(mcpctl: Mcpctl) -> None:

@@ -4,8 +4,10 @@ import pytest
 
 from mcpctl.main import main
 from mcpctl.paths import Paths
+from tests.configured import configure
 from tests.conftest import Mcpctl
 from tests.proxy.client import journal_lines
+from tests.servers import command
 
 pytestmark = [pytest.mark.process, pytest.mark.usefixtures("library")]
 
@@ -42,8 +44,18 @@ def test_that_it_was_read_is_on_record_without_its_content(mcpctl: Mcpctl, paths
     assert "seven" not in str(line)
 
 
+def test_one_that_several_servers_have_is_told_with_the_command_for_one(mcpctl: Mcpctl, paths: Paths) -> None:
+    argv = command("library")
+    configure(paths, {name: {"command": argv[0], "args": argv[1:]} for name in ("library", "other")})
+    assert mcpctl("tools", "refresh").code == 0
+    ran = mcpctl("resources", "read", "book://one")
+    assert ran.code == 2
+    assert "hint: read one with: mcpctl resources read mcpctl+library:book://one\n" in ran.err
+
+
 def test_what_nobody_has_is_not_found_and_what_the_server_refuses_fails(mcpctl: Mcpctl) -> None:
     assert mcpctl("resources", "read", "other://x").code == 3
+    assert "no server 'libary'" in mcpctl("resources", "read", "book://one", "--server", "libary").err
     ran = mcpctl("resources", "read", "book://page/8")
     assert ran.code == 4
     assert "Resource not found" in ran.err

@@ -1,13 +1,16 @@
 """`mcpctl servers login`"""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from mcpctl.commands import options as opt
 from mcpctl.commands.people import AGENTS
+from mcpctl.commands.servers.logins import say_works
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens
 from mcpctl.paths import Paths
@@ -55,6 +58,15 @@ def test_who_has_logged_in_is_told_what_the_server_lists(mcpctl: Mcpctl, paths: 
     assert mcpctl("tools", "refresh", "s", "--fields", "server,tools").out == "s\t1\n"
 
 
+def test_what_else_it_lists_is_said_where_there_is_some(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"status": "ok", "problems": [], "tools": 0, "prompts": 1, "resources": 1200}
+    monkeypatch.setattr("mcpctl.proxy.server_check.check", lambda *_: [row])
+    said: list[str] = []
+    monkeypatch.setattr("mcpctl.output.say", lambda text, **_: said.append(text))
+    say_works(opt.paths(None, None), "s")
+    assert said == ["it lists 0 tools, 1 prompt, 1,200 resources"]
+
+
 def logins(mcpctl: Mcpctl) -> list[object]:
     """What `servers ls` says of them."""
     return [row["login"] for row in mcpctl("servers", "ls", "--json").json]
@@ -66,7 +78,7 @@ def test_lists_say_where_a_login_is_needed_and_where_there_is_one(mcpctl: Mcpctl
     assert "LOGIN" not in mcpctl("servers", "ls", "--format", "table").out
     checked = mcpctl("servers", "check")
     assert checked.code == 4
-    assert "server 's' needs a login: the user can log in with: mcpctl servers login s" in checked.out + checked.err
+    assert "server 's' needs a login: mcpctl servers login s" in checked.out + checked.err
     assert logins(mcpctl) == [None, "needed"]
     assert mcpctl("servers", "login", "s").code == 0
     assert logins(mcpctl) == [None, "logged in"]
@@ -116,6 +128,17 @@ def test_who_is_logged_in_logs_in_anew(mcpctl: Mcpctl, paths: Paths, at: Sites) 
     mcpctl("servers", "login", "s")
     assert kept(paths, at.url).access_token != first.access_token
     assert len(list(paths.oauth.glob("*.json"))) == 1
+
+
+def test_nobody_logs_in_where_there_is_no_keyring_to_keep_it(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "keyring", None)
+    configure(paths, {"s": {"url": at.url}}, oauth={"store": "keyring"})
+    ran = mcpctl("servers", "login", "s")
+    assert ran.code == 5
+    assert "the package keyring is not installed" in ran.err
+    assert at.issuer.asked == []
 
 
 def test_a_client_with_its_own_secret_needs_nobody(

@@ -30,6 +30,7 @@ def test_a_login_is_deleted_and_its_issuer_takes_it_back(mcpctl: Mcpctl, paths: 
     assert TokenStore(paths).find(at.url) is None
     assert (at.issuer.access, at.issuer.refresh) == ({}, {})
     assert dict(at.issuer.asked)["revoke"]["token_type_hint"] == "refresh_token"
+    assert mcpctl("servers", "ls", "--json").json[0]["login"] == "needed"
     again = mcpctl("servers", "logout", "s")
     assert again.code == 3
     assert "nobody is logged in to 's'" in again.err
@@ -42,6 +43,18 @@ def test_the_login_of_a_client_with_a_secret_is_taken_back_too(mcpctl: Mcpctl, p
         assert mcpctl("servers", "login", "s").code == 0
         assert mcpctl("servers", "logout", "s", "--json").json["revoked"]
         assert found.issuer.refresh == {}
+
+
+def test_that_of_a_client_with_a_secret_is_taken_back_too(
+    mcpctl: Mcpctl, paths: Paths, at: Sites, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET", "s3cret")
+    at.issuer.know("mine", "s3cret")
+    configure(paths, {"s": {"url": at.url, "oauth": {"client_id": "mine", "client_secret": "${SECRET}"}}})
+    assert mcpctl("servers", "login", "s").code == 0
+    assert mcpctl("servers", "logout", "s", "--json").json["revoked"]
+    sent = dict(at.issuer.asked)["revoke"]
+    assert sent["authorization"].startswith("Basic ") and "client_secret" not in sent
 
 
 def test_an_issuer_that_cannot_be_told_keeps_nobody_logged_in(mcpctl: Mcpctl, paths: Paths, at: Sites) -> None:

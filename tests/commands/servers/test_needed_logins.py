@@ -43,6 +43,21 @@ def test_an_import_names_the_servers_that_need_a_login(mcpctl: Mcpctl, at: Sites
     assert [line for line in ran.err.splitlines() if "login" in line] == [
         "'wants' needs a login: mcpctl servers login wants"
     ]
+    rows = {row["name"]: (row["login"], row["problem"]) for row in mcpctl("servers", "ls", "--json").json}
+    assert rows["wants"] == ("needed", "needs a login: mcpctl servers login wants")
+    assert rows["open"] == (None, None)
+
+
+def test_an_install_names_them_too(mcpctl: Mcpctl, at: Sites, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".cursor").mkdir()
+    clients_file(tmp_path / ".cursor", wants={"url": at.url}, open={"url": at.open_url})
+    assert "login" not in mcpctl("install", "cursor", "--dry-run").err
+    ran = mcpctl("install", "cursor", "--yes")
+    assert [line for line in ran.err.splitlines() if "login" in line] == [
+        "'wants' needs a login: mcpctl servers login wants"
+    ]
+    assert "login" not in mcpctl("install", "cursor", "--yes").err
 
 
 def test_so_does_who_takes_the_servers_of_a_client_over(

@@ -20,6 +20,14 @@ def test_the_entry_goes_and_the_rest_of_the_file_stays(mcpctl: Mcpctl, paths: Pa
     assert paths.config.read_text(encoding="utf-8") == before + after
 
 
+def test_no_blank_lines_gather_where_entries_were(mcpctl: Mcpctl, paths: Paths) -> None:
+    paths.config.parent.mkdir()
+    a, b, c = (f'[servers.{name}]\ncommand = "{name}"\n' for name in "abc")
+    paths.config.write_text(f"{a}\n{b}\n{c}", encoding="utf-8")
+    mcpctl("servers", "rm", "b")
+    assert paths.config.read_text(encoding="utf-8") == f"{a}\n{c}"
+
+
 def test_several_entries_go_in_one_write_or_none(mcpctl: Mcpctl, paths: Paths) -> None:
     paths.config.parent.mkdir()
     text = "# a\n[servers.a]\ncommand = 'a'\n# b\n[servers.b]\ncommand = 'b'\n# c\n[servers.c]\ncommand = 'c'\n"
