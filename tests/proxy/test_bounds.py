@@ -221,12 +221,12 @@ def test_a_request_that_is_too_long_is_refused_by_its_id(wicked: Client) -> None
 def test_a_client_that_reads_nothing_has_no_more_read_for_it(serve: Serve) -> None:
     client = serve({"raw": command("raw")}, process=True)
     client.call("raw:big", {"bytes": 1})
-    calls = [client.start_call("raw:big", {"bytes": MB}) for _ in range(200)]
+    calls = [client.start_call("raw:big", {"bytes": MB}) for _ in range(100)]
     until("the pipe to be full", client.readable)
     until("it to have as much as it takes", lambda: memory_mb(client) > 40)
     for id_ in calls:
         assert not client.answer(id_, 60).is_error
-    assert memory_mb(client) < 200
+    assert memory_mb(client) < 100
 
 
 def test_a_client_that_goes_without_reading_is_gone(serve: Serve) -> None:

@@ -258,6 +258,7 @@ def test_a_servers_error_is_passed_on_with_the_code_of_the_clients_era(
 def test_a_server_that_does_not_answer_in_time_is_given_up(scene: Play, home: Path) -> None:
     async def played(world: World) -> None:
         client = await begun(world, call_timeout_s=0.05)
+        await client.session.gateway.refresh(["a"], client.session.caller)
         library(world).may_answer.clear()
         error = (await client.request(READ, OF_A))["error"]
         assert error["code"] == -32603
