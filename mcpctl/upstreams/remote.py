@@ -57,6 +57,7 @@ class Remote(Connection):
         self._where = where
         self._why: Failure | None = None
         self._has_answered = False
+        self._is_ending = False
         self._long = asyncio.Lock()
         """Held while a long answer is read: one at a time, since each is in memory whole."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -92,7 +93,9 @@ class Remote(Connection):
         await asyncio.shield(self._opening)
 
     def write(self, line: bytes, exchange: Exchange | None = None) -> None:
-        """Send a message."""
+        """Send a message; nothing once it ends, since a socket that is opened then is closed by nobody."""
+        if self._is_ending:
+            return
         if exchange:
             task = self._spawn(self._request(line, exchange))
             self._posts[exchange.id] = task
@@ -105,7 +108,7 @@ class Remote(Connection):
 
     async def stop(self) -> None:
         """End it: the session is deleted at the server, if it answers soon."""
-        self.hung_up = True
+        self.hung_up = self._is_ending = True
         for task in [*self._tasks, self._opening]:
             task.cancel()
         await asyncio.gather(*self._tasks, self._opening, return_exceptions=True)
