@@ -29,7 +29,7 @@ def test_what_the_project_needs_is_in_the_list() -> None:
 
 def test_ci_installs_the_list_before_it_runs_the_line_that_sets_up() -> None:
     script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-    line = "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/pytest -n 4"
+    line = "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/pytest -n 3"
     assert line in (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").splitlines()
     assert line in script.splitlines()
     assert script.index("--require-hashes -r .ci/requirements.txt") < script.index(line)

@@ -18,7 +18,7 @@ ON_REQUEST = [line for line in LINES if line.startswith("python -m ")]
 
 def test_ci_runs_the_very_line_that_sets_up() -> None:
     assert LINES[0] in CI
-    assert LINES[0].endswith("pytest -n 4")
+    assert LINES[0].endswith("pytest -n 3")
 
 
 @pytest.mark.process

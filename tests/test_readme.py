@@ -108,7 +108,7 @@ def test_a_command_line_that_is_only_for_example_is_one_that_mcpctl_takes() -> N
 
 
 def test_ci_runs_the_very_line_that_the_readme_gives() -> None:
-    lines = [line for line in SHELL if line.endswith("pytest -n 4")]
+    lines = [line for line in SHELL if line.endswith("pytest -n 3")]
     assert len(lines) == 1
     assert lines[0] in (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
 
