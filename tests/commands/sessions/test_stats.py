@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from contextlib import closing
 
 import msgspec
 
@@ -51,7 +52,7 @@ def test_what_servers_say_of_themselves_at_first_is_counted(mcpctl: Mcpctl, path
     demo_tools(paths)
     two_sessions(paths)
     before = mcpctl("sessions", "stats", "--saved", "--json").json[0]["metatools_tokens"]
-    with sqlite3.connect(paths.state) as state:
+    with closing(sqlite3.connect(paths.state)) as state, state:
         state.execute("UPDATE lists SET instructions = 'Says this of itself.' WHERE server = 'notes'")
     after = mcpctl("sessions", "stats", "--saved", "--json").json[0]["metatools_tokens"]
     assert after - before > len("Says this of itself.") // 4
