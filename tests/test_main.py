@@ -251,6 +251,14 @@ def test_a_command_that_reads_imports_nothing_heavy(paths: Paths, words: str) ->
 
 
 @pytest.mark.process
+def test_no_command_loads_those_of_another_noun() -> None:
+    program = "import sys, mcpctl.main; print([m for m in sys.modules if m.split('.')[:-1] == ['mcpctl', 'commands']])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    assert "mcpctl.commands.serve'" in done.stdout
+    assert not {noun for noun in NOUNS if f"'mcpctl.commands.{noun}'" in done.stdout}
+
+
+@pytest.mark.process
 @pytest.mark.parametrize("format", ["json", "jsonl", "tsv", "table"])
 def test_a_reader_that_goes_ends_a_command_silently(paths: Paths, format: str) -> None:
     # More than a pipe holds, so that the writer is still at it.

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from mcpctl.commands import client_changes
 from mcpctl.commands import options as opt
 from mcpctl.commands.serve import Split
-from mcpctl.commands.servers.entry_options import NoCheck
 
 if TYPE_CHECKING:
     from mcpctl.models import Row
@@ -19,7 +18,7 @@ def install(
     toolset: opt.Toolset = None,
     split_execute: Split = False,
     rename: opt.Rename = None,
-    no_check: NoCheck = False,
+    no_check: opt.NoCheck = False,
     json: client_changes.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,

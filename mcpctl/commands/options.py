@@ -179,6 +179,7 @@ Rename = Annotated[
 ]  # fmt: skip
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the changes as a diff; write nothing.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Write without asking.")]
+NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not ask servers with a URL whether they need a login.")]
 
 ReadOnly = Annotated[
     bool | None, typer.Option("--read-only/--no-read-only", help="Only tools that (do not) only read.")

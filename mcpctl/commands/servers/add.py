@@ -20,7 +20,7 @@ def add(
     only: entry.Only = None,
     start_timeout: entry.StartTimeout = None,
     call_timeout: entry.CallTimeout = None,
-    no_check: entry.NoCheck = False,
+    no_check: opt.NoCheck = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,

@@ -88,7 +88,6 @@ Only = Annotated[
         "--only", metavar="TOOL", help="A tool, or some with *: no other tools are offered.", show_default=False
     ),
 ]
-NoCheck = Annotated[bool, typer.Option("--no-check", help="Do not ask servers with a URL whether they need a login.")]
 StartTimeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that the start may take.")]
 CallTimeout = Annotated[float | None, typer.Option(metavar="S", help="Seconds that a call may take; 0: no limit.")]
 

@@ -6,7 +6,6 @@ import typer
 
 from mcpctl.commands import complete
 from mcpctl.commands import options as opt
-from mcpctl.commands.servers import entry_options as entry
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +35,7 @@ def import_(
     replace: Replace = False,
     rename: opt.Rename = None,
     dry_run: opt.DryRun = False,
-    no_check: entry.NoCheck = False,
+    no_check: opt.NoCheck = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
