@@ -259,7 +259,7 @@ _VARIABLES = (
     " by the default, whatever inherit_env says. This happens when the server is started; expanded values are never"
     " stored. If a variable has neither a value nor a default, the server is not started, and the message names the"
     " variable.",
-    "${cmd:COMMAND} is replaced by what COMMAND prints, as in ${cmd:op read op://work/github/token}: one of yours,"
+    "${cmd:COMMAND} is replaced by what COMMAND prints, as in ${cmd:op read op://Private/github/token}: one of yours,"
     " since nobody else writes this file. It is split into words as a shell does, quotes and backslashes included, and"
     " no shell runs it: no $, pipe or wildcard means anything. Braces and quotes in it must be quoted, as in"
     " ${cmd:jq -r '{a}.a' file}; ${VAR} and ${cmd:} do not stand inside one another, and what is printed is not"
