@@ -192,7 +192,13 @@ def test_a_search_that_does_not_end_is_told_so_in_time(
 def test_a_search_that_waits_for_servers_starts_no_more_of_them_at_the_end(serve: Serve) -> None:
     client = serve({f"hangs{number}": command("hangs") for number in range(6)})
     id = client.start_tool("tool_discovery", {"query": ["anything"]})
-    processes = until("the servers", lambda: client.children() if len(client.children()) > 3 else [])
+
+    def started() -> list[psutil.Process]:
+        # What ends servers looks like one until it is executed: then the fourth of them would be taken for a late one.
+        client.children()
+        return found if client.watcher() and len(found := client.children()) > 3 else []
+
+    processes = until("the servers", started)
     promise = Promise(client)
     client.end_input()
     assert client.answer(id).json["result"]["structuredContent"]["results"] == []
