@@ -1,7 +1,7 @@
 """What the field's common abbreviations stand for."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 
 from mcpctl.search.tokens import tokens
@@ -75,18 +75,17 @@ _TABLE = """
 """
 
 
-LONGEST_PHRASE = 5
-"""The most words of a meaning that are looked for in a query."""
-
-
 def long_forms(word: str) -> Sequence[str]:
     """What a word stands for, words or phrases, the likeliest first; empty if it is no abbreviation."""
     return _long_forms().get(word) or (_long_forms().get(word[:-1], ()) if word.endswith("s") and len(word) > 2 else ())
 
 
-def short_forms(stems: Sequence[str]) -> Sequence[str]:
-    """The abbreviations of a word, or of the words of a phrase, by their stems."""
-    return _short_forms().get(" ".join(stems), ())
+def short_forms(stems: Sequence[str], start: int) -> Iterator[tuple[int, str]]:
+    """The abbreviations of the word in that place of a text's stems, and of the phrases that begin there: how many
+    words each stands for, and the abbreviation."""
+    for phrase, short in _short_forms().get(stems[start], ()):
+        if tuple(stems[start : start + len(phrase)]) == phrase:
+            yield len(phrase), short
 
 
 @cache
@@ -99,9 +98,9 @@ def _long_forms() -> Mapping[str, Sequence[str]]:
 
 
 @cache
-def _short_forms() -> Mapping[str, Sequence[str]]:
-    shorts: dict[str, list[str]] = defaultdict(list)
+def _short_forms() -> Mapping[str, Sequence[tuple[tuple[str, ...], str]]]:
+    shorts: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
     for short, stands_for in _long_forms().items():
-        for phrase in stands_for:
-            shorts[" ".join(tokens(phrase))].append(short)
+        for phrase in map(tuple, map(tokens, stands_for)):
+            shorts[phrase[0]].append((phrase, short))
     return shorts

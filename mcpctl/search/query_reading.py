@@ -1,12 +1,13 @@
 """Reading of queries: the words that tools have, corrections of mistyped ones, and the tools that a query names."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from mcpctl.models import Tool
-from mcpctl.search.abbreviations import LONGEST_PHRASE, long_forms, short_forms
+from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
 from mcpctl.search.spelling import Speller
@@ -16,7 +17,7 @@ MAX_WORDS = 256
 SHORT = 4
 """The most words of a query that may be the mistyped name of a tool."""
 MAX_CORRECTED = 12
-"""The most words of a query that are read as others."""
+"""The most words of a query that are corrected, or found to be like none."""
 MAX_PAIRS = 4
 """The most pairs that are searched for a single character of Chinese or Japanese."""
 BESIDE = 0.5
@@ -54,22 +55,14 @@ class Query:
                 self.terms[term], self.shares[term] = word, share
 
 
-@dataclass(frozen=True)
-class _Word:
+class _Word(NamedTuple):
     """A word of a query."""
 
     forms: tuple[str, ...]
     """The parts of an identifier, then all of it; or one segment of Chinese or Japanese."""
+    is_cjk: bool
     is_name: bool = False
     """Whether it has a capital letter in a query of small ones."""
-
-    @property
-    def is_cjk(self) -> bool:
-        return is_cjk(self.forms[0])
-
-    @property
-    def size(self) -> int:
-        return len(pairs(self.forms[0])) if self.is_cjk else 1
 
 
 class Reader:
@@ -91,42 +84,45 @@ class Reader:
         selected = list(_first(distinct))
         read = Query(cut=len(found) > 4 * MAX_WORDS or len(selected) < len(distinct) or len(query) > MAX_TEXT)
         western = [word for word in selected if not word.is_cjk]
-        strange = sum(any(map(self._is_strange, self._missing(word.forms))) for word in western)
+        known = {word.forms: self._known_forms(word.forms) for word in western}
+        missing = {word.forms: _missing(word.forms, known[word.forms]) for word in western}
+        strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
         is_foreign = len(western) > 2 and 2 * strange > len(western)
         for word in selected:
             if word.is_cjk:
                 self._read_segment(read, word.forms[0])
             else:
-                self._read_word(read, word, len(selected) <= SHORT, not is_foreign)
+                self._add_known(read, known[word.forms])
+                for form in missing[word.forms]:
+                    self._read_missing(read, form, len(selected) <= SHORT, not is_foreign, word.is_name)
         self._add_short_forms(read, [word.forms[-1] for word in western])
         return read
 
-    def _read_word(self, read: Query, word: _Word, is_short: bool, is_corrected: bool) -> None:
-        missing = self._missing(word.forms)
-        for form in word.forms:
-            if terms := self._known_terms(form):
-                read.add(terms, form)
-                read.weight += sum(self._idf[term] for term in terms)
-                self._add_readings(read, form, long_forms(form), BESIDE)
-            if form not in missing:
-                read.meaning[stem(form)] = form
-        readings: Sequence[str]
-        for form in missing:
-            if readings := [each for each in long_forms(form) if self._has_all(each)]:
-                read.read_as[form] = readings
-                read.weight += self._add_readings(read, form, readings[:1], 1.0)
-                self._add_readings(read, form, readings[1:], BESIDE)
-            elif form in BINDING_WORDS:
-                continue
-            elif is_corrected and (readings := self._corrections(read, form, is_short, word.is_name)):
-                read.read_as[form] = readings
-                read.weight += self._rarest
-                self._add_readings(read, form, readings, 1.0)
-            else:
-                self._add_unknown(read, form)
+    def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
+        for form, terms in known.items():
+            read.add(terms, form)
+            read.weight += sum(self._idf[term] for term in terms)
+            read.meaning[stem(form)] = form
+            if stands_for := long_forms(form):
+                self._add_readings(read, form, stands_for, BESIDE)
+
+    def _read_missing(self, read: Query, form: str, is_short: bool, is_corrected: bool, is_name: bool) -> None:
+        readings: Sequence[str] = [each for each in long_forms(form) if self._has_all(each)]
+        if readings:
+            read.read_as[form] = readings
+            read.weight += self._add_readings(read, form, readings[:1], 1.0)
+            self._add_readings(read, form, readings[1:], BESIDE)
+        elif form in BINDING_WORDS:
+            pass
+        elif is_corrected and (readings := self._corrections(read, form, is_short, is_name)):
+            read.read_as[form] = readings
+            read.weight += self._rarest
+            self._add_readings(read, form, readings, 1.0)
+        else:
+            self._add_unknown(read, form)
 
     def _corrections(self, read: Query, form: str, is_short: bool, is_name: bool) -> Sequence[str]:
-        if len(read.read_as) >= MAX_CORRECTED or not self._is_strange(form):
+        if len(read.read_as) + len(read.unheard) >= MAX_CORRECTED or not self._is_strange(form):
             return []
         return self._speller.readings(form, is_short, is_name)
 
@@ -183,22 +179,16 @@ class Reader:
     def _add_short_forms(self, read: Query, written: Sequence[str]) -> None:
         """Look up abbreviations of what is written in full: some tools have nothing else."""
         stems = [stem(word) for word in written]
-        for start, word in enumerate(written):
-            for size in range(1, LONGEST_PHRASE + 1):
-                if short := [each for each in short_forms(stems[start : start + size]) if each in self._idf]:
+        for place, word in enumerate(written):
+            for size, short in short_forms(stems, place):
+                if terms := self._known_terms(short):
                     if size == 1 and word in read.unknown:
                         read.unknown.remove(word)
-                        read.read_as[word] = short
-                    terms = [term for each in short for term in self._known_terms(each)]
+                        read.read_as[word] = [short]
                     read.add(terms, word, 1.0 if word in read.read_as else SHORTENED)
 
-    def _missing(self, forms: Sequence[str]) -> Sequence[str]:
-        """The word if no tool has it; of an identifier of which tools have some parts, the other parts."""
-        *inner, whole = forms
-        known = [form for form in forms if self._known_terms(form)]
-        if not known:
-            return [whole]
-        return [] if whole in known else [part for part in inner if part not in known]
+    def _known_forms(self, forms: Iterable[str]) -> dict[str, list[str]]:
+        return {form: terms for form in forms if (terms := self._known_terms(form))}
 
     def _known_terms(self, form: str) -> list[str]:
         return [term for term in (form, stemmed(form)) if term in self._idf]
@@ -214,22 +204,33 @@ class Reader:
         return form.isalpha() and not known
 
 
+def _missing(forms: Sequence[str], known: Container[str]) -> Sequence[str]:
+    """The word if no tool has it; of an identifier of which tools have some parts, the other parts."""
+    *inner, whole = forms
+    if whole in known:
+        return ()
+    missing = [part for part in inner if part not in known]
+    return missing if len(missing) < len(inner) else [whole]
+
+
 def _words(text: str) -> Iterator[_Word]:
     found = runs(text)
     small = sum(run[0].islower() for run in found)
     for number, run in enumerate(found):
         if is_cjk(run):
             for segment in segments(run):
-                yield from (_Word((segment[start : start + MAX_RUN],)) for start in range(0, len(segment), MAX_RUN))
+                yield from (
+                    _Word((segment[start : start + MAX_RUN],), True) for start in range(0, len(segment), MAX_RUN)
+                )
         elif forms := parts(run):
-            yield _Word(forms, is_name=number > 0 and run[0].isupper() and 2 * small > len(found))
+            yield _Word(forms, False, number > 0 and run[0].isupper() and 2 * small > len(found))
 
 
 def _first(words: Iterable[_Word]) -> Iterator[_Word]:
     """The first `MAX_WORDS` words, of which pairs of Chinese and Japanese are some each."""
     size = 0
     for word in words:
-        size += word.size
+        size += len(pairs(word.forms[0])) if word.is_cjk else 1
         if size > MAX_WORDS:
             return
         yield word

@@ -2,7 +2,7 @@
 
 import difflib
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from mcpctl.search.tokens import stem
@@ -14,8 +14,8 @@ SHORTEST = 5
 LONGEST = 32
 _SHORTEST_PART = 4
 _SIMILARITY = 0.85
-_MOST_COMPARED = 1_000
-"""The most words that are compared with one that has two slips; in a catalog of more words, one slip is corrected."""
+_MOST_WORDS, _MOST_COMPARED = 20_000, 500
+"""The most words of a catalog, and of those that begin alike, in which two slips are looked for: comparing is slow."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
 
@@ -27,7 +27,7 @@ class Speller:
     longer the more words there are, and need no index.
     """
 
-    def __init__(self, catalog: Mapping[str, float], words: Iterable[str], dictionary: Container[str]) -> None:
+    def __init__(self, catalog: Mapping[str, float], words: Collection[str], dictionary: Container[str]) -> None:
         self._catalog = catalog
         self._words = words
         self._dictionary = dictionary
@@ -73,6 +73,8 @@ class Speller:
         return all(word in self._catalog or stem(word) in self._dictionary for word in words)
 
     def _two_slips(self, word: str) -> list[str]:
+        if len(self._words) > _MOST_WORDS:
+            return []
         near = [candidate for candidate in self._by_letter.get(word[0], ()) if abs(len(candidate) - len(word)) <= 2]
         if len(near) > _MOST_COMPARED:
             return []
