@@ -10,9 +10,11 @@ from mcpctl.search.tokens import stem
 MOST_READINGS = 4
 """The most words that one is read as: several may be as likely, and then all are searched."""
 SHORTEST = 5
-"""The letters of the shortest word that is corrected; in a short query, which is likely a name, it is one less."""
+"""The letters of the shortest word that is corrected. In a short query, which is likely a name, it is one less, unless
+a letter was exchanged: too many words of four letters are one letter from others."""
 LONGEST = 32
-_SHORTEST_PART = 4
+_SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
+"""The letters of the shortest of two words that were run together, in any query and in a short one."""
 _SIMILARITY = 0.85
 _MOST_WORDS, _MOST_COMPARED = 20_000, 500
 """The most words of a catalog, and of those that begin alike, in which two slips are looked for: comparing is slow."""
@@ -44,12 +46,14 @@ class Speller:
             return self._compound(word)
         if len(word) >= SHORTEST - is_short and (found := self._one_slip(word, is_name)):
             return found
-        if split := self._split(word, 2 if is_short else _SHORTEST_PART):
+        if split := self._split(word, _SHORTEST_OF_NAME if is_short else _SHORTEST_PART):
             return split
         return (self._two_slips(word) if is_short and not is_name else []) or self._compound(word)
 
     def _one_slip(self, word: str, is_name: bool) -> list[str]:
         found = [slip for slip in dict.fromkeys(slips(word)) if slip in self._catalog]
+        if len(word) < SHORTEST:
+            found = [slip for slip in found if len(slip) > len(word) or sorted(slip) == sorted(word)]
         found.sort(key=lambda slip: (slip[0] != word[0], self._catalog[slip]))
         same = [slip for slip in found if slip[0] == word[0]]
         return (same or ([] if is_name else found))[:MOST_READINGS]
