@@ -68,12 +68,12 @@ class _Word(NamedTuple):
 class Reader:
     """Reads queries for one index."""
 
-    def __init__(self, engine: Okapi, dictionary: Container[str] = ()) -> None:
+    def __init__(self, engine: Okapi, dictionary: Container[str] = (), names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
         self._dictionary = dictionary
-        self._speller = Speller(engine.idf, engine.corpus.surface, dictionary)
+        self._speller = Speller(engine.idf, engine.corpus.surface, dictionary, names)
 
     def read(self, query: str) -> Query:
         """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
@@ -87,6 +87,9 @@ class Reader:
         known = {word.forms: self._known_forms(word.forms) for word in western}
         missing = {word.forms: _missing(word.forms, known[word.forms]) for word in western}
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
+        is_short = len(selected) <= SHORT
+        written, lacking = [word.forms[-1] for word in western], {form for forms in missing.values() for form in forms}
+        named = self._speller.named(written, lacking) if is_short and lacking else {}
         is_foreign = len(western) > 2 and 2 * strange > len(western)
         for word in selected:
             if word.is_cjk:
@@ -94,8 +97,11 @@ class Reader:
             else:
                 self._add_known(read, known[word.forms])
                 for form in missing[word.forms]:
-                    self._read_missing(read, form, len(selected) <= SHORT, not is_foreign, word.is_name)
-        self._add_short_forms(read, [word.forms[-1] for word in western])
+                    if form in named:
+                        self._add_corrected(read, form, [named[form]])
+                    else:
+                        self._read_missing(read, form, is_short, not is_foreign, word.is_name)
+        self._add_short_forms(read, written)
         return read
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
@@ -115,11 +121,14 @@ class Reader:
         elif form in BINDING_WORDS:
             pass
         elif is_corrected and (readings := self._corrections(read, form, is_short, is_name)):
-            read.read_as[form] = readings
-            read.weight += self._rarest
-            self._add_readings(read, form, readings, 1.0)
+            self._add_corrected(read, form, readings)
         else:
             self._add_unknown(read, form)
+
+    def _add_corrected(self, read: Query, form: str, readings: Sequence[str]) -> None:
+        read.read_as[form] = readings
+        read.weight += self._rarest
+        self._add_readings(read, form, readings, 1.0)
 
     def _corrections(self, read: Query, form: str, is_short: bool, is_name: bool) -> Sequence[str]:
         if len(read.read_as) + len(read.unheard) >= MAX_CORRECTED or not self._is_strange(form):
@@ -274,6 +283,11 @@ class Pins:
             return folded(before)
         before, dot, _ = query.partition(".")
         return folded(before) if dot and folded(before) in self._known else None
+
+    @property
+    def folded_names(self) -> Container[str]:
+        """The keys and names of the tools without case and separators."""
+        return self._levels[-1].keys()
 
     @cached_property
     def _known(self) -> frozenset[str]:

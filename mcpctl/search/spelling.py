@@ -2,17 +2,15 @@
 
 import difflib
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 
 from mcpctl.search.tokens import stem
 
 MOST_READINGS = 4
 """The most words that one is read as: several may be as likely, and then all are searched."""
-SHORTEST = 5
-"""The letters of the shortest word that is corrected. In a short query, which is likely a name, it is one less, unless
-a letter was exchanged: too many words of four letters are one letter from others."""
-LONGEST = 32
+SHORTEST, LONGEST = 5, 32
+"""The letters of the words that may have been mistyped: too many shorter ones are one letter from others."""
 _SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
 """The letters of the shortest of two words that were run together, in any query and in a short one."""
 _SIMILARITY = 0.85
@@ -29,10 +27,13 @@ class Speller:
     longer the more words there are, and need no index.
     """
 
-    def __init__(self, catalog: Mapping[str, float], words: Collection[str], dictionary: Container[str]) -> None:
+    def __init__(
+        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Container[str], names: Container[str]
+    ) -> None:
         self._catalog = catalog
         self._words = words
         self._dictionary = dictionary
+        self._names = names
 
     def readings(self, word: str, is_short: bool, is_name: bool) -> Sequence[str]:
         """What a word was meant to be: words or, of words run together, a phrase.
@@ -44,19 +45,44 @@ class Speller:
             return []
         if not word.isascii():
             return self._compound(word)
-        if len(word) >= SHORTEST - is_short and (found := self._one_slip(word, is_name)):
+        if len(word) >= SHORTEST - 1 and (found := self._one_slip(word, is_name)):
             return found
         if split := self._split(word, _SHORTEST_OF_NAME if is_short else _SHORTEST_PART):
             return split
         return (self._two_slips(word) if is_short and not is_name else []) or self._compound(word)
 
+    def named(self, words: Sequence[str], unknown: Container[str]) -> Mapping[str, str]:
+        """The unknown word that was mistyped in the name of a tool, with what was meant: `crate issue` is create_issue,
+        although there are crates. A single word that is right is not the mistyped name of a tool."""
+        for place, word in enumerate(words):
+            if word in unknown and 2 < len(word) <= LONGEST and len(words) > 1:
+                for slip in [*lost(word), *exchanged(word)]:
+                    if slip in self._catalog and "".join([*words[:place], slip, *words[place + 1 :]]) in self._names:
+                        return {word: slip}
+        return {}
+
     def _one_slip(self, word: str, is_name: bool) -> list[str]:
-        found = [slip for slip in dict.fromkeys(slips(word)) if slip in self._catalog]
-        if len(word) < SHORTEST:
-            found = [slip for slip in found if len(slip) > len(word) or sorted(slip) == sorted(word)]
-        found.sort(key=lambda slip: (slip[0] != word[0], self._catalog[slip]))
-        same = [slip for slip in found if slip[0] == word[0]]
-        return (same or ([] if is_name else found))[:MOST_READINGS]
+        """The words of the catalog that are one slip from this, the likeliest first: letters are rather lost or swapped
+        than just this one of 26 put in, and rather in a word that many tools have."""
+        for slips in (lost, exchanged):
+            found = self._in_catalog(word, slips)
+            likely = sorted((slip for slip in found if slip[0] == word[0] or not is_name), key=found.__getitem__)
+            if likely := [slip for slip in likely if len(slip) >= SHORTEST or sorted(slip) == sorted(word)]:
+                return likely[:MOST_READINGS]
+        return []
+
+    def _in_catalog(self, word: str, slips: Callable[[str], list[str]]) -> Mapping[str, float]:
+        """The words of the catalog, or with the stem of one, that slips make of a word; each with its rarity."""
+        catalog = self._catalog
+        made = slips(word)
+        terms = {slip: slip for slip in made if slip in catalog}
+        terms |= {slip: f"{slip}~" for slip in made if f"{slip}~" in catalog}
+        # The ending may have been mistyped, and no tool have the word in just this form.
+        terms |= {slip: f"{stem(slip)}~" for slip in made if slip[-2:] != word[-2:]}
+        base = stem(word)
+        if base != word and word.startswith(base):
+            terms |= {slip + word[len(base) :]: f"{slip}~" for slip in slips(base) if f"{slip}~" in catalog}
+        return {slip: catalog[term] for slip, term in terms.items() if term in catalog}
 
     def _split(self, word: str, least: int) -> list[str]:
         """Two words of the catalog that were run together, the shorter of them as long as may be."""
@@ -94,19 +120,19 @@ class Speller:
         return index
 
 
-def slips(word: str) -> Iterator[str]:
-    """What one slip of the keyboard makes of a word: neighbours swapped, a letter lost, another in its place, one more
-    (Damerau 1964)."""
-    for place in range(len(word)):
-        before, after = word[:place], word[place + 1 :]
-        if after:
-            yield before + after[0] + word[place] + after[1:]
-        yield before + after
-        for letter in _LETTERS:
-            yield before + letter + after
-            yield before + letter + word[place] + after
-    for letter in _LETTERS:
-        yield word + letter
+def lost(word: str) -> list[str]:
+    """The words of which this has lost a letter, or has swapped two."""
+    cuts = [(word[:place], word[place:]) for place in range(len(word) + 1)]
+    swapped = [before + after[1] + after[0] + after[2:] for before, after in cuts if len(after) > 1]
+    return swapped + [before + letter + after for before, after in cuts for letter in _LETTERS]
+
+
+def exchanged(word: str) -> list[str]:
+    """The words of which this has a letter more, or another in the place of one."""
+    cuts = [(word[:place], word[place + 1 :]) for place in range(len(word))]
+    return [before + after for before, after in cuts] + [
+        before + letter + after for before, after in cuts for letter in _LETTERS
+    ]
 
 
 def _cuts(word: str, least: int) -> Iterator[tuple[str, str]]:
