@@ -38,7 +38,7 @@ _TABLE = """
     mssql sql server; tx transaction; txn transaction; etl extract transform load; dwh data warehouse; df dataframe;
     xls excel; xlsx excel; ppt powerpoint | presentation; pptx powerpoint | presentation; docx word document;
     md markdown; txt text; yml yaml; doc document; del delete; rm remove | delete; mv move; cp copy; ls list;
-    mkdir create directory; ins insert; upd update; cnt count; qty quantity; amt amount; avg average;
+    mkdir create directory; upd update; cnt count; qty quantity; amt amount; avg average;
     std standard deviation; stdev standard deviation; pct percent; calc calculate; gen generate; eval evaluate;
     conv convert; approx approximate; stat statistic; agg aggregate; viz visualization; temp temperature | temporary;
     freq frequency; dist distance; eqn equation; rnd random; rand random; seq sequence; mat matrix; vec vector;

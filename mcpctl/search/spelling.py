@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
 
+from mcpctl.search.small_talk import BINDING_WORDS
 from mcpctl.search.tokens import stem
 
 MOST_READINGS = 4
@@ -16,6 +17,8 @@ _SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
 _SIMILARITY = 0.85
 _MOST_WORDS, _MOST_COMPARED = 20_000, 500
 """The most words of a catalog, and of those that begin alike, in which two slips are looked for: comparing is slow."""
+_COMMON = 20_000
+"""The most common words of the dictionary: a rarer one is rather not what was meant."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
 
@@ -28,7 +31,7 @@ class Speller:
     """
 
     def __init__(
-        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Container[str], names: Container[str]
+        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Mapping[str, int], names: Container[str]
     ) -> None:
         self._catalog = catalog
         self._words = words
@@ -47,9 +50,9 @@ class Speller:
             return self._compound(word)
         if len(word) >= SHORTEST - 1 and (found := self._one_slip(word, is_name)):
             return found
-        if split := self._split(word, _SHORTEST_OF_NAME if is_short else _SHORTEST_PART):
-            return split
-        return (self._two_slips(word) if is_short and not is_name else []) or self._compound(word)
+        if is_short and (found := self._split(word) or ([] if is_name else self._two_slips(word))):
+            return found
+        return self._compound(word) or ([] if is_name else self._in_dictionary(word))
 
     def named(self, words: Sequence[str], unknown: Container[str]) -> Mapping[str, str]:
         """The unknown word that was mistyped in the name of a tool, with what was meant: `crate issue` is create_issue,
@@ -68,7 +71,10 @@ class Speller:
             found = self._in_catalog(word, slips)
             likely = sorted((slip for slip in found if slip[0] == word[0] or not is_name), key=found.__getitem__)
             if likely := [slip for slip in likely if len(slip) >= SHORTEST or sorted(slip) == sorted(word)]:
-                return likely[:MOST_READINGS]
+                forms: dict[str, str] = {}
+                for slip in likely:
+                    forms.setdefault(stem(slip), slip)
+                return list(forms.values())[:MOST_READINGS]
         return []
 
     def _in_catalog(self, word: str, slips: Callable[[str], list[str]]) -> Mapping[str, float]:
@@ -81,26 +87,39 @@ class Speller:
         terms |= {slip: f"{stem(slip)}~" for slip in made if slip[-2:] != word[-2:]}
         base = stem(word)
         if base != word and word.startswith(base):
-            terms |= {slip + word[len(base) :]: f"{slip}~" for slip in slips(base) if f"{slip}~" in catalog}
+            stems = [slip for slip in slips(base) if f"{slip}~" in catalog]
+            ending = word[len(base) :]
+            # `month` is the stem of `monthe`, too, which is no word.
+            terms |= {slip + ending: f"{slip}~" for slip in stems if ending != "e" or self._ends_in_e(slip)}
         return {slip: catalog[term] for slip, term in terms.items() if term in catalog}
 
-    def _split(self, word: str, least: int) -> list[str]:
-        """Two words of the catalog that were run together, the shorter of them as long as may be."""
-        found = [
-            (left, right) for left, right in _cuts(word, least) if left in self._catalog and right in self._catalog
-        ]
-        return [" ".join(max(found, key=lambda cut: min(map(len, cut))))] if found else []
+    def _ends_in_e(self, base: str) -> bool:
+        return any(base + ending in self._catalog for ending in ("es", "ed", "ing"))
+
+    def _split(self, word: str) -> list[str]:
+        """Two words of the catalog that were run together."""
+        cuts = _cuts(word, _SHORTEST_OF_NAME)
+        return _longest([(left, right) for left, right in cuts if left in self._catalog and right in self._catalog])
 
     def _compound(self, word: str) -> list[str]:
         """The words of a compound such as Wettervorhersage; or a word written without its umlauts."""
         for plain, umlaut in _WITHOUT_UMLAUTS:
-            if plain in word and self._is_known(changed := word.replace(plain, umlaut)):
+            if plain in word and self._is_heard(changed := word.replace(plain, umlaut)):
                 return [changed]
-        found = [(left, right) for left, right in _cuts(word, _SHORTEST_PART) if self._is_known(left, right)]
-        return [" ".join(max(found, key=lambda cut: min(map(len, cut))))] if found else []
+        cuts = _cuts(word, _SHORTEST_PART)
+        return _longest([(left, right) for left, right in cuts if self._is_heard(left) and self._is_heard(right)])
 
-    def _is_known(self, *words: str) -> bool:
-        return all(word in self._catalog or stem(word) in self._dictionary for word in words)
+    def _in_dictionary(self, word: str) -> list[str]:
+        """The word of the dictionary that is one slip from this: no tool has it, but one may have another for it."""
+        base = stem(word)
+        for slips in (lost, exchanged) if len(word) >= SHORTEST and word.startswith(base) else ():
+            common = [slip for slip in slips(base) if self._dictionary.get(slip, _COMMON) < _COMMON]
+            if common:
+                return [min(common, key=self._dictionary.__getitem__) + word[len(base) :]]
+        return []
+
+    def _is_heard(self, word: str) -> bool:
+        return stem(word) in self._dictionary and word not in BINDING_WORDS
 
     def _two_slips(self, word: str) -> list[str]:
         if len(self._words) > _MOST_WORDS:
@@ -133,6 +152,11 @@ def exchanged(word: str) -> list[str]:
     return [before + after for before, after in cuts] + [
         before + letter + after for before, after in cuts for letter in _LETTERS
     ]
+
+
+def _longest(cuts: Sequence[tuple[str, str]]) -> list[str]:
+    """The cut whose shorter part is longest, as a phrase."""
+    return [" ".join(max(cuts, key=lambda cut: min(map(len, cut))))] if cuts else []
 
 
 def _cuts(word: str, least: int) -> Iterator[tuple[str, str]]:
