@@ -23,10 +23,11 @@ PAIRS = 30_000
 """How many pairs of words are made up."""
 PARAMETERS = 40
 """The most parameters of a service that are read."""
-VERBS = """
+_VERB_LIST = """
     get list create delete update find search show add remove send read write convert download upload open close start
     stop check compare calculate translate generate book buy
-""".split()
+"""
+VERBS = _VERB_LIST.split()
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,9 @@ def wordnet(package: Path) -> Iterator[Text]:
                     continue
                 told, _, gloss = line.partition(" | ")
                 parts = told.split()
-                words = [re.sub(r"\(.*\)", "", word).replace("_", " ") for word in parts[4 : 4 + 2 * int(parts[3], 16) : 2]]
+                words = [
+                    re.sub(r"\(.*\)", "", word).replace("_", " ") for word in parts[4 : 4 + 2 * int(parts[3], 16) : 2]
+                ]
                 explained = gloss.partition('; "')[0].strip()
                 # Names of people and places are of no tool.
                 if any(word.islower() for word in words):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
 Matrix = NDArray[np.float32]
@@ -83,7 +83,8 @@ def _weights(data: bytes) -> dict[str, Matrix]:
 def bert(weights: dict[str, Matrix]) -> ModelProto:
     """BERT's encoder (Devlin et al. 2018) with these weights as an ONNX model: `input_ids` and `attention_mask` in,
     the vectors of all tokens out."""
-    nodes, constants = [], {}
+    nodes: list[NodeProto] = []
+    constants: dict[str, TensorProto] = {}
 
     def constant(name: str, value: NDArray[Any]) -> str:
         constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
