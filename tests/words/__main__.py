@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from mcpctl.search.word_table import FOLDER
-from tests.words.inputs import WrongInput
-from tests.words.making import Lessons, embedded, made, write
+from tests.words.inputs import Input, WrongInput
+from tests.words.making import make
 from tests.words.recipe import SOURCES, TEACHER, TLDR, Recipe, Source
 from tests.words.teacher import Teacher
 
@@ -34,37 +32,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [source.name for source in SOURCES]
     parser.add_argument("--sources", nargs="+", choices=names, default=names, help="only these, to try something out")
     options = parser.parse_args(arguments)
-    recipe = replace(Recipe(), dimensions=options.dimensions)
     chosen = [source for source in SOURCES if source.name in options.sources]
+    cache = options.cache or options.inputs / "vectors"
     try:
-        make(chosen, recipe, options.inputs, options.tldr, options.cache or options.inputs / "vectors", options.output)
+        paths = found(chosen, options.inputs, options.tldr)
     except WrongInput as error:
         print(error, file=sys.stderr)
         return 1
+    recipe = replace(Recipe(), dimensions=options.dimensions)
+    make(chosen, paths, Teacher(paths[TEACHER]), recipe, cache / TEACHER.sha256[:12], options.output)
     return 0
 
 
-def make(chosen: Sequence[Source], recipe: Recipe, folder: Path, tldr: Path | None, cache: Path, output: Path) -> None:
-    """A table from these sources.
+def found(chosen: Sequence[Source], folder: Path, tldr: Path | None) -> dict[Input, Path]:
+    """Where the teacher and what the sources read are.
 
     Raises:
-        WrongInput: An input cannot be had, or it is another file.
+        WrongInput: One cannot be had, or it is another file.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    inputs = list(dict.fromkeys([TEACHER, *(each for source in chosen for each in source.inputs)]))
-    paths = {each: TLDR.checked(tldr) if each == TLDR and tldr else each.fetched(folder) for each in inputs}
-    teacher = Teacher(paths[TEACHER])
-    lessons = Lessons()
-    vectors = []
-    for source in chosen:
-        texts = (text for each in source.inputs for text in source.read(paths[each]))
-        new = lessons.add(texts, recipe.languages)
-        vectors.append(embedded(new, teacher, cache / TEACHER.sha256[:12] / source.name))
-    table, cosine = made(lessons, np.concatenate(vectors), recipe)
-    told = {"sources": [source.name for source in chosen], "settings": recipe.settings(), "cosine": round(cosine, 3)}
-    write(table, output, inputs, told)
-    size = sum(path.stat().st_size for path in output.iterdir())
-    print(f"{output}: {len(table)} words of {table.dimensions} numbers, cosine {cosine:.3f}, {size / 1e6:.1f} MB")
+    inputs = [TEACHER, *(each for source in chosen for each in source.inputs)]
+    return {each: TLDR.checked(tldr) if each == TLDR and tldr else each.fetched(folder) for each in inputs}
 
 
 if __name__ == "__main__":

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+Registry = Literal["PyPI", "npm", "given"]
+
 
 class WrongInput(Exception):
     """A file that cannot be had, or is another than the one that is pinned."""
@@ -16,7 +18,7 @@ class WrongInput(Exception):
 class Input:
     """A file of a package, pinned by its version and its SHA-256."""
 
-    registry: Literal["PyPI", "npm", "given"]
+    registry: Registry
     """Where it comes from; `given`: from whoever makes the table."""
     name: str
     version: str

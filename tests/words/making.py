@@ -1,7 +1,7 @@
 """A table of words from texts and a teacher: each word's vector, in a few bits, and what they were made from."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +13,7 @@ from mcpctl.search.tokens import meaning_words
 from mcpctl.search.word_table import VECTORS, WORDS, WordTable
 from tests.words import training
 from tests.words.inputs import Input, digest
-from tests.words.recipe import Recipe
+from tests.words.recipe import Recipe, Source
 from tests.words.sources import Text
 
 MADE = "made.json"
@@ -28,6 +28,28 @@ class Embeds(Protocol):
 
     def embed(self, texts: Sequence[str]) -> training.Matrix:
         """A row for each text."""
+
+
+def make(
+    chosen: Iterable[Source],
+    paths: Mapping[Input, Path],
+    teacher: Embeds,
+    recipe: Recipe,
+    cache: Path,
+    output: Path,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Write a table of what sources tell, taught by a teacher whose vectors are kept in `cache`."""
+    lessons = Lessons()
+    vectors, names = [], []
+    for source in chosen:
+        texts = (text for each in source.inputs for text in source.read(paths[each]))
+        vectors.append(embedded(lessons.add(texts, recipe.languages), teacher, cache / source.name, say))
+        names.append(source.name)
+    table, cosine = made(lessons, np.concatenate(vectors), recipe, say)
+    write(table, output, paths, {"sources": names, "settings": recipe.settings(), "cosine": round(cosine, 3)})
+    size = sum(path.stat().st_size for path in output.iterdir())
+    say(f"{output}: {len(table)} words of {table.dimensions} numbers, cosine {cosine:.3f}, {size / 1e6:.1f} MB")
 
 
 @dataclass
@@ -48,7 +70,7 @@ class Lessons:
         return list(self.english)[first:]
 
 
-def embedded(texts: Sequence[str], teacher: Embeds, cache: Path, say: Callable[[str], None] = print) -> Halves:
+def embedded(texts: Sequence[str], teacher: Embeds, cache: Path, say: Callable[[str], None]) -> Halves:
     """The teacher's vectors of texts; `cache`, without an ending, is where they are kept for the next time."""
     keys_file, rows_file = cache.with_name(f"{cache.name}.keys.json"), cache.with_name(f"{cache.name}.npy")
     known: list[str] = []
@@ -69,9 +91,7 @@ def embedded(texts: Sequence[str], teacher: Embeds, cache: Path, say: Callable[[
     return rows[0]
 
 
-def made(
-    lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str], None] = print
-) -> tuple[WordTable, float]:
+def made(lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str], None]) -> tuple[WordTable, float]:
     """A table of the words of lessons, and how near the sums of words come to the teacher's vectors: their mean cosine.
 
     `vectors` has the teacher's vector of each English text.
