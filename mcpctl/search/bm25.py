@@ -80,7 +80,7 @@ class Bm25:
         self._notes = dict(notes or {})
         self._pins = Pins(self._tools)
         self._engine, self._latent = self._build() if index_path is None else self._load_or_build(index_path)
-        self._reader = Reader(self._engine, shipped().rows, self._pins.folded_names)
+        self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
 
     @property
     def tools(self) -> Sequence[Tool]:
