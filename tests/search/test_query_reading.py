@@ -73,6 +73,12 @@ def test_an_abbreviation_that_tools_have_counts_more_than_what_it_stands_for() -
     assert not read("db").read_as
 
 
+def test_an_abbreviation_is_none_among_words_that_bind_in_another_language() -> None:
+    tools = [tool("elasticsearch:count", "Count documents"), *CATALOG]
+    assert dict(read("count in es", tools).read_as) == {"es": ["elasticsearch"]}
+    assert not read("gibt es das issue", tools).read_as
+
+
 def test_a_word_in_full_finds_tools_that_have_its_abbreviation_alone() -> None:
     tools = [tool("a:list_pr", "Those that are open"), tool("b:drop_dir", "Forget one"), *CATALOG]
     assert keys(Bm25(tools), "directory") == ["b:drop_dir"]
