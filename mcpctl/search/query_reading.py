@@ -10,9 +10,8 @@ from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
-from mcpctl.search.spelling import Speller
+from mcpctl.search.spelling import Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
-from mcpctl.search.word_table import WordTable
 
 MAX_WORDS = 256
 SHORT = 4
@@ -83,12 +82,12 @@ class _Manner:
 class Reader:
     """Reads queries for one index."""
 
-    def __init__(self, engine: Okapi, dictionary: WordTable, names: Container[str] = ()) -> None:
+    def __init__(self, engine: Okapi, dictionary: Dictionary, names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
         self._dictionary = dictionary
-        self._speller = Speller(engine.idf, engine.corpus.surface, dictionary, names)
+        self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
 
     def read(self, query: str) -> Query:
         """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither

@@ -1,6 +1,5 @@
 """Ranking by words and by sentence embeddings: the similarity that a model finds counts beside the words."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
@@ -14,7 +13,7 @@ from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Embeddings, Matrix, Model
 from mcpctl.search.posting_lists import Scores
 from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
-from mcpctl.search.tokens import sendable, words
+from mcpctl.search.tokens import sendable, sentences, words
 
 SERVER = 0.5
 """The weight of the mean of its server's tools beside a tool: it shows what a terse tool is for."""
@@ -23,10 +22,6 @@ MIN_CLOSENESS = 0.05
 MAX_SENTENCES = 12
 """The most sentences of one search that are embedded; several queries share them."""
 _ALIKE = 0.95
-_MIN_WORDS = 2
-"""The fewest words of a sentence that is embedded, stop words not counted."""
-_SENTENCE = re.compile("(?<![.?!;])[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
-"""The end of a sentence, in European and in East Asian scripts. A long row of dots is scanned only once."""
 STRANGERS = (
     "Send an e-mail to a person",
     "The weather of the next days in a city",
@@ -73,13 +68,11 @@ class Semantic:
         if space is None:
             space = self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
         tools, strange = space
-        vectors = iter(
-            self._embeddings.of_queries([sentence for sentences in sentences_of.values() for sentence in sentences])
-        )
+        vectors = iter(self._embeddings.of_queries([part for parts in sentences_of.values() for part in parts]))
         near: dict[str, Scores] = {}
-        for text, sentences in sentences_of.items():
+        for text, parts in sentences_of.items():
             nearest = np.zeros(len(tools))
-            for vector in islice(vectors, len(sentences)):
+            for vector in islice(vectors, len(parts)):
                 if vector.size != tools.shape[1]:
                     self._space = None
                     self._embeddings.forget()
@@ -115,10 +108,7 @@ def _model(config: Config) -> Model:
 def _sentences(text: str, most: int) -> list[str]:
     """A text and, if it has several, its sentences, since a long text as a whole is near to no tool; empty for a text
     without words."""
-    if next(words(text), None) is None:
-        return []
-    sentences = [part for part in _SENTENCE.split(sendable(text)) if len(list(words(part))) >= _MIN_WORDS]
-    return [text, *(sentences[:most] if len(sentences) > 1 else ())]
+    return [] if next(words(text), None) is None else [text, *sentences(sendable(text), most)]
 
 
 def _text(tool: Tool) -> str:

@@ -4,12 +4,10 @@ import difflib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
-
-import numpy as np
+from typing import Protocol
 
 from mcpctl.search.small_talk import BINDING_WORDS
 from mcpctl.search.tokens import stem
-from mcpctl.search.word_table import WordTable
 
 MOST_READINGS = 4
 """The most words that one is read as: several may be as likely, and then all are searched."""
@@ -20,8 +18,19 @@ _SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
 _SIMILARITY = 0.85
 _MOST_WORDS, _MOST_COMPARED = 20_000, 500
 """The most words of a catalog, and of those that begin alike, in which two slips are looked for: comparing is slow."""
+_COMMON = 20
+"""In how many texts the dictionary saw a word that may have been meant: a rarer one rather was not."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
+
+
+class Dictionary(Protocol):
+    """The stems of words that are right, whether tools have them or not."""
+
+    def __contains__(self, word: str, /) -> bool: ...
+
+    def commonest(self, words: Sequence[str], least: int) -> str | None:
+        """The most common of these words, if at least so many texts have it."""
 
 
 class Speller:
@@ -32,11 +41,11 @@ class Speller:
     """
 
     def __init__(
-        self, catalog: Mapping[str, float], words: Collection[str], table: WordTable, names: Container[str]
+        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Dictionary, names: Container[str]
     ) -> None:
         self._catalog = catalog
         self._words = words
-        self._table = table
+        self._dictionary = dictionary
         self._names = names
 
     def readings(self, word: str, is_short: bool, is_name: bool) -> Sequence[str]:
@@ -113,18 +122,13 @@ class Speller:
     def _in_dictionary(self, word: str) -> list[str]:
         """The word of the dictionary that is one slip from this: no tool has it, but one may have another for it."""
         base = stem(word)
-        if len(word) < SHORTEST or not word.startswith(base):
-            return []
-        for slips in (lost, exchanged):
-            made = slips(base)
-            if known := [(row, slip) for slip, row in zip(made, self._table.rows_of(made), strict=True) if row >= 0]:
-                # The vectors of common words are short.
-                lengths = np.linalg.norm(self._table.vectors[[row for row, _ in known]].astype(np.float32), axis=1)
-                return [known[int(np.argmin(lengths))][1] + word[len(base) :]]
+        for slips in (lost, exchanged) if len(word) >= SHORTEST and word.startswith(base) else ():
+            if common := self._dictionary.commonest(slips(base), _COMMON):
+                return [common + word[len(base) :]]
         return []
 
     def _is_heard(self, word: str) -> bool:
-        return stem(word) in self._table and word not in BINDING_WORDS
+        return stem(word) in self._dictionary and word not in BINDING_WORDS
 
     def _two_slips(self, word: str) -> list[str]:
         if len(self._words) > _MOST_WORDS:

@@ -27,8 +27,8 @@ CLUSTER = [
 
 
 def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
-    stems = [stem(word) for word in known.split()] or ["~"]
-    dictionary = WordTable.of(stems, np.ones((len(stems), 2), np.int8))
+    stems = list(dict.fromkeys(map(stem, known.split())))
+    dictionary = WordTable.of(stems, np.zeros((len(stems), 2), np.int8), [1_000] * len(stems))
     return Reader(Okapi(Corpus.read(map(texts, tools))), dictionary, Pins(tools).folded_names).read(query)
 
 
