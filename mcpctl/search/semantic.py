@@ -16,7 +16,7 @@ from mcpctl.search.embeddings import Directions, Embeddings, Model
 from mcpctl.search.fields import FIELDS, texts
 from mcpctl.search.posting_lists import Scores
 from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
-from mcpctl.search.tokens import sendable, words
+from mcpctl.search.tokens import sendable, sentences, words
 
 SERVER = 0.5
 """The weight of the mean of its server's tools beside a tool: it shows what a terse tool is for."""
@@ -25,10 +25,6 @@ MIN_CLOSENESS = 0.05
 MAX_SENTENCES = 12
 """The most sentences of one search that are embedded; several queries share them."""
 _ALIKE = 0.95
-_MIN_WORDS = 2
-"""The fewest words of a sentence that is embedded, stop words not counted."""
-_SENTENCE = re.compile("(?<![.?!;])[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
-"""The end of a sentence, in European and in East Asian scripts. A long row of dots is scanned only once."""
 _JOINT = re.compile("[\\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 """The places where a name falls into words."""
 STRANGERS = (
@@ -76,13 +72,11 @@ class Semantic:
         space = self._space
         if space is None:
             space = self._space = _Space(self._words.tools, self._embeddings.of_tools(self._texts))
-        vectors = iter(
-            self._embeddings.of_queries([sentence for sentences in sentences_of.values() for sentence in sentences])
-        )
+        vectors = iter(self._embeddings.of_queries([part for parts in sentences_of.values() for part in parts]))
         near: dict[str, Scores] = {}
-        for text, sentences in sentences_of.items():
+        for text, parts in sentences_of.items():
             nearest = np.zeros(len(self._words.tools))
-            for vector in islice(vectors, len(sentences)):
+            for vector in islice(vectors, len(parts)):
                 if vector.size != space.size:
                     self._space = None
                     self._embeddings.forget()
@@ -150,10 +144,7 @@ def _model(config: Config) -> Model:
 def _sentences(text: str, most: int) -> list[str]:
     """A text and, if it has several, its sentences, since a long text as a whole is near to no tool; empty for a text
     without words."""
-    if next(words(text), None) is None:
-        return []
-    sentences = [part for part in _SENTENCE.split(sendable(text)) if len(list(words(part))) >= _MIN_WORDS]
-    return [text, *(sentences[:most] if len(sentences) > 1 else ())]
+    return [] if next(words(text), None) is None else [text, *sentences(sendable(text), most)]
 
 
 def _text(tool: Tool) -> str:

@@ -15,7 +15,8 @@ from mcpctl.paths import Paths
 from mcpctl.search import embeddings as module
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Ranking
-from mcpctl.search.semantic import _SENTENCE, STRANGERS
+from mcpctl.search.semantic import STRANGERS
+from mcpctl.search.tokens import _SENTENCE
 from mcpctl.store import state_file
 from tests.proxy.client import until
 from tests.search.conftest import Made
