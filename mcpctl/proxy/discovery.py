@@ -26,6 +26,8 @@ from mcpctl.wire.jsonrpc import Malformed
 
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
+_RESULTS = 10
+"""Results where no number is asked for; where they match well and there is room, as many again."""
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128
 """Tools with longer names than the protocol has are called, but not found."""
@@ -39,7 +41,9 @@ class SearchRequest:
 
     queries: tuple[str, ...]
     context: str | None = None
-    limit: int = 10
+    limit: int = _RESULTS
+    more: int = _RESULTS
+    """How many more there may be if they match well and the answer has room: none where a limit was asked for."""
     left_out: int = 0
     """Queries that were too many."""
     detail: str = "auto"
@@ -48,7 +52,9 @@ class SearchRequest:
 
     def ranked_by(self, provider: Provider) -> Ranking:
         """What that provider finds: more than is shown, since no server may have all the places."""
-        return provider.search(self.queries, context=self.context, limit=min(3 * self.limit, 2 * _MAX_RESULTS))
+        return provider.search(
+            self.queries, context=self.context, limit=min(3 * (self.limit + self.more), 2 * _MAX_RESULTS)
+        )
 
 
 @dataclass(frozen=True)
@@ -82,7 +88,7 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
     queries = [query] if isinstance(query, str) else query
     if not isinstance(queries, list) or not queries or not all(isinstance(text, str) for text in queries):
         raise Malformed(f"query must be a list of texts, each saying what a tool should do. {example}")
-    context, limit, detail = members.get("context"), members.get("maxResults", 10), members.get("detail", "auto")
+    context, limit, detail = members.get("context"), members.get("maxResults", _RESULTS), members.get("detail", "auto")
     if context is not None and not isinstance(context, str):
         raise Malformed("context must be a text")
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit <= _MAX_RESULTS:
@@ -90,7 +96,8 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
     if detail not in DETAILS:
         raise Malformed(f"detail must be one of {', '.join(DETAILS)}")
     left_out = max(len(queries) - MAX_QUERIES, 0)
-    return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), left_out, detail)
+    more = 0 if "maxResults" in members else _RESULTS
+    return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), more, left_out, detail)
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,8 @@ class Discovery:
         if len(known_hits) < len(ranking.hits):
             gone = "Tools have changed while they were searched; search again."
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
-        hits = search_results.spread(known_hits, request.limit)
+        more = 0 if ranking.weak or request.detail == "full" else request.more
+        hits = search_results.shown(known_hits, request.limit, more)
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
@@ -160,15 +168,16 @@ class Discovery:
         waiting = told_instructions.waiting(catalog, [tool.server for tool in tools], request.introduced)
         results, introduced = search_results.with_introductions(
             lambda room: search_results.fitted(
-                hits, tools, ranking, detail=request.detail, budget=room, split=self._split
+                hits, tools, ranking, detail=request.detail, budget=room, sure=request.limit, split=self._split
             ),
             waiting, budget,
         )  # fmt: skip
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
-        text = notice.text(left_out=len(hits) - len(results), without_schema=without_schema)
+        text = notice.text(left_out=min(len(hits), request.limit) - len(results), without_schema=without_schema)
         said = [search_results.introduction(*each) for each in introduced]
         content: dict[str, Any] = {"results": results} | ({"serverInstructions": said} if said else {})
         if text:
             content["notice"] = text
-        shown = tuple(hits[: len(results)])
+        keys = {entry["toolKey"] for entry in results}
+        shown = tuple(hit for hit in ranking.hits if hit.key in keys)
         return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

@@ -148,8 +148,9 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
         "description": (
             f"Find the right tool among all tools of the connected MCP servers: {servers}. Search here before you"
             " conclude that something cannot be done. Say what the tool should do, plus the product or domain; several"
-            " short queries are better than one long one. Each result has the tool's key, its parameters (* marks"
-            f" required ones) and what it does; call it with {offer.phrase}{which} and that toolKey."
+            " short queries are better than one long one. Each result has the tool's key, what it does and its"
+            " parameters: its inputSchema, or a signature (* marks required ones) where that has no room; … marks what"
+            f" was cut. Call it with {offer.phrase}{which} and that toolKey."
             ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
         ),
         "inputSchema": {
@@ -162,7 +163,12 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
                     "description": "What the tool should do, in a few words; or a toolKey, for its full schema.",
                 },
                 "context": {"type": "string", "description": "What you are working on, if that helps to choose."},
-                "maxResults": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
+                "maxResults": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 50,
+                    "description": "Without it 10, and more where they match well and fit.",
+                },
                 "detail": {
                     "type": "string",
                     "enum": ["auto", "names", "full"],
