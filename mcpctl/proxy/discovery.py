@@ -15,6 +15,7 @@ from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy import search_results
+from mcpctl.proxy.answer_form import Form
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
@@ -68,11 +69,12 @@ class Answer:
     introduced: tuple[Introduction, ...] = ()
     """What it says of what servers say of themselves."""
 
-    @property
-    def result(self) -> bytes:
-        """The tool's result: the structured content, and the same as one text block for older clients."""
-        text = msgspec.json.encode(self.content.decode())
-        return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (text, self.content)
+    def result(self, form: Form) -> bytes:
+        """The tool's result: the structured content, the same as one text block, or both."""
+        said = msgspec.json.encode(self.content.decode())
+        text = b"" if form is Form.STRUCTURE else b'{"type":"text","text":%b}' % said
+        structured = b"" if form is Form.TEXT else b',"structuredContent":%b' % self.content
+        return b'{"content":[%b]%b}' % (text, structured)
 
 
 def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:

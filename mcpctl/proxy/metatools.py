@@ -13,6 +13,7 @@ from mcpctl import __version__
 from mcpctl.callers import MODERN_REVISION
 from mcpctl.config import Config
 from mcpctl.hints import PERMISSIONS
+from mcpctl.proxy.answer_form import Form
 from mcpctl.tool_keys import OWN, READ, join
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
@@ -90,10 +91,16 @@ def named(servers: Servers) -> str:
     return ", ".join(shown)
 
 
-def tools(servers: Servers, offer: Offer = _PLAIN) -> list[dict[str, Any]]:
-    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order."""
+def tools(servers: Servers, offer: Offer = _PLAIN, form: Form = Form.BOTH) -> list[dict[str, Any]]:
+    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order.
+
+    The first declares its structured content to those who get it.
+    """
     executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
-    return [_discovery(named(servers), offer), *executes, *([_annotate()] if offer.annotate else [])]
+    discovery = _discovery(named(servers), offer)
+    if form is Form.TEXT:
+        del discovery["outputSchema"]
+    return [discovery, *executes, *([_annotate()] if offer.annotate else [])]
 
 
 def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
@@ -109,9 +116,9 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
+def answers(servers: Servers, offer: Offer, form: Form) -> dict[tuple[str, bool], bytes]:
     """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
-    listed = {"tools": tools(servers, offer)}
+    listed = {"tools": tools(servers, offer, form)}
     encode = msgspec.json.encode
     return {
         ("tools/list", False): encode(listed),
