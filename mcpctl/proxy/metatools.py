@@ -156,8 +156,8 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
             f"Find the right tool among all tools of the connected MCP servers: {servers}. Search here before you"
             " conclude that something cannot be done. Say what the tool should do, plus the product or domain; several"
             " short queries are better than one long one. Each result has the tool's key, what it does and its"
-            " parameters: its inputSchema, or a signature (* marks required ones) where that has no room; … marks what"
-            f" was cut. Call it with {offer.phrase}{which} and that toolKey."
+            " inputSchema, or a signature (* marks required parameters) where that does not fit; … marks what was cut."
+            f" Call it with {offer.phrase}{which} and that toolKey."
             ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
         ),
         "inputSchema": {
@@ -174,7 +174,7 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
                     "type": "integer",
                     "minimum": 1,
                     "maximum": 50,
-                    "description": "Without it 10, and more where they match well and fit.",
+                    "description": "Default: 10, and more that match well if they fit.",
                 },
                 "detail": {
                     "type": "string",
