@@ -148,7 +148,7 @@ class Bm25:
 
     def _answer(self, text: str, near: Near | None) -> _QueryScores:
         query = self._reader.read(text)
-        words_score = self._engine.get_scores(query.terms)
+        words_score = self._engine.get_scores(query.terms, query.shares)
         most = float(np.max(words_score, initial=0.0))
         # One scale for all queries: divided by (k1 + 1) · sqrt(weight of the rarest word · weight of the query's
         # words). The share of right first hits rises evenly with it, as measured: a third at .3, two of three at .5,
@@ -172,7 +172,7 @@ class Bm25:
         if not stems:
             return np.zeros(len(self._keys))
         numbers = [self._engine.numbers[term] - first for term in stems]
-        scores = self._latent.scores(numbers, [self._engine.idf[term] for term in stems])
+        scores = self._latent.scores(numbers, [self._engine.idf[term] * query.shares[term] for term in stems])
         most = float(np.max(scores, initial=0.0))
         return np.where(words_score > 0, scores / (most or 1.0), 0.0)
 
@@ -194,13 +194,14 @@ class Bm25:
         corpus, unit = self._engine.corpus, lift * answer.scale
         counts = self._counts(number)
         scores: dict[tuple[str, str], float] = defaultdict(float)
-        for term, word in answer.query.terms.items():
+        query = answer.query
+        for term, word in query.terms.items():
             shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
             if not (tf := sum(shares)):
                 continue
             saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1)
             for field, share in zip(FIELDS, shares, strict=True):
-                scores[word, field.name] += share * saturated * unit
+                scores[word, field.name] += share * saturated * query.shares[term] * unit
         yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
         yield from (
             Part("", name, lift * float(column[number])) for name, column in answer.added.items() if column[number]

@@ -16,13 +16,14 @@ from mcpctl.models import Tool
 from mcpctl.paths import private_dir
 from mcpctl.search.latent import Latent
 from mcpctl.search.posting_lists import Corpus, Okapi
+from mcpctl.search.tokens import LAYOUT
 
 Index = tuple[Okapi, Latent | None]
 
 
 def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
     """A hash that tells the index of these tools from that of others, or of another version of mcpctl."""
-    digest = sha256(__version__.encode())
+    digest = sha256(f"{__version__} {LAYOUT}".encode())
     for tool in tools:
         for text in (tool.key, tool.text, notes.get(tool.key, "")):
             data = text.encode("utf-8", "surrogatepass")

@@ -135,13 +135,13 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         number = self.numbers.get(term)
         return slice(0) if number is None else slice(self.ends[number - 1] if number else 0, self.ends[number])
 
-    def get_scores(self, query: Iterable[str]) -> Scores:
-        """A score for each document, in the corpus's order."""
-        places = [self.slice_of(term) for term in query]
+    def get_scores(self, query: Iterable[str], weights: Mapping[str, float] | None = None) -> Scores:
+        """A score for each document, in the corpus's order. Terms may have weights other than 1."""
+        places = [(self.slice_of(term), weights[term] if weights else 1.0) for term in query]
         if not places:
             return np.zeros(self.corpus_size)
-        holders = np.concatenate([self.corpus.document[place] for place in places])
-        added = np.concatenate([self.added[place] for place in places])
+        holders = np.concatenate([self.corpus.document[place] for place, _ in places])
+        added = np.concatenate([self.added[place] * weight for place, weight in places])
         return np.bincount(holders, added, minlength=self.corpus_size).astype(np.float64, copy=False)
 
 

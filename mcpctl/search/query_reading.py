@@ -1,105 +1,239 @@
 """Reading of queries: the words that tools have, corrections of mistyped ones, and the tools that a query names."""
 
-import difflib
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from mcpctl.models import Tool
+from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
-from mcpctl.search.tokens import MAX_TEXT, folded, words
+from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
+from mcpctl.search.spelling import Speller
+from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
 MAX_WORDS = 256
-MAX_CORRECTED = 4
-"""The most words of a query that is corrected: a longer one is not a mistyped name."""
-_SIMILARITY = 0.85
+SHORT = 4
+"""The most words of a query that may be the mistyped name of a tool."""
+MAX_CORRECTED = 12
+"""The most words of a query that are corrected, or found to be like none."""
+MAX_PAIRS = 4
+"""The most pairs that are searched for a single character of Chinese or Japanese."""
+BESIDE = 0.5
+"""The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
+SHORTENED = 0.3
+"""The weight of the abbreviation of a word beside the word."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Query:
     """A query as the index sees it."""
 
-    terms: dict[str, str]
+    terms: dict[str, str] = field(default_factory=dict)
     """The terms to look up, each with its word in the query."""
-    weight: float
+    shares: dict[str, float] = field(default_factory=dict)
+    """The weights of the terms; that of a word as it is written is 1."""
+    meaning: dict[str, str] = field(default_factory=dict)
+    """The stems that make its meaning, whether tools or a table of vectors have them or not, each with its word in the
+    query."""
+    weight: float = 0.0
     """The sum of the terms' idf; unknown and corrected words count as the rarest."""
-    unknown: list[str]
+    unknown: list[str] = field(default_factory=list)
     """The words that no tool has, nor any word like them."""
-    read_as: dict[str, Sequence[str]]
-    """The corrected words, each with the words that it may have been meant to be."""
-    cut: bool
+    unheard: list[str] = field(default_factory=list)
+    """The unknown words that the dictionary does not have either."""
+    read_as: dict[str, Sequence[str]] = field(default_factory=dict)
+    """The words that were read as others, each with the words or phrases that it may have been meant to be."""
+    cut: bool = False
     """Whether the query has more words than are read."""
+
+    def add(self, terms: Iterable[str], word: str, share: float = 1.0) -> None:
+        """Look up terms for a word of the query; a term that is there already keeps its higher weight."""
+        for term in terms:
+            if share > self.shares.get(term, 0.0):
+                self.terms[term], self.shares[term] = word, share
+
+
+class _Word(NamedTuple):
+    """A word of a query."""
+
+    forms: tuple[str, ...]
+    """The parts of an identifier, then all of it; or one segment of Chinese or Japanese."""
+    is_cjk: bool
+    is_name: bool = False
+    """Whether it has a capital letter in a query of small ones."""
 
 
 class Reader:
     """Reads queries for one index."""
 
-    def __init__(self, engine: Okapi) -> None:
+    def __init__(self, engine: Okapi, dictionary: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
+        self._dictionary = dictionary
+        self._speller = Speller(engine.idf, engine.corpus.surface, dictionary)
 
     def read(self, query: str) -> Query:
-        """The query's words; in a short query, words that no tool has are corrected."""
-        query_words = list(islice(words(query), 4 * MAX_WORDS + 1))
-        distinct = list(dict.fromkeys(query_words))
-        selected = distinct[:MAX_WORDS]
-        known: dict[str, str] = {}
-        corrected: dict[str, str] = {}
-        unknown = []
-        read_as: dict[str, Sequence[str]] = {}
-        missing = 0
-        for forms in selected:
-            known |= (terms := self._known_terms(forms))
-            for word in self._missing(forms, terms):
-                missing += 1
-                corrections = self._correct(word) if len(selected) <= MAX_CORRECTED else []
-                corrected |= dict.fromkeys(self._known_terms(corrections), word)
-                if corrections:
-                    read_as[word] = corrections
-                else:
-                    unknown.append(word)
-        weight = sum(self._idf[term] for term in known) + missing * self._rarest
-        cut = len(query_words) > 4 * MAX_WORDS or len(distinct) > MAX_WORDS or len(query) > MAX_TEXT
-        return Query(corrected | known, weight, unknown, read_as, cut)
+        """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
+        tools nor the dictionary have as words like them, if they are not most of the query: then it is in a language
+        that neither knows."""
+        found = list(islice(_words(without_small_talk(query)), 4 * MAX_WORDS + 1))
+        distinct = list({word.forms: word for word in reversed(found)}.values())[::-1]
+        selected = list(_first(distinct))
+        read = Query(cut=len(found) > 4 * MAX_WORDS or len(selected) < len(distinct) or len(query) > MAX_TEXT)
+        western = [word for word in selected if not word.is_cjk]
+        known = {word.forms: self._known_forms(word.forms) for word in western}
+        missing = {word.forms: _missing(word.forms, known[word.forms]) for word in western}
+        strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
+        is_foreign = len(western) > 2 and 2 * strange > len(western)
+        for word in selected:
+            if word.is_cjk:
+                self._read_segment(read, word.forms[0])
+            else:
+                self._add_known(read, known[word.forms])
+                for form in missing[word.forms]:
+                    self._read_missing(read, form, len(selected) <= SHORT, not is_foreign, word.is_name)
+        self._add_short_forms(read, [word.forms[-1] for word in western])
+        return read
 
-    def _missing(self, forms: Sequence[str], terms: Mapping[str, str]) -> Sequence[str]:
-        """The word if no tool has it; of an identifier of which tools have some parts, the other parts."""
-        *parts, whole = forms
-        if not terms:
-            return [whole]
-        return [] if whole in terms else [part for part in parts if not self._known_terms((part,))]
+    def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
+        for form, terms in known.items():
+            read.add(terms, form)
+            read.weight += sum(self._idf[term] for term in terms)
+            read.meaning[stem(form)] = form
+            if stands_for := long_forms(form):
+                self._add_readings(read, form, stands_for, BESIDE)
 
-    def _known_terms(self, forms: Iterable[str]) -> dict[str, str]:
-        return {term: form for form in forms for term in (form, stemmed(form)) if term in self._idf}
+    def _read_missing(self, read: Query, form: str, is_short: bool, is_corrected: bool, is_name: bool) -> None:
+        readings: Sequence[str] = [each for each in long_forms(form) if self._has_all(each)]
+        if readings:
+            read.read_as[form] = readings
+            read.weight += self._add_readings(read, form, readings[:1], 1.0)
+            self._add_readings(read, form, readings[1:], BESIDE)
+        elif form in BINDING_WORDS:
+            pass
+        elif is_corrected and (readings := self._corrections(read, form, is_short, is_name)):
+            read.read_as[form] = readings
+            read.weight += self._rarest
+            self._add_readings(read, form, readings, 1.0)
+        else:
+            self._add_unknown(read, form)
 
-    def _correct(self, word: str) -> Sequence[str]:
-        """The known words that an unknown one may have been meant to be: two words run together, or similar ones."""
-        if len(word) == 1 and not word.isascii():
-            # CJK is indexed as pairs, so a single character asks for the pairs that have it.
-            return list(islice((pair for pair in self._words if len(pair) == 2 and word in pair), MAX_CORRECTED))
-        if not (word.isalpha() and word.isascii()):
+    def _corrections(self, read: Query, form: str, is_short: bool, is_name: bool) -> Sequence[str]:
+        if len(read.read_as) + len(read.unheard) >= MAX_CORRECTED or not self._is_strange(form):
             return []
-        cuts = ((word[:i], word[i:]) for i in range(2, len(word) - 1))
-        if pairs := [(left, right) for left, right in cuts if left in self._idf and right in self._idf]:
-            return max(pairs, key=lambda pair: min(map(len, pair)))
-        swaps = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(len(word) - 1))
-        if known_swaps := [swap for swap in swaps if swap in self._idf]:
-            return known_swaps
-        near = [candidate for candidate in self._by_letter.get(word[0], ()) if abs(len(candidate) - len(word)) <= 2]
-        # Several words may be as likely: all are searched.
-        return difflib.get_close_matches(word, near, n=MAX_CORRECTED, cutoff=_SIMILARITY)
+        return self._speller.readings(form, is_short, is_name)
+
+    def _read_segment(self, read: Query, segment: str) -> None:
+        """Chinese and Japanese are indexed as pairs: what tools have none of is unknown as it is written."""
+        unknown = list(segment)
+        for place, pair in enumerate(pairs(segment)):
+            if terms := self._known_terms(pair):
+                read.add(terms, pair)
+                read.weight += sum(self._idf[term] for term in terms)
+                unknown[place : place + 2] = " " * len(pair)
+        read.meaning |= {word: word for word in meanings(segment)}
+        for word in "".join(unknown).split():
+            if word := word.strip(BINDING_CHARACTERS):
+                self._add_unknown_segment(read, word, is_alone=word == segment)
+
+    def _add_unknown_segment(self, read: Query, word: str, is_alone: bool) -> None:
+        if len(word) == 1 and is_alone and (near := [pair for pair in self._pairs if word in pair][:MAX_PAIRS]):
+            read.read_as[word] = near
+            read.weight += self._rarest
+            for pair in near:
+                read.add(self._known_terms(pair), word)
+        elif len(word) > 1 or is_alone:
+            self._add_unknown(read, word)
 
     @cached_property
-    def _by_letter(self) -> dict[str, list[str]]:
-        """Words by each of their first two letters, since the first may be missing in the query."""
-        index: dict[str, list[str]] = defaultdict(list)
-        for word in sorted(self._words):
-            for letter in dict.fromkeys(word[:2]):
-                index[letter].append(word)
-        return index
+    def _pairs(self) -> Sequence[str]:
+        return [word for word in self._words if len(word) == 2 and is_cjk(word)]
+
+    def _add_unknown(self, read: Query, form: str) -> None:
+        read.unknown.append(form)
+        read.weight += self._rarest
+        if not is_cjk(form):
+            read.meaning[stem(form)] = form
+            read.meaning |= {each: form for phrase in long_forms(form) for each in tokens(phrase)}
+        if self._is_strange(form):
+            read.unheard.append(form)
+
+    def _add_readings(self, read: Query, word: str, readings: Iterable[str], share: float) -> float:
+        """Look up what a word was read as, if tools have all of it; return the largest idf of that.
+
+        The words of a phrase share its weight: a pull request is neither what is pulled nor any request.
+        """
+        most = 0.0
+        for reading in readings:
+            forms = [form for form in reading.split() if self._known_terms(form)]
+            read.meaning |= {stem(form): word for form in reading.split() if stem(form) not in read.meaning}
+            if forms and self._has_all(reading):
+                terms = [term for form in forms for term in self._known_terms(form)]
+                read.add(terms, word, share / len(forms))
+                most = max(most, sum(self._idf[term] for term in terms) / len(forms))
+        return most
+
+    def _add_short_forms(self, read: Query, written: Sequence[str]) -> None:
+        """Look up abbreviations of what is written in full: some tools have nothing else."""
+        stems = [stem(word) for word in written]
+        for place, word in enumerate(written):
+            for size, short in short_forms(stems, place):
+                if terms := self._known_terms(short):
+                    if size == 1 and word in read.unknown:
+                        read.unknown.remove(word)
+                        read.read_as[word] = [short]
+                    read.add(terms, word, 1.0 if word in read.read_as else SHORTENED)
+
+    def _known_forms(self, forms: Iterable[str]) -> dict[str, list[str]]:
+        return {form: terms for form in forms if (terms := self._known_terms(form))}
+
+    def _known_terms(self, form: str) -> list[str]:
+        return [term for term in (form, stemmed(form)) if term in self._idf]
+
+    def _has_all(self, phrase: str) -> bool:
+        return all(f"{word}~" in self._idf for word in tokens(phrase))
+
+    def _is_strange(self, form: str) -> bool:
+        """Whether a word that no tool has is neither a word of the dictionary nor an abbreviation."""
+        if is_cjk(form):
+            return not any(word in self._dictionary for word in meanings(form))
+        known = stem(form) in self._dictionary or form in BINDING_WORDS or bool(long_forms(form))
+        return form.isalpha() and not known
+
+
+def _missing(forms: Sequence[str], known: Container[str]) -> Sequence[str]:
+    """The word if no tool has it; of an identifier of which tools have some parts, the other parts."""
+    *inner, whole = forms
+    if whole in known:
+        return ()
+    missing = [part for part in inner if part not in known]
+    return missing if len(missing) < len(inner) else [whole]
+
+
+def _words(text: str) -> Iterator[_Word]:
+    found = runs(text)
+    small = sum(run[0].islower() for run in found)
+    for number, run in enumerate(found):
+        if is_cjk(run):
+            for segment in segments(run):
+                yield from (
+                    _Word((segment[start : start + MAX_RUN],), True) for start in range(0, len(segment), MAX_RUN)
+                )
+        elif forms := parts(run):
+            yield _Word(forms, False, number > 0 and run[0].isupper() and 2 * small > len(found))
+
+
+def _first(words: Iterable[_Word]) -> Iterator[_Word]:
+    """The first `MAX_WORDS` words, of which pairs of Chinese and Japanese are some each."""
+    size = 0
+    for word in words:
+        size += len(pairs(word.forms[0])) if word.is_cjk else 1
+        if size > MAX_WORDS:
+            return
+        yield word
 
 
 class Pins:

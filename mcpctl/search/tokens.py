@@ -9,6 +9,8 @@ MAX_TEXT = 10_000
 """The most characters of a text that are read; real descriptions are shorter, generated ones may not be."""
 MAX_RUN = 64
 """The most characters of one run of letters and digits, which may be a base64 image."""
+LAYOUT = 2
+"""The version of how texts become words: an index on disk that was made by another is made anew."""
 
 _NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
 """Stop words that tell sibling tools apart, such as `turn_on` and `turn_off`."""
@@ -31,9 +33,21 @@ _IS_CJK = re.compile(rf"[{_CJK}]")
 # Sorting long runs of combining marks is what makes NFKC quadratic; 30 is the limit of UAX #15's stream-safe format.
 _LONG_MARKS = re.compile(r"([^\w\s]{30})[^\w\s]+")
 
-# Matches the shape of a run (A upper case, s or a other letters, 0 digits): short names with a number (S3, mp3), which
-# stay whole, then plural acronyms (URLs), acronyms, words, numbers.
-_PARTS = re.compile(r"[Aas]{1,2}0+(?![as])|AA+s(?![as])|A+(?![as])|A?[as]+|0+")
+# Hiragana that bind and inflect words, and the Chinese particle that binds two; no word of a catalog is made of them.
+_PARTICLE_LIST = """
+    の を に は が で と も へ や か から まで より では には とは での への ため など について による により として
+    する した して します しました しない され される された できる できます こと もの です ます ました ません たい
+    したい ている ています いる ある あり なる この その どの ください ほしい てください だ な な的 る て い し
+"""
+_PARTICLES = frozenset(_PARTICLE_LIST.split())
+_LONGEST_PARTICLE = max(map(len, _PARTICLES))
+_STRETCH = re.compile("[\u3041-\u3096]+|(?<!\u76ee)\u7684|(?:[^\u3041-\u3096\u7684]|(?<=\u76ee)\u7684)+")
+
+# Matches the shape of a run (A upper case, s or a other letters, 0 digits): short names with a number (S3, mp3) or
+# with one between letters (k8s, i18n, e2e), which stay whole, then plural acronyms (URLs), acronyms, words, numbers.
+_PARTS = re.compile(
+    r"[Aas]{1,3}0+(?:[as](?![as])|A(?![Aas]))0*|[Aas]{1,2}0+(?![as])|AA+s(?![as])|A+(?![as])|A?[as]+|0+"
+)
 
 
 def tokens(text: str) -> list[str]:
@@ -43,12 +57,72 @@ def tokens(text: str) -> list[str]:
 
 def words(text: str) -> Iterator[tuple[str, ...]]:
     """Each word in its lower-case forms: parts of an identifier, then all of it (`get`, `weather`, `getweather`)."""
-    for run in _RUN.findall(_normal(text)):
-        if not _IS_CJK.match(run):
-            if forms := _forms(run[:MAX_RUN]):
-                yield forms
+    for run in runs(text):
+        if is_cjk(run):
+            yield from ((pair,) for segment in segments(run) for pair in pairs(segment))
+        elif forms := parts(run):
+            yield forms
+
+
+def meaning_words(text: str) -> Iterator[str]:
+    """The stems of a text under which a table of word vectors may have them.
+
+    Those of `tokens`, and of Chinese and Japanese also each character by itself: a table that lacks a pair may know
+    them. What a table does not have is to be left out by who asks it.
+    """
+    for run in runs(text):
+        if is_cjk(run):
+            for segment in segments(run):
+                yield from meanings(segment)
         else:
-            yield from ((run[i : i + 2],) for i in range(max(len(run) - 1, 1)))
+            yield from map(stem, parts(run))
+
+
+def meanings(segment: str) -> Iterator[str]:
+    """The pairs and the single characters of a segment of CJK, without lone hiragana, which mean nothing."""
+    yield from pairs(segment)
+    if len(segment) > 1:
+        yield from (char for char in segment if not "\u3041" <= char <= "\u3096")
+
+
+def runs(text: str) -> list[str]:
+    """The runs of letters and digits of a text, those of CJK apart from others."""
+    return _RUN.findall(_normal(text))
+
+
+def is_cjk(run: str) -> bool:
+    """Whether a run, or a word of one, is of Chinese, Japanese or Korean characters."""
+    return bool(_IS_CJK.match(run))
+
+
+def segments(run: str) -> Iterator[str]:
+    """A run of CJK without the particles between its words: of `天気を調べて`, `天気` and `調べて`."""
+    segment = ""
+    for stretch in _STRETCH.findall(run):
+        if not _binds(stretch):
+            segment += stretch
+        elif segment:
+            yield segment
+            segment = ""
+    if segment:
+        yield segment
+
+
+def pairs(segment: str) -> list[str]:
+    """The overlapping pairs of a segment of CJK; a lone character stays."""
+    return [segment[i : i + 2] for i in range(max(len(segment) - 1, 1))]
+
+
+def _binds(stretch: str) -> bool:
+    """Whether a stretch is of particles alone, the longest taken first."""
+    if stretch == "\u7684":
+        return True
+    while stretch:
+        size = next((n for n in range(_LONGEST_PARTICLE, 0, -1) if stretch[:n] in _PARTICLES), 0)
+        if not size:
+            return False
+        stretch = stretch[size:]
+    return True
 
 
 def folded(name: str) -> str:
@@ -62,15 +136,22 @@ def _normal(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFKC", _LONG_MARKS.sub(r"\1", text))[:MAX_TEXT]
 
 
+def parts(run: str) -> tuple[str, ...]:
+    """A run that is not of CJK in its lower-case forms: the parts of an identifier, then all of it."""
+    return _forms(run[:MAX_RUN])
+
+
 @lru_cache(maxsize=16_384)
 def _forms(run: str) -> tuple[str, ...]:
-    parts = [] if run.isalpha() and (run.islower() or run.istitle()) else _PARTS.findall(_shape(run))
+    shapes = [] if run.isalpha() and (run.islower() or run.istitle()) else _PARTS.findall(_shape(run))
     forms = []
     start = 0
-    if len(parts) > 1:
-        for part in parts:
-            forms.append(run[start : start + len(part)].lower())
-            start += len(part)
+    if len(shapes) > 1:
+        for shape in shapes:
+            # A digit at the end (oauth2, utf8, ipv4) says nothing by itself; more digits may be a number (base64).
+            if shape != "0" or start + 1 < len(run):
+                forms.append(run[start : start + len(shape)].lower())
+            start += len(shape)
     forms.append(run.lower())
     return tuple(form for form in forms if form not in STOP_WORDS)
 

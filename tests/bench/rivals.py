@@ -1,5 +1,6 @@
 """Other rankings, for comparison: what a simple implementation does, and two peers as their source has it."""
 
+import json
 import math
 import re
 import unicodedata
@@ -11,6 +12,7 @@ from rank_bm25 import BM25Okapi
 
 from mcpctl.models import Tool
 from mcpctl.search.ranking import Hit, Ranking
+from tests.bench import bleve
 
 Tokens = Callable[[str], list[str]]
 
@@ -80,33 +82,52 @@ class FastMcp(_Ranked):
 
 
 class McpProxy(_Ranked):
-    """mcpproxy-go's Bleve query without its name boosts, which only whole names meet: tf-idf over the joined text.
-
-    Bleve's default: sqrt(tf) / sqrt(length) · idf², idf 1 + ln(N / (df + 1)), times the share of words that match; its
-    analyzer keeps identifiers whole and drops stop words.
-    """
+    """mcpproxy-go's `SearchTools` (internal/index/bleve.go) over Bleve's scores: the query as a name, as the beginning
+    of one, within one, and its words in all fields and in the joined text."""
 
     name = "mcpproxy"
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        super().__init__(tools)
-        documents = [Counter(_analysed(f"{t.name} {t.key} {t.description} {t.text}")) for t in tools]
-        count = Counter(word for document in documents for word in document)
-        self._added: dict[str, list[tuple[int, float]]] = {}
-        for number, document in enumerate(documents):
-            for word, tf in document.items():
-                idf = 1 + math.log(len(tools) / (count[word] + 1))
-                added = math.sqrt(tf / document.total()) * idf**2
-                self._added.setdefault(word, []).append((number, added))
+        # Of equal scores the first key comes first.
+        super().__init__(sorted(tools, key=lambda tool: tool.key))
+        parts = [bleve.analysed(tool.description) + bleve.analysed(_go_json(tool)) for tool in self.tools]
+        joined = [
+            bleve.analysed(f"{tool.name} {self.full_name(tool)} {tool.description} {_go_json(tool)}")
+            for tool in self.tools
+        ]
+        names = [[tool.name, self.full_name(tool), tool.server] for tool in self.tools]
+        self._name = bleve.Field([[tool.name] for tool in self.tools])
+        self._full_name = bleve.Field([[self.full_name(tool)] for tool in self.tools])
+        self._joined = bleve.Field(joined)
+        self._all = bleve.Field([[*name, *part, *text] for name, part, text in zip(names, parts, joined, strict=True)])
+
+    @staticmethod
+    def full_name(tool: Tool) -> str:
+        """The name as its server tells it: mcpproxy indexes that, not the key."""
+        return tool.name
 
     def scores(self, query: str) -> "np.typing.NDArray[np.float64]":
-        asked = _analysed(query)
-        scores, met = np.zeros(len(self.tools)), np.zeros(len(self.tools))
-        for word in asked:
-            for number, added in self._added.get(word, ()):
-                scores[number] += added
-                met[number] += 1
-        return scores * met / max(len(asked), 1)
+        literal = re.escape(query)
+        clauses = [
+            self._name.term(query, 5.0),
+            self._full_name.term(query, 4.0),
+            self._name.prefix(query, 3.0),
+            *([self._name.pattern(f".*{literal}.*", 2.5)] if "_" in query else ()),
+            self._all.match(query),
+            self._joined.match(query, 1.5),
+        ]
+        parts = query.split("_")
+        if 2 <= len(parts) <= 16 and all(part.isascii() and part.isalnum() for part in parts) and not clauses[0].scores:
+            clauses.append(bleve.all_of([self._segment(part) for part in parts]))
+        scores = np.zeros(len(self.tools))
+        for number, score in bleve.any_of(clauses).normed().items():
+            scores[number] = score
+        return scores
+
+    def _segment(self, part: str) -> bleve.Clause:
+        """A part between underscores, wherever a name has it."""
+        forms = (part, f"{part}_.*", f".*_{part}_.*", f".*_{part}")
+        return bleve.any_of([self._name.pattern(form, 5.0) for form in forms])
 
 
 RIVALS: dict[str, type[_Ranked]] = {rival.name: rival for rival in (Stock, FastMcp, McpProxy)}
@@ -124,12 +145,11 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[^\W_]{2,}", unicodedata.normalize("NFKC", text).casefold())
 
 
-_ENGLISH = """
-    a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to
-    was will with
-"""
-_STOP = frozenset(_ENGLISH.split())
+_KEPT = ("$defs", "type", "properties", "required", "additionalProperties")
 
 
-def _analysed(text: str) -> list[str]:
-    return [word for word in re.findall(r"\w+", text.lower()) if word not in _STOP]
+def _go_json(tool: Tool) -> str:
+    """The input schema as mcp-go keeps it and Go's encoder writes it."""
+    kept = {key: tool.input_schema[key] for key in _KEPT if key in tool.input_schema}
+    text = json.dumps(kept, ensure_ascii=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,10 +1,13 @@
-"""What a search costs, and what it finds: `python -m tests.bench.search [--tools N]… [--json]`, or with
-`--data DIR… [--model DIR]`
+"""What a search costs, and what it finds: `python -m tests.bench.search [--tools N]… [--json]`, or with `--probes` or
+`--data DIR…`, and `--model DIR`
 
 Cost: the time to build an index of N tools made up for it, what it adds to the memory, and the time of a query, each in
-a process of its own, beside rank_bm25 as it comes. Quality: of each folder with a catalog.jsonl and a queries.jsonl (as
-`mcpctl tools eval` reads them), beside other rankings on the same queries, with the paired bootstrap interval of the
-difference to this one; with --model DIR beside the semantic provider over that model too. Times are this machine's.
+a process of its own, beside rank_bm25 as it comes. Times are this machine's.
+
+Quality: of the probes, or of each folder with a catalog.jsonl and a queries.jsonl (as `mcpctl tools eval` reads them),
+beside other rankings on the same queries, with the paired bootstrap interval of the difference to this one; the share
+of requests called weak; and what one slip of the keyboard costs. With --model DIR the semantic provider over that model
+is measured too.
 """
 
 import argparse
@@ -15,29 +18,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import psutil
 
-from mcpctl.catalog import catalog_file
 from mcpctl.config import Config
 from mcpctl.models import Tool, unseen
 from mcpctl.paths import Paths
-from mcpctl.search.evaluate import Measured, interval, mean, measure
-from mcpctl.search.labels import from_file
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Provider
 from mcpctl.settings import Search
-from tests.bench import raw_client
+from tests.bench import raw_client, search_quality
 from tests.bench.rivals import RIVALS, Stock
 
-Row = dict[str, Any]
 SIZES = (500, 5_000, 50_000)
 QUERIES = 300
 OURS = "mcpctl"
-SHOWN = ("ndcg@10", "recall@5")
 BUILDERS: dict[str, Callable[[Sequence[Tool]], Provider]] = {OURS: build, **RIVALS}
 
 
@@ -51,7 +49,9 @@ def words(count: int, seed: int) -> list[str]:
 def catalog(size: int) -> list[Tool]:
     """Tools of about the size of real ones, a few words in most of them and most words in a few."""
     chance = random.Random(1)
-    common, verbs = words(2_000 + size // 2, 2), words(40, 3)
+    # The commonest are words that people speak: what a ranking knows of words costs it something too.
+    spoken = Counter(word for tool in search_quality.probes()[0].tools for word in tool.description.lower().split())
+    common, verbs = [*(word for word, _ in spoken.most_common()), *words(2_000 + size // 2, 2)], words(40, 3)
     # As in languages: the n-th word is n times rarer than the first (Zipf).
     cumulated = list(itertools.accumulate(1 / (n + 3) for n in range(len(common))))
     told = iter(chance.choices(common, cum_weights=cumulated, k=60 * size))
@@ -115,22 +115,6 @@ def costs(sizes: Sequence[int]) -> Iterator[dict[str, object]]:
             yield json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def quality(folders: Sequence[Path], builders: Mapping[str, Callable[[Sequence[Tool]], Provider]]) -> Iterator[Row]:
-    """What each ranking finds of each set, this one first; then the means of all sets."""
-    found: list[Row] = []
-    for folder in folders:
-        tools, labels = list(catalog_file.tools(folder / "catalog.jsonl")), from_file(folder / "queries.jsonl")
-        ours = measure(builders[OURS](tools), labels)
-        for engine, made in builders.items():
-            measured = ours if engine == OURS else measure(made(tools), labels)
-            found.append({"set": folder.name, "engine": engine, "queries": len(labels), **_beside(measured, ours)})
-    yield from found
-    for engine in builders:
-        of_it = [row for row in found if row["engine"] == engine]
-        means = {name: mean([row[name] for row in of_it]) for name in SHOWN}
-        yield {"set": "mean of sets", "engine": engine, "queries": sum(row["queries"] for row in of_it), **means}
-
-
 def semantic(model: Path, folder: Path) -> Callable[[Sequence[Tool]], Provider]:
     """What makes the semantic provider over a model, its vectors kept in a folder."""
     config = Config(
@@ -139,35 +123,40 @@ def semantic(model: Path, folder: Path) -> Callable[[Sequence[Tool]], Provider]:
     return lambda tools: builder(config, Paths(config.path, folder), on_progress=unseen)(tools, None, None)
 
 
-def _beside(measured: Measured, ours: Measured) -> Row:
-    found: Row = {}
-    for name in SHOWN:
-        values, best = measured.scores()[name], ours.scores()[name]
-        found[name] = mean(values)
-        low, high = interval([mine - theirs for mine, theirs in zip(best, values, strict=True)])
-        found[f"{name} less"] = "" if measured is ours else f"{low:+.3f} to {high:+.3f}"
-    return found
+def quality(folders: Sequence[Path], ours: search_quality.Builders) -> dict[str, list[search_quality.Row]]:
+    """What is found, what is called weak, and what slips cost, of the probes without folders; the other rankings call
+    nothing weak."""
+    sets = search_quality.development(folders) if folders else search_quality.probes()
+    whole = [] if folders else [search_quality.foreign(), search_quality.answered(sets)]
+    return {
+        "found": list(search_quality.found(sets, {**ours, **RIVALS})),
+        "weak": list(search_quality.called_weak([*whole, *sets], ours)),
+        "slips": list(search_quality.slips(sets, ours)),
+    }
 
 
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=int, action="append", help="catalog sizes instead of 500, 5000 and 50000")
-    parser.add_argument("--data", type=Path, action="append", default=[], help="a folder with a set; no costs then")
+    quality_of = parser.add_mutually_exclusive_group()
+    quality_of.add_argument("--data", type=Path, action="append", default=[], help="a folder with a set; no costs then")
+    quality_of.add_argument("--probes", action="store_true", help="the probes of this repository; no costs then")
     parser.add_argument("--model", type=Path, metavar="DIR", help="a sentence-embedding model to measure too")
     parser.add_argument("--cost", choices=BUILDERS, help=argparse.SUPPRESS)
-    parser.add_argument("--json", action="store_true", help="a JSON array instead of a table")
+    parser.add_argument("--json", action="store_true", help="JSON instead of tables")
     options = parser.parse_args()
     if options.cost:
         print(json.dumps(cost(options.cost, options.tools[0])))
         return 0
-    if options.data:
-        with tempfile.TemporaryDirectory() as folder:
-            more = {"semantic": semantic(options.model, Path(folder))} if options.model else {}
-            rows = list(quality(options.data, {OURS: build, **more, **RIVALS}))
-    else:
+    if not options.data and not options.probes:
         rows = list(costs(options.tools or SIZES))
-    print(json.dumps(rows, indent=2) if options.json else raw_client.table(rows))
+        print(json.dumps(rows, indent=2) if options.json else raw_client.table(rows))
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        ours = {OURS: build, **({"semantic": semantic(options.model, Path(folder))} if options.model else {})}
+        tables = quality(options.data, ours)
+    print(json.dumps(tables, indent=2) if options.json else "\n\n".join(map(raw_client.table, tables.values())))
     return 0
 
 

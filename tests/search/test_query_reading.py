@@ -1,0 +1,116 @@
+"""How a query is read: slips, abbreviations, small talk, and languages of which the catalog has no word."""
+
+from collections.abc import Container, Sequence
+
+import pytest
+
+from mcpctl.models import Tool
+from mcpctl.search.bm25 import Bm25
+from mcpctl.search.fields import texts
+from mcpctl.search.posting_lists import Corpus, Okapi
+from mcpctl.search.query_reading import Query, Reader
+from mcpctl.search.small_talk import without_small_talk
+from mcpctl.search.tokens import stem
+from tests.search.test_bm25 import CATALOG, keys, tool
+
+CLUSTER = [
+    tool("kubernetes:list_namespaces", "List the namespaces of a cluster"),
+    tool("kubernetes:get_configmap", "Read one configmap"),
+    tool("github:merge_pull_request", "Merge a pull request into its base branch"),
+    tool("http:send_request", "Send a request to a server"),
+    tool("store:find_database", "Find a database by its name"),
+    tool("shop:db_backup", "Back up what was sold"),
+    tool("pages:read_directory", "Read a directory"),
+]
+
+
+def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
+    dictionary: Container[str] = {stem(word) for word in known.split()}
+    return Reader(Okapi(Corpus.read(texts(each) for each in tools)), dictionary).read(query)
+
+
+@pytest.mark.parametrize("slipped", ["reqest", "requuest", "request"[1:], "reqeust", "rewuest", "tequest"])
+def test_one_slip_is_corrected_in_a_query_of_any_length(slipped: str) -> None:
+    query = f"send the {slipped} to a server and list the namespaces of the cluster by name"
+    assert dict(read(query).read_as) == {slipped: ["request"]}
+
+
+def test_a_word_of_the_dictionary_is_unknown_but_never_corrected() -> None:
+    found = read("serve the namespaces", known="serve")
+    assert (found.unknown, found.unheard, found.read_as) == (["serve"], [], {})
+    assert dict(read("serve the namespaces").read_as) == {"serve": ["server"]}
+
+
+def test_words_of_a_language_that_nobody_knows_are_not_corrected() -> None:
+    found = read("ouvrir une brancha avec le serveur maintenant")
+    assert not found.read_as
+    assert found.unknown == found.unheard == ["ouvrir", "brancha", "serveur", "maintenant"]
+
+
+def test_of_a_name_the_first_letter_is_right() -> None:
+    assert not read("send the message to Lames").read_as
+    assert dict(read("list the Namspaces of it").read_as) == {"namspaces": ["namespaces"]}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected", "notice"),
+    [
+        ("list k8s ns", "kubernetes:list_namespaces", "'k8s' was read as kubernetes. 'ns' was read as namespace."),
+        ("merge PR", "github:merge_pull_request", "'pr' was read as pull request."),
+        ("get cm", "kubernetes:get_configmap", "'cm' was read as configmap."),
+        ("find the dbs", "store:find_database", ""),
+    ],
+)
+def test_an_abbreviation_finds_what_it_stands_for(query: str, expected: str, notice: str) -> None:
+    found = Bm25([*CATALOG, *CLUSTER]).search([query])
+    assert found.hits[0].key == expected
+    assert found.notice == notice
+    assert found.unknown_words == ()
+
+
+def test_an_abbreviation_that_tools_have_counts_more_than_what_it_stands_for() -> None:
+    assert keys(Bm25(CLUSTER), "db") == ["shop:db_backup", "store:find_database"]
+    assert not read("db").read_as
+
+
+def test_a_word_in_full_finds_tools_that_have_its_abbreviation_alone() -> None:
+    tools = [tool("a:list_pr", "Those that are open"), tool("b:drop_dir", "Forget one"), *CATALOG]
+    assert keys(Bm25(tools), "directory") == ["b:drop_dir"]
+    assert keys(Bm25(tools), "pull request") == ["a:list_pr"]
+
+
+def test_an_abbreviation_of_which_tools_have_nothing_is_unknown_and_has_a_meaning() -> None:
+    found = read("open the MR", CATALOG)
+    assert (found.unknown, found.unheard) == (["mr"], [])
+    assert {"mr", "merg", "request"} <= found.meaning.keys()
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("Could you please show me the issues?", "the issues"),
+        ("I'm looking for a tool to resize images, thanks!", "resize images"),
+        ("how do I send_message", "send_message"),
+        ("Kannst du mir bitte das Wetter zeigen", "mir das Wetter zeigen"),
+        ("请帮我查询一下天气", "查询 天气"),
+        ("ファイルを検索したいです", "ファイルを検索"),
+        ("提交申请", "提交申请"),
+        ("show help", "show help"),
+        ("please", "please"),
+    ],
+)
+def test_small_talk_is_left_out_and_what_tools_do_is_not(said: str, meant: str) -> None:
+    assert " ".join(without_small_talk(said).strip(" ?!,").replace(",", "").split()) == meant
+
+
+def test_of_chinese_what_no_tool_has_is_unknown_as_it_is_written() -> None:
+    tools = [tool("bing:image_search", "使用必应搜索图片"), *CATALOG]
+    assert read("翻译视频的字幕", tools).unknown == ["翻译视频", "字幕"]
+    assert read("搜索图片的字幕", tools).unknown == ["字幕"]
+    assert read("搜索视频", tools).unknown == ["视频"]
+
+
+def test_a_compound_is_read_as_the_words_that_the_dictionary_has() -> None:
+    found = read("Wettervorhersage", known="wetter vorhersage")
+    assert dict(found.read_as) == {"wettervorhersage": ["wetter vorhersage"]}
+    assert found.meaning.keys() == {"wetter", "vorhersag"}
