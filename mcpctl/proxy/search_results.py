@@ -39,7 +39,8 @@ def shown(hits: Sequence[Hit], limit: int, more: int = 0) -> list[Hit]:
     """The best hits, no more of one server than its share while others have comparable ones; in their order. After
     them, for the room that these leave, up to `more` of the others that match well enough."""
     best = _spread(hits, limit)
-    others = (hit for hit in hits if hit not in best and hit.relevance >= _FOLLOWING * hits[0].relevance)
+    keys = {hit.key for hit in best}
+    others = (hit for hit in hits if hit.key not in keys and hit.relevance >= _FOLLOWING * hits[0].relevance)
     return best + list(islice(others, more))
 
 
