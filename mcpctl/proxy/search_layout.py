@@ -50,18 +50,13 @@ class _Draft:
             yield from (self._written(described, {"inputSchema": schema}) for described in cuts)
         if not self.is_named and _cost(shorter := shortened(schema, BRIEF)) <= most:
             yield self._written(BRIEF, {"inputSchema": shorter})
-        told = {"signature": self.signature}
+        told = {"signature": signature(self.tool)}
         yield from (self._written(described, told) for described in (*cuts, 0))
-
-    @cached_property
-    def signature(self) -> str:
-        """The tool's parameters in one line."""
-        return signature(self.tool)
 
     @cached_property
     def least(self) -> dict[str, Any]:
         """The shortest form; notes are in it, since who wrote them wants them read."""
-        told = {"signature": cut(self.signature, _LINE)}
+        told = {"signature": signature(self.tool, _LINE)}
         return only(self._written(0, told), "toolKey", "description", "relevance", "signature", "executeWith")
 
     def _written(self, longest: int, parameters: Entry) -> dict[str, Any]:
