@@ -161,21 +161,27 @@ class Discovery:
             gone = "Tools have changed while they were searched; search again."
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
         more = 0 if ranking.weak or request.detail == "full" else request.more
-        hits = search_results.shown(known_hits, request.limit, more)
+        hits = search_results.chosen(known_hits, request.limit, more)
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
+
+        def fitted(count: int, room: int) -> list[dict[str, Any]]:
+            return search_results.fitted(
+                hits[:count], tools[:count], ranking,
+                detail=request.detail, budget=room, sure=request.limit, split=self._split,
+            )  # fmt: skip
+
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
         budget = search_results.budget(request.detail, view.config.search.answer_tokens)
-        waiting = told_instructions.waiting(catalog, [tool.server for tool in tools], request.introduced)
-        results, introduced = search_results.with_introductions(
-            lambda room: search_results.fitted(
-                hits, tools, ranking, detail=request.detail, budget=room, sure=request.limit, split=self._split
-            ),
-            waiting, budget,
-        )  # fmt: skip
+        best = request.limit
+        waiting = told_instructions.waiting(catalog, [tool.server for tool in tools[:best]], request.introduced)
+        introduced = (
+            search_results.introduced_beside(lambda room: fitted(best, room), waiting, budget) if waiting else []
+        )
+        results = fitted(len(hits), budget - sum(map(search_results.introduction_size, introduced)))
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
-        text = notice.text(left_out=min(len(hits), request.limit) - len(results), without_schema=without_schema)
+        text = notice.text(left_out=min(len(hits), best) - len(results), without_schema=without_schema)
         said = [search_results.introduction(*each) for each in introduced]
         content: dict[str, Any] = {"results": results} | ({"serverInstructions": said} if said else {})
         if text:

@@ -35,7 +35,7 @@ def budget(detail: str, answer_tokens: int) -> int:
     return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
 
 
-def shown(hits: Sequence[Hit], limit: int, more: int = 0) -> list[Hit]:
+def chosen(hits: Sequence[Hit], limit: int, more: int = 0) -> list[Hit]:
     """The best hits, no more of one server than its share while others have comparable ones; in their order. After
     them, for the room that these leave, up to `more` of the others that match well enough."""
     best = _spread(hits, limit)
@@ -75,21 +75,26 @@ def fitted(
     return sorted(results, key=lambda entry: places[entry["toolKey"]])
 
 
-def with_introductions(
+def introduced_beside(
     fitted_in: Callable[[int], list[dict[str, Any]]], waiting: Sequence[tuple[str, str]], budget: int
-) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """The entries that `fitted_in` gives for a number of tokens, and which of the introductions that wait, by server
-    and text, fit beside them: of the servers that have an entry, whole and once each."""
-    costs = [size(introduction(*each)) for each in waiting]
+) -> list[tuple[str, str]]:
+    """The introductions that wait, by server and text, and fit beside the entries that `fitted_in` gives for a number
+    of tokens: of the servers that have an entry, whole and once each."""
+    costs = [introduction_size(each) for each in waiting]
     least = min(costs, default=0)
     results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))
-    shown = {tool_keys.split(entry["toolKey"])[0] for entry in results}
+    servers = {tool_keys.split(entry["toolKey"])[0] for entry in results}
     room, introduced = budget - size(results), []
     for each, cost in zip(waiting, costs, strict=True):
-        if each[0] in shown and cost <= room:
+        if each[0] in servers and cost <= room:
             introduced.append(each)
             room -= cost
-    return results, introduced
+    return introduced
+
+
+def introduction_size(each: tuple[str, str]) -> int:
+    """The tokens of what a server says of itself."""
+    return size(introduction(*each))
 
 
 def introduction(server: str, text: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ def tool(number: int, parameters: int = 3, *, server: str = "", words: int = 0, 
 
 def answer(tools: list[Tool], tokens: int = 2000, detail: str = "auto", best: float = 0.9, **more: int) -> Any:
     hits = tuple(Hit(each.key, max(best - 0.01 * place, 0.01)) for place, each in enumerate(tools))
-    shown = search_results.shown(hits, more.get("limit", 10), more.get("more", 10))
+    shown = search_results.chosen(hits, more.get("limit", 10), more.get("more", 10))
     by_key = {each.key: each for each in tools}
     ranking = Ranking(hits, "bm25", None, (), weak=False)
     results = search_results.fitted(
