@@ -17,7 +17,9 @@ LARGEST = 9_000_000
 
 @pytest.fixture
 def small() -> WordTable:
-    return WordTable.of(["rain", "文件", "file", "fil"], np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.int8), [3, 90_000, 5, 5])
+    return WordTable.of(
+        ["rain", "文件", "file", "fil"], np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.int8), [3, 90_000, 5, 5]
+    )
 
 
 def test_a_word_is_found_with_its_vector(small: WordTable) -> None:
