@@ -9,17 +9,16 @@ from mcpctl.search.tokens import tokens
 # The meanings of one are separated by a bar. Left out are those that are words too (cat, net, sec, pub), those that
 # nobody spells out (http, json, url), and plurals, which are read as their singular.
 _TABLE = """
-    k8s kubernetes; kube kubernetes; eks kubernetes; gke kubernetes; aks kubernetes; ns namespace; svc service;
-    cm configmap; deploy deployment; sts statefulset; ds daemonset | datasource; rs replicaset;
-    hpa horizontal pod autoscaler; pv persistent volume; pvc persistent volume claim; sa service account;
-    crd custom resource definition; cr custom resource; cj cronjob; po pod; rbac role based access control;
-    tf terraform; iac infrastructure as code; cfn cloudformation; ctr container; vol volume; lb load balancer;
-    elb load balancer; alb load balancer; vm virtual machine; vpc virtual private cloud; vpn virtual private network;
-    vnet virtual network; sg security group; acl access control list; az availability zone;
-    cdn content delivery network; asg auto scaling group; ami machine image; ecs container service;
-    ecr container registry; ec2 instance; gcs cloud storage; rds relational database; iam identity access management;
-    kms key management; gcp google cloud; aws amazon; bq bigquery; cw cloudwatch; infra infrastructure;
-    prod production | product; stg staging; env environment; inst instance;
+    k8s kubernetes; kube kubernetes; ns namespace; svc service; cm configmap; deploy deployment; sts statefulset;
+    ds daemonset | datasource; rs replicaset; hpa horizontal pod autoscaler; pv persistent volume;
+    pvc persistent volume claim; sa service account; crd custom resource definition; cr custom resource; cj cronjob;
+    po pod; rbac role based access control; tf terraform; iac infrastructure as code; cfn cloudformation;
+    ctr container; vol volume; lb load balancer; vm virtual machine; vpc virtual private cloud;
+    vpn virtual private network; vnet virtual network; sg security group; acl access control list;
+    az availability zone; cdn content delivery network; asg auto scaling group; ami machine image;
+    ecs container service; ecr container registry; ec2 instance; gcs cloud storage; rds relational database;
+    iam identity access management; kms key management; gcp google cloud; aws amazon; bq bigquery; cw cloudwatch;
+    infra infrastructure; prod production | product; stg staging; env environment; inst instance;
 
     gh github; gl gitlab; bb bitbucket; pr pull request; mr merge request; repo repository; vcs version control;
     scm source control; ci continuous integration | pipeline; cd continuous deployment; e2e end to end;
@@ -39,7 +38,7 @@ _TABLE = """
     mssql sql server; tx transaction; txn transaction; etl extract transform load; dwh data warehouse; df dataframe;
     xls excel; xlsx excel; ppt powerpoint | presentation; pptx powerpoint | presentation; docx word document;
     md markdown; txt text; yml yaml; doc document; del delete; rm remove | delete; mv move; cp copy; ls list;
-    mkdir create directory; ins insert; upd update; cnt count; qty quantity; amt amount; avg average;
+    mkdir create directory; upd update; cnt count; qty quantity; amt amount; avg average;
     std standard deviation; stdev standard deviation; pct percent; calc calculate; gen generate; eval evaluate;
     conv convert; approx approximate; stat statistic; agg aggregate; viz visualization; temp temperature | temporary;
     freq frequency; dist distance; eqn equation; rnd random; rand random; seq sequence; mat matrix; vec vector;

@@ -26,6 +26,7 @@ from mcpctl.search.ranking import (
     Ranking,
 )
 from mcpctl.search.tokens import words
+from mcpctl.search.word_table import shipped
 
 WEAK = 0.25
 """Below this relevance hardly any first hit was right, and most requests that no tool answers stay below it."""
@@ -79,7 +80,7 @@ class Bm25:
         self._notes = dict(notes or {})
         self._pins = Pins(self._tools)
         self._engine, self._latent = self._build() if index_path is None else self._load_or_build(index_path)
-        self._reader = Reader(self._engine)
+        self._reader = Reader(self._engine, shipped().rows, self._pins.folded_names)
 
     @property
     def tools(self) -> Sequence[Tool]:

@@ -42,7 +42,7 @@ class Query:
     unknown: list[str] = field(default_factory=list)
     """The words that no tool has, nor any word like them."""
     unheard: list[str] = field(default_factory=list)
-    """The unknown words that the dictionary does not have either."""
+    """The unknown words that the dictionary does not have either, nor any word like them."""
     read_as: dict[str, Sequence[str]] = field(default_factory=dict)
     """The words that were read as others, each with the words or phrases that it may have been meant to be."""
     cut: bool = False
@@ -68,12 +68,12 @@ class _Word(NamedTuple):
 class Reader:
     """Reads queries for one index."""
 
-    def __init__(self, engine: Okapi, dictionary: Container[str] = ()) -> None:
+    def __init__(self, engine: Okapi, dictionary: Mapping[str, int] | None = None, names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
-        self._dictionary = dictionary
-        self._speller = Speller(engine.idf, engine.corpus.surface, dictionary)
+        self._dictionary = dictionary or {}
+        self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
 
     def read(self, query: str) -> Query:
         """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
@@ -87,15 +87,22 @@ class Reader:
         known = {word.forms: self._known_forms(word.forms) for word in western}
         missing = {word.forms: _missing(word.forms, known[word.forms]) for word in western}
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
-        is_foreign = len(western) > 2 and 2 * strange > len(western)
+        is_short = len(selected) <= SHORT
+        written, lacking = [word.forms[-1] for word in western], {form for forms in missing.values() for form in forms}
+        named = self._speller.named(written, lacking) if is_short and lacking else {}
+        content = sum(any(form not in BINDING_WORDS for form in word.forms) for word in western)
+        is_foreign = content > 2 and 2 * strange > content
         for word in selected:
             if word.is_cjk:
                 self._read_segment(read, word.forms[0])
             else:
                 self._add_known(read, known[word.forms])
                 for form in missing[word.forms]:
-                    self._read_missing(read, form, len(selected) <= SHORT, not is_foreign, word.is_name)
-        self._add_short_forms(read, [word.forms[-1] for word in western])
+                    if form in named:
+                        self._add_corrected(read, form, [named[form]])
+                    else:
+                        self._read_missing(read, form, is_short, not is_foreign, word.is_name)
+        self._add_short_forms(read, written)
         return read
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
@@ -106,20 +113,26 @@ class Reader:
             if stands_for := long_forms(form):
                 self._add_readings(read, form, stands_for, BESIDE)
 
-    def _read_missing(self, read: Query, form: str, is_short: bool, is_corrected: bool, is_name: bool) -> None:
+    def _read_missing(self, read: Query, form: str, is_short: bool, is_read: bool, is_name: bool) -> None:
         readings: Sequence[str] = [each for each in long_forms(form) if self._has_all(each)]
-        if readings:
+        if readings and is_read:
             read.read_as[form] = readings
             read.weight += self._add_readings(read, form, readings[:1], 1.0)
             self._add_readings(read, form, readings[1:], BESIDE)
         elif form in BINDING_WORDS:
             pass
-        elif is_corrected and (readings := self._corrections(read, form, is_short, is_name)):
-            read.read_as[form] = readings
-            read.weight += self._rarest
-            self._add_readings(read, form, readings, 1.0)
+        elif is_read and (readings := self._corrections(read, form, is_short, is_name)):
+            self._add_corrected(read, form, readings)
         else:
             self._add_unknown(read, form)
+
+    def _add_corrected(self, read: Query, form: str, readings: Sequence[str]) -> None:
+        """Look up what a word was meant to be. What no tool has counts for the meaning, and the word stays unknown."""
+        if self._add_readings(read, form, readings, 1.0):
+            read.read_as[form] = readings
+            read.weight += self._rarest
+        else:
+            self._add_unknown(read, form, is_heard=True)
 
     def _corrections(self, read: Query, form: str, is_short: bool, is_name: bool) -> Sequence[str]:
         if len(read.read_as) + len(read.unheard) >= MAX_CORRECTED or not self._is_strange(form):
@@ -152,13 +165,13 @@ class Reader:
     def _pairs(self) -> Sequence[str]:
         return [word for word in self._words if len(word) == 2 and is_cjk(word)]
 
-    def _add_unknown(self, read: Query, form: str) -> None:
+    def _add_unknown(self, read: Query, form: str, *, is_heard: bool = False) -> None:
         read.unknown.append(form)
         read.weight += self._rarest
         if not is_cjk(form):
             read.meaning[stem(form)] = form
             read.meaning |= {each: form for phrase in long_forms(form) for each in tokens(phrase)}
-        if self._is_strange(form):
+        if not is_heard and self._is_strange(form):
             read.unheard.append(form)
 
     def _add_readings(self, read: Query, word: str, readings: Iterable[str], share: float) -> float:
@@ -274,6 +287,11 @@ class Pins:
             return folded(before)
         before, dot, _ = query.partition(".")
         return folded(before) if dot and folded(before) in self._known else None
+
+    @property
+    def folded_names(self) -> Container[str]:
+        """The keys and names of the tools without case and separators."""
+        return self._levels[-1].keys()
 
     @cached_property
     def _known(self) -> frozenset[str]:

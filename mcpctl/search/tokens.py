@@ -40,7 +40,7 @@ _PARTICLE_LIST = """
     したい ている ています いる ある あり なる この その どの ください ほしい てください だ な な的 る て い し
 """
 _PARTICLES = frozenset(_PARTICLE_LIST.split())
-_LONGEST_PARTICLE = max(map(len, _PARTICLES))
+_LONGEST_PARTICLE, _LONGEST_ENDING = max(map(len, _PARTICLES)), 12
 _STRETCH = re.compile("[\u3041-\u3096]+|(?<!\u76ee)\u7684|(?:[^\u3041-\u3096\u7684]|(?<=\u76ee)\u7684)+")
 
 # Matches the shape of a run (A upper case, s or a other letters, 0 digits): short names with a number (S3, mp3) or
@@ -96,12 +96,12 @@ def is_cjk(run: str) -> bool:
 
 
 def segments(run: str) -> Iterator[str]:
-    """A run of CJK without the particles between its words: of `天気を調べて`, `天気` and `調べて`."""
+    """A run of CJK without the particles between its words: of `天気を調べて`, `天気` and `調べ`."""
     segment = ""
     for stretch in _STRETCH.findall(run):
-        if not _binds(stretch):
-            segment += stretch
-        elif segment:
+        kept = _unbound(stretch)
+        segment += kept
+        if kept != stretch and segment:
             yield segment
             segment = ""
     if segment:
@@ -113,15 +113,24 @@ def pairs(segment: str) -> list[str]:
     return [segment[i : i + 2] for i in range(max(len(segment) - 1, 1))]
 
 
-def _binds(stretch: str) -> bool:
-    """Whether a stretch is of particles alone, the longest taken first."""
+@lru_cache(maxsize=16_384)
+def _unbound(stretch: str) -> str:
+    """A stretch without the particles at its end, the longest of which are taken first."""
     if stretch == "\u7684":
-        return True
-    while stretch:
-        size = next((n for n in range(_LONGEST_PARTICLE, 0, -1) if stretch[:n] in _PARTICLES), 0)
+        return ""
+    if not "\u3041" <= stretch[0] <= "\u3096":
+        return stretch
+    starts = range(max(0, len(stretch) - _LONGEST_ENDING), len(stretch))
+    return stretch[: next((start for start in starts if _binds(stretch[start:])), len(stretch))]
+
+
+def _binds(text: str) -> bool:
+    """Whether a text is of particles alone, the longest taken first."""
+    while text:
+        size = next((n for n in range(_LONGEST_PARTICLE, 0, -1) if text[:n] in _PARTICLES), 0)
         if not size:
             return False
-        stretch = stretch[size:]
+        text = text[size:]
     return True
 
 

@@ -133,9 +133,10 @@ def test_what_is_not_read_of_a_long_query_is_told() -> None:
     assert build(CATALOG).search([words[:1000]]).notice == ""
 
 
-def test_a_long_query_is_not_corrected() -> None:
+def test_a_long_query_is_corrected_too() -> None:
     ranking = build(CATALOG).search(["isue repository channel region warnings"])
-    assert ranking.unknown_words == ("isue",)
+    assert ranking.unknown_words == ()
+    assert ranking.notice == "'isue' was read as issue."
 
 
 def test_words_no_tool_has_are_named_as_they_were_typed() -> None:

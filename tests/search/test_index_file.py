@@ -79,3 +79,9 @@ def test_an_index_of_a_few_tools_is_not_kept(tmp_path: Path) -> None:
 def test_the_mark_tells_what_belongs_to_which_tool() -> None:
     one, other = [Tool("s", "ab", {}, "c")], [Tool("s", "a", {}, "bc")]
     assert mark(one, {}) != mark(other, {}) != mark(other, {"s:a": "x"})
+
+
+def test_an_index_of_words_that_were_split_otherwise_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = mark(TOOLS, {})
+    monkeypatch.setattr("mcpctl.search.index_file.LAYOUT", -1)
+    assert mark(TOOLS, {}) != before

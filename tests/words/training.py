@@ -57,11 +57,11 @@ def learned(
     epochs: int = EPOCHS,
     on_epoch: Callable[[int, float], None] = lambda _epoch, _cosine: None,
 ) -> Matrix:
-    """A vector for each of `size` words: `target` has for each text the row of its vector in `vectors`, all of length 1.
+    """A vector for each of `size` words; `target` has for each text the row of its vector, of length 1, in `vectors`.
 
     It minimises the angle between the sum of a text's words and the text's vector by Adam (Kingma and Ba 2015).
     """
-    words = start = _begun(bags, target, vectors, size)
+    start = _begun(bags, target, vectors, size)
     words = start.copy()
     first, second = np.zeros_like(words), np.zeros_like(words)
     steps = epochs * -(-len(bags) // BATCH)
@@ -104,5 +104,5 @@ def _begun(bags: Bags, target: NDArray[np.int64], vectors: Matrix, size: int) ->
         sums[distinct] += np.add.reduceat(rows[order], at, axis=0)
         counts[distinct] += np.diff(np.append(at, len(numbers)))
     rarity = np.log(max(len(bags), 2) / counts.clip(1)) / np.log(max(len(bags), 2))
-    means: Matrix = sums / counts.clip(1)[:, None].astype(np.float32)
-    return means * rarity[:, None].astype(np.float32)
+    begun: Matrix = sums * (rarity / counts.clip(1)).astype(np.float32)[:, None]
+    return begun

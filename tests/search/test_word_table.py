@@ -1,0 +1,99 @@
+"""The table of word vectors: what is looked up in it, and that the one that ships is whole and is the one recorded."""
+
+import json
+
+import numpy as np
+import pytest
+
+from mcpctl.search.tokens import meaning_words
+from mcpctl.search.word_table import FOLDER, VECTORS, WORDS, WordTable, shipped
+from tests.words.inputs import digest
+from tests.words.making import MADE
+from tests.words.recipe import SOURCES, TEACHER, Recipe
+
+LARGEST = 9_000_000
+"""Bytes of the table; compressed, with all else, a wheel is to be 6 MB at most."""
+
+
+@pytest.fixture
+def small() -> WordTable:
+    return WordTable.of(["rain", "文件", "file", "fil"], np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.int8))
+
+
+def test_a_word_is_found_with_its_vector(small: WordTable) -> None:
+    assert [word for word in ("rain", "文件", "file", "fil") if word not in small] == []
+    assert (len(small), small.dimensions) == (4, 2)
+    rows = small.rows_of(["file", "文件", "fil", "rain"])
+    assert small.vectors[rows].tolist() == [[5, 6], [3, 4], [7, 8], [1, 2]]
+    row = small.row("文件")
+    assert row is not None
+    assert small.vectors[row].tolist() == [3, 4]
+
+
+@pytest.mark.parametrize(
+    "word", ["", "f", "files", "filing", "文", "文件夹", "zzz", "\x00", "rain\ud800", "r" * 64, "é"]
+)
+def test_a_word_that_is_not_there_has_no_row(word: str, small: WordTable) -> None:
+    assert word not in small
+    assert small.row(word) is None
+    assert small.rows_of(["rain", word]).tolist() == [small.row("rain"), -1]
+
+
+def test_no_words_have_no_rows(small: WordTable) -> None:
+    assert small.rows_of([]).tolist() == []
+
+
+def test_the_shipped_table_is_well_formed() -> None:
+    table = shipped()
+    words = [word.decode() for word in table.words]
+    assert words == sorted(set(words), key=str.encode)
+    assert table.words.dtype.itemsize > max(len(word.encode()) for word in words)
+    assert table.vectors.dtype == np.int8
+    assert table.vectors.shape == (len(words), Recipe.dimensions)
+    assert table.vectors.any(axis=1).all()
+    assert all("\n" not in word and word.strip() == word for word in words)
+    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < LARGEST
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted([WORDS, VECTORS, MADE])
+
+
+def test_it_is_the_one_that_was_recorded_when_it_was_made() -> None:
+    """Made by the script as it is, from what it is pinned to: make it anew when either changes."""
+    told = json.loads((FOLDER / MADE).read_text(encoding="utf-8"))
+    assert told["result"] == {name: digest(FOLDER / name) for name in (WORDS, VECTORS)}
+    inputs = {TEACHER, *(each for source in SOURCES for each in source.inputs)}
+    assert told["inputs"] == {f"{each.name} {each.version}": each.sha256 for each in inputs}
+    assert told["sources"] == [source.name for source in SOURCES]
+    assert told["settings"] == json.loads(json.dumps(Recipe().settings()))
+    assert told["words"] == len(shipped())
+
+
+def test_it_knows_words_of_every_language_as_search_splits_them() -> None:
+    text = "list the files of a folder, Dateien und Ordner anzeigen, 显示文件, ファイルを削除"
+    table = shipped()
+    assert [word for word in meaning_words(text) if word not in table and len(word) > 1] == []
+
+
+@pytest.mark.parametrize(
+    "one, other, unlike",
+    [
+        ("folder", "directory", "rain"),
+        ("delete", "remove", "price"),
+        ("文件", "file", "city"),
+        ("löschen", "delete", "photo"),
+    ],
+)
+def test_words_of_one_meaning_are_nearer_than_others(one: str, other: str, unlike: str) -> None:
+    table = shipped()
+    stems = [next(iter(meaning_words(word))) for word in (one, other, unlike)]
+    rows = table.rows_of(stems)
+    assert min(rows) >= 0
+    vectors = table.vectors[rows].astype(np.float64)
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert unit[0] @ unit[1] > 0.5 > 0.3 > unit[0] @ unit[2]
+
+
+def test_it_is_mapped_and_not_read_and_that_once() -> None:
+    table = shipped()
+    assert isinstance(table.words.base, np.memmap)
+    assert isinstance(table.vectors.base, np.memmap)
+    assert table is shipped()
