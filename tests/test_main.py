@@ -221,7 +221,18 @@ def test_no_color_is_taken_before_the_command(mcpctl: Mcpctl, paths: Paths, monk
 
 # ---- processes
 
-MUST_NOT = ("mcp", "mcp_types", "pydantic", "numpy", "rank_bm25", "rich", "asyncio", "jsonschema", "tomlkit")
+MUST_NOT = (
+    "mcp",
+    "mcp_types",
+    "pydantic",
+    "numpy",
+    "rank_bm25",
+    "rich",
+    "asyncio",
+    "jsonschema",
+    "tomlkit",
+    "mcpctl.search.word_table",
+)
 
 
 @pytest.mark.process

@@ -15,7 +15,7 @@ _TABLE = """
     po pod; rbac role based access control; tf terraform; iac infrastructure as code; cfn cloudformation;
     ctr container; vol volume; lb load balancer; vm virtual machine; vpc virtual private cloud;
     vpn virtual private network; vnet virtual network; sg security group; acl access control list;
-    az availability zone; cdn content delivery network; asg auto scaling group; ami machine image;
+    az availability zone | azure; cdn content delivery network; asg auto scaling group; ami machine image;
     ecs container service; ecr container registry; ec2 instance; gcs cloud storage; rds relational database;
     iam identity access management; kms key management; gcp google cloud; aws amazon; bq bigquery; cw cloudwatch;
     infra infrastructure; prod production | product; stg staging; env environment; inst instance;
@@ -38,10 +38,10 @@ _TABLE = """
     mssql sql server; tx transaction; txn transaction; etl extract transform load; dwh data warehouse; df dataframe;
     xls excel; xlsx excel; ppt powerpoint | presentation; pptx powerpoint | presentation; docx word document;
     md markdown; txt text; yml yaml; doc document; del delete; rm remove | delete; mv move; cp copy; ls list;
-    mkdir create directory; upd update; cnt count; qty quantity; amt amount; avg average;
-    std standard deviation; stdev standard deviation; pct percent; calc calculate; gen generate; eval evaluate;
-    conv convert; approx approximate; stat statistic; agg aggregate; viz visualization; temp temperature | temporary;
-    freq frequency; dist distance; eqn equation; rnd random; rand random; seq sequence; mat matrix; vec vector;
+    mkdir create directory; upd update; cnt count; qty quantity; amt amount; avg average; std standard deviation;
+    stdev standard deviation; pct percent; calc calculate; gen generate; eval evaluate; conv convert;
+    approx approximate; stat statistic; agg aggregate; viz visualization; temp temperature | temporary; freq frequency;
+    dist distance; eqn equation; rnd random; rand random; seq sequence; mat matrix; vec vector;
 
     usr user; grp group; org organization; acct account; admin administrator; perm permission; priv privilege;
     auth authentication | authorization; authn authentication; authz authorization; sso single sign on;
@@ -52,10 +52,10 @@ _TABLE = """
     erp enterprise resource planning; kb knowledge base; sla service level agreement; kpi performance indicator;
     inv invoice | inventory; desc description; descr description; spec specification; ref reference; req request;
     res response; resp response; err error; exc exception; warn warning; dbg debug; o11y observability;
-    apm performance monitoring; hw hardware; sw software; os operating system; cpu processor; gpu graphics; mem memory;
-    ram memory; fs file system; dir directory; perf performance; iface interface; nic network interface;
-    dns domain name; fqdn domain name; conn connection; fw firewall; ws websocket; mq message queue; sub subscription;
-    notif notification; evt event; sched schedule;
+    apm performance monitoring; hw hardware; sw software; os operating system; cpu processor; gpu graphics;
+    mem memory | member; ram memory; fs file system; dir directory; perf performance; iface interface;
+    nic network interface; dns domain name; fqdn domain name; conn connection; fw firewall; ws websocket;
+    mq message queue; sub subscription; notif notification; evt event; sched schedule;
 
     msg message; dm direct message; sms text message; att attachment; cal calendar; appt appointment; mtg meeting;
     tz timezone | time zone; dt date; hrs hours; mins minutes; secs seconds; wk week; yr year; eta arrival;
@@ -69,8 +69,17 @@ _TABLE = """
     eth ethereum; mkt market; biz business; tech technology; wx weather; geo location; loc location; lat latitude;
     lon longitude; lng longitude; coord coordinate; nav navigation; poi point of interest | place; dest destination;
     info information; btn button; nb notebook; ipynb notebook; cms content management; hist history; prev previous;
-    curr current; misc miscellaneous; intl international; univ university; uni university; lic license; rec record;
-    fav favorite; convo conversation; subj subject; tkt ticket; tix tickets;
+    curr current | currency; misc miscellaneous; intl international; univ university; uni university; lic license;
+    rec record; fav favorite; convo conversation; subj subject; tkt ticket; tix tickets;
+
+    gha github actions; gcloud google cloud; ssh secure shell; sftp file transfer; srv server; svr server; ep endpoint;
+    ctx context; tgt target; dst destination; len length; sz size; prio priority; sev severity; snap snapshot;
+    bkp backup; bkup backup; mnt mount; bw bandwidth; ttl time to live; exp expiration | experiment; lbl label;
+    cmt comment; chg change; trx transaction; bal balance; pmt payment; pymt payment; rcpt receipt; mbr member;
+    chn channel; apt apartment | appointment; pax passenger; fcst forecast; precip precipitation; pop population;
+    gov government; vocab vocabulary; crypto cryptocurrency; stk stock; pf portfolio; dup duplicate; dupe duplicate;
+    ext extension; fmt format; kw keyword; lnk link; trans translate; tmpl template; tpl template; wkly weekly;
+    xfer transfer;
 """
 
 

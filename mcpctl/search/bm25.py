@@ -1,8 +1,8 @@
-"""The default ranking: BM25 over weighted fields and latent semantic analysis, exact names first."""
+"""The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mcpctl.models import Tool
 from mcpctl.search import index_file
 from mcpctl.search.fields import FIELDS, texts
-from mcpctl.search.latent import FEWEST, MOST, Latent
+from mcpctl.search.meaning import Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import (
@@ -22,10 +22,11 @@ from mcpctl.search.ranking import (
     MEANING_PART,
     Explanation,
     Hit,
+    NearWord,
     Part,
     Ranking,
 )
-from mcpctl.search.tokens import words
+from mcpctl.search.tokens import meaning_words, sentences, stem, words
 from mcpctl.search.word_table import shipped
 
 WEAK = 0.25
@@ -34,8 +35,10 @@ WEAK_NEAR = 0.22
 """The same with an embedding model: it finds less in requests that no tool answers, and something in all others."""
 WORTH_KEEPING = 100
 """From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
-MEANING = 0.5
-"""The weight of the latent score beside BM25, each divided by its largest value."""
+MEANING = 1.0
+"""The weight of the nearness of meaning beside BM25, each divided by its largest value."""
+MAX_SENTENCES = 12
+"""The most sentences of a query that are read apart."""
 NEAR = 1.0
 """The weight of the embedding score beside all of the above: both are on one scale. Values from .6 on differed
 little."""
@@ -54,8 +57,14 @@ class _QueryScores:
     relevance: Scores
     scale: float
     """The relevance of one unit of BM25."""
+    meaning: Scores
+    """The part of the relevance by the meaning of the query's words."""
+    vectors: Matrix
+    """A row for each of `query.meaning`."""
+    sentences: Sequence[Sequence[int]]
+    """The rows of the whole query, and of each sentence if it has several."""
     added: Mapping[str, Scores]
-    """The parts of the relevance beside BM25, by name."""
+    """The other parts of the relevance beside BM25, by name."""
 
     @property
     def best(self) -> float:
@@ -79,8 +88,8 @@ class Bm25:
         self._tools = list(catalog.values())
         self._notes = dict(notes or {})
         self._pins = Pins(self._tools)
-        self._engine, self._latent = self._build() if index_path is None else self._load_or_build(index_path)
-        self._reader = Reader(self._engine, shipped().rows, self._pins.folded_names)
+        self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
+        self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
 
     @property
     def tools(self) -> Sequence[Tool]:
@@ -141,41 +150,36 @@ class Bm25:
 
     def _build(self) -> index_file.Index:
         engine = Okapi(Corpus.read(map(self._texts, self._tools)))
-        fits = FEWEST <= len(self._tools) <= MOST and engine.idf
-        return engine, Latent.analyse(engine) if fits else None
+        return engine, Meaning.of(engine, shipped())
 
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
 
     def _answer(self, text: str, near: Near | None) -> _QueryScores:
         query = self._reader.read(text)
-        words_score = self._engine.get_scores(query.terms, query.shares)
-        most = float(np.max(words_score, initial=0.0))
-        # One scale for all queries: divided by (k1 + 1) · sqrt(weight of the rarest word · weight of the query's
-        # words). The share of right first hits rises evenly with it, as measured: a third at .3, two of three at .5,
-        # nine of ten from .7 on.
+        words = self._engine.get_scores(query.terms, query.shares)
+        vectors = self._meaning.vectors(query.meaning)
+        said = list(_said(text, query))
+        # The nearest sentence counts: a long text as a whole is near to no tool.
+        meaning = np.max([self._meaning.nearness(vectors[rows].sum(0)) for rows in said], axis=0)
+        parts = [(words, 1.0), (meaning, MEANING), *([(near(text), NEAR)] if near else [])]
+        largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
+        shares = [weight / (most or 1.0) for (_, weight), most in zip(parts, largest, strict=True)]
+        best = float(np.max(sum(scores * share for (scores, _), share in zip(parts, shares, strict=True)), initial=0.0))
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        scale = 1 / (ceiling or 1.0) / (1 + MEANING if self._latent else 1.0) / (1 + NEAR if near else 1.0)
-        meaning = self._meaning(query, words_score) * (MEANING * most * scale)
-        relevance = words_score * scale + meaning
-        if near is None:
-            return _QueryScores(query, relevance, scale, {MEANING_PART: meaning})
-        embedding = near(text) * (NEAR / (1 + NEAR))
-        return _QueryScores(query, relevance + embedding, scale, {MEANING_PART: meaning, EMBEDDING_PART: embedding})
-
-    def _meaning(self, query: Query, words_score: Scores) -> Scores:
-        """The latent score divided by its largest, for tools that share a word with the query: for others it is
-        noise."""
-        if self._latent is None:
-            return np.zeros(len(self._keys))
-        first = len(self._engine.corpus.surface)
-        stems = [term for term in query.terms if self._engine.numbers[term] >= first]
-        if not stems:
-            return np.zeros(len(self._keys))
-        numbers = [self._engine.numbers[term] - first for term in stems]
-        scores = self._latent.scores(numbers, [self._engine.idf[term] * query.shares[term] for term in stems])
-        most = float(np.max(scores, initial=0.0))
-        return np.where(words_score > 0, scores / (most or 1.0), 0.0)
+        sure = confidence(largest[0] / (ceiling or 1.0), largest[1])
+        words, meaning, *embedding = (
+            scores * (share * sure / (best or 1.0)) for (scores, _), share in zip(parts, shares, strict=True)
+        )
+        return _QueryScores(
+            query,
+            words + meaning + sum(embedding),
+            shares[0] * sure / (best or 1.0),
+            meaning,
+            vectors,
+            said,
+            {EMBEDDING_PART: embedding[0]} if near else {},
+        )
 
     def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
         if limit <= 0:
@@ -204,9 +208,33 @@ class Bm25:
             for field, share in zip(FIELDS, shares, strict=True):
                 scores[word, field.name] += share * saturated * query.shares[term] * unit
         yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
+        yield from self._meaning_parts(number, answer, counts, lift)
         yield from (
             Part("", name, lift * float(column[number])) for name, column in answer.added.items() if column[number]
         )
+
+    def _meaning_parts(
+        self, number: int, answer: _QueryScores, words_of_tool: Collection[str], lift: float
+    ) -> Iterator[Part]:
+        """What each word of the query adds to its meaning's part, and the word of the tool to which it is nearest. The
+        part is divided among the words that point towards the tool, by how far they do."""
+        score = lift * float(answer.meaning[number])
+        if not score:
+            return
+        vectors = answer.vectors
+        towards = vectors @ self._meaning.tools[number]
+        said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), self._meaning.tools[number]))
+        counted = {row: float(towards[row]) for row in said if towards[row] > 0}
+        told = [(word, f"{stem(word)}~") for word in words_of_tool if not word.endswith("~")]
+        stems = self._meaning.rows([term for _, term in told])
+        words = list(answer.query.meaning.items())
+        for row, value in counted.items():
+            asked, word = words[row]
+            cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
+            nearest = int(cosines.argmax())
+            is_other = told[nearest][1] != f"{asked}~"
+            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_other else None
+            yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
 
     def _counts(self, number: int) -> Mapping[str, list[int]]:
         """How often each term is in each field of a tool."""
@@ -216,6 +244,23 @@ class Bm25:
                 counts[form][field] += 1
                 counts[stemmed(form)][field] += 1
         return counts
+
+
+def confidence(by_words: float, by_meaning: float) -> float:
+    """The relevance of the best hit: how sure it is that it is right."""
+    return 0.9 / (1 + math.exp(-(-1.5 + 2.5 * by_words + 2.5 * by_meaning)))
+
+
+def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
+    """The numbers of the words of `query.meaning`: all, and those of each sentence if there are several."""
+    yield range(len(query.meaning))
+    for sentence in sentences(text, MAX_SENTENCES):
+        said = set(meaning_words(sentence))
+        yield [row for row, (asked, word) in enumerate(query.meaning.items()) if {asked, stem(word)} & said]
+
+
+def _cosine(vector: Matrix, unit: Matrix) -> float:
+    return float(vector @ unit) / (float(np.linalg.norm(vector)) or 1.0)
 
 
 def _notice(queries: Sequence[Query]) -> str:

@@ -14,11 +14,11 @@ from mcpctl import __version__
 from mcpctl.errors import McpctlError
 from mcpctl.models import Tool
 from mcpctl.paths import private_dir
-from mcpctl.search.latent import Latent
+from mcpctl.search.meaning import Meaning
 from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.tokens import LAYOUT
 
-Index = tuple[Okapi, Latent | None]
+Index = tuple[Okapi, Meaning]
 
 
 def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
@@ -39,15 +39,15 @@ def load(path: Path, expected: str) -> Index | None:
                 return None
             words, stems = (_texts(file[name]) for name in ("words", "stems"))
             corpus = Corpus(words, stems, file["norms"], file["term"], file["document"], file["frequency"])
-            latent = Latent(file["latent_tools"], file["latent_stems"]) if "latent_tools" in file else None
-            return Okapi(corpus), latent
+            engine = Okapi(corpus)
+            return engine, Meaning(engine, file["tools"], file["stem_vectors"])
     except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
         return None
 
 
 def save(path: Path, mark: str, index: Index) -> None:
     """Write an index to that file; if it cannot be written, the file stays as it is."""
-    engine, latent = index
+    engine, meaning = index
     corpus = engine.corpus
     arrays: dict[str, Any] = {
         "words": _bytes(corpus.surface),
@@ -56,7 +56,8 @@ def save(path: Path, mark: str, index: Index) -> None:
         "term": corpus.term,
         "document": corpus.document,
         "frequency": corpus.frequency,
-        **({"latent_tools": latent.tools, "latent_stems": latent.stems} if latent else {}),
+        "tools": meaning.tools,
+        "stem_vectors": meaning.stems,
     }
     with contextlib.suppress(OSError, McpctlError):
         private_dir(path.parent)

@@ -10,20 +10,20 @@ from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
-from mcpctl.search.spelling import Speller
+from mcpctl.search.spelling import Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
 MAX_WORDS = 256
 SHORT = 4
 """The most words of a query that may be the mistyped name of a tool."""
 MAX_CORRECTED = 12
-"""The most words of a query that are corrected, or found to be like none."""
+"""The most words of a query for which a correction is looked for."""
 MAX_PAIRS = 4
 """The most pairs that are searched for a single character of Chinese or Japanese."""
 BESIDE = 0.5
 """The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
 SHORTENED = 0.3
-"""The weight of the abbreviation of a word beside the word."""
+"""The weight of the abbreviation of a word if tools have the word too."""
 
 
 @dataclass
@@ -65,14 +65,28 @@ class _Word(NamedTuple):
     """Whether it has a capital letter in a query of small ones."""
 
 
+@dataclass
+class _Manner:
+    """How the words of one query are read that no tool has."""
+
+    is_short: bool
+    is_foreign: bool
+    """Whether most of its words are of a language that nobody knows; then they are neither mistyped nor abbreviated."""
+    is_bound: bool
+    """Whether it has several words that bind others in such a language: then `es` is none of the field."""
+    named: Mapping[str, str]
+    """The word that was mistyped in the name of a tool, with what was meant."""
+    tries: int = MAX_CORRECTED
+
+
 class Reader:
     """Reads queries for one index."""
 
-    def __init__(self, engine: Okapi, dictionary: Mapping[str, int] | None = None, names: Container[str] = ()) -> None:
+    def __init__(self, engine: Okapi, dictionary: Dictionary, names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
-        self._dictionary = dictionary or {}
+        self._dictionary = dictionary
         self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
 
     def read(self, query: str) -> Query:
@@ -86,24 +100,28 @@ class Reader:
         western = [word for word in selected if not word.is_cjk]
         known = {word.forms: self._known_forms(word.forms) for word in western}
         missing = {word.forms: _missing(word.forms, known[word.forms]) for word in western}
-        strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
-        is_short = len(selected) <= SHORT
-        written, lacking = [word.forms[-1] for word in western], {form for forms in missing.values() for form in forms}
-        named = self._speller.named(written, lacking) if is_short and lacking else {}
-        content = sum(any(form not in BINDING_WORDS for form in word.forms) for word in western)
-        is_foreign = content > 2 and 2 * strange > content
+        manner = self._manner(selected, missing)
         for word in selected:
             if word.is_cjk:
                 self._read_segment(read, word.forms[0])
             else:
                 self._add_known(read, known[word.forms])
                 for form in missing[word.forms]:
-                    if form in named:
-                        self._add_corrected(read, form, [named[form]])
-                    else:
-                        self._read_missing(read, form, is_short, not is_foreign, word.is_name)
-        self._add_short_forms(read, written)
+                    self._read_missing(read, form, word.is_name, manner)
+        self._add_short_forms(read, [word.forms[-1] for word in western])
         return read
+
+    def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
+        content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
+        strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
+        lacking = {form for forms in missing.values() for form in forms}
+        is_short = len(selected) <= SHORT
+        return _Manner(
+            is_short,
+            is_foreign=content > 2 and 2 * strange > content,
+            is_bound=len(lacking & BINDING_WORDS) > 1,
+            named=self._speller.named([forms[-1] for forms in missing], lacking) if is_short and lacking else {},
+        )
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
         for form, terms in known.items():
@@ -113,18 +131,16 @@ class Reader:
             if stands_for := long_forms(form):
                 self._add_readings(read, form, stands_for, BESIDE)
 
-    def _read_missing(self, read: Query, form: str, is_short: bool, is_read: bool, is_name: bool) -> None:
-        readings: Sequence[str] = [each for each in long_forms(form) if self._has_all(each)]
-        if readings and is_read:
-            read.read_as[form] = readings
-            read.weight += self._add_readings(read, form, readings[:1], 1.0)
-            self._add_readings(read, form, readings[1:], BESIDE)
-        elif form in BINDING_WORDS:
-            pass
-        elif is_read and (readings := self._corrections(read, form, is_short, is_name)):
-            self._add_corrected(read, form, readings)
-        else:
-            self._add_unknown(read, form)
+    def _read_missing(self, read: Query, form: str, is_name: bool, manner: _Manner) -> None:
+        is_abbreviation = not manner.is_foreign and not (manner.is_bound and form in BINDING_WORDS)
+        if form in manner.named:
+            self._add_corrected(read, form, [manner.named[form]])
+        elif is_abbreviation and (meant := [each for each in long_forms(form) if self._has_all(each)]):
+            read.read_as[form] = meant
+            read.weight += self._add_readings(read, form, meant[:1], 1.0)
+            self._add_readings(read, form, meant[1:], BESIDE)
+        elif form not in BINDING_WORDS:
+            self._add_corrected(read, form, self._corrections(form, is_name, manner))
 
     def _add_corrected(self, read: Query, form: str, readings: Sequence[str]) -> None:
         """Look up what a word was meant to be. What no tool has counts for the meaning, and the word stays unknown."""
@@ -132,12 +148,13 @@ class Reader:
             read.read_as[form] = readings
             read.weight += self._rarest
         else:
-            self._add_unknown(read, form, is_heard=True)
+            self._add_unknown(read, form, is_heard=bool(readings))
 
-    def _corrections(self, read: Query, form: str, is_short: bool, is_name: bool) -> Sequence[str]:
-        if len(read.read_as) + len(read.unheard) >= MAX_CORRECTED or not self._is_strange(form):
+    def _corrections(self, form: str, is_name: bool, manner: _Manner) -> Sequence[str]:
+        if manner.is_foreign or not manner.tries or not self._is_strange(form):
             return []
-        return self._speller.readings(form, is_short, is_name)
+        manner.tries -= 1
+        return self._speller.readings(form, manner.is_short, is_name)
 
     def _read_segment(self, read: Query, segment: str) -> None:
         """Chinese and Japanese are indexed as pairs: what tools have none of is unknown as it is written."""
@@ -197,6 +214,7 @@ class Reader:
                 if terms := self._known_terms(short):
                     if size == 1 and word in read.unknown:
                         read.unknown.remove(word)
+                        read.unheard = [each for each in read.unheard if each != word]
                         read.read_as[word] = [short]
                     read.add(terms, word, 1.0 if word in read.read_as else SHORTENED)
 

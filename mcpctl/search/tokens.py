@@ -4,6 +4,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 
 MAX_TEXT = 10_000
 """The most characters of a text that are read; real descriptions are shorter, generated ones may not be."""
@@ -132,6 +133,17 @@ def _binds(text: str) -> bool:
             return False
         text = text[size:]
     return True
+
+
+_SENTENCE = re.compile("(?<![.?!;])[.?!;]+\\s+|[\u3002\uff01\uff1f\uff1b\n]+")
+"""The end of a sentence, in European and in East Asian scripts. A long row of dots is scanned only once."""
+_MIN_WORDS = 2
+
+
+def sentences(text: str, most: int) -> list[str]:
+    """The first sentences of a text with at least two words each, stop words not counted; none if it is one alone."""
+    found = [part for part in _SENTENCE.split(text) if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS]
+    return found[:most] if len(found) > 1 else []
 
 
 def folded(name: str) -> str:

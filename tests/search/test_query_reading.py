@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from mcpctl.models import Tool
@@ -11,6 +12,7 @@ from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.query_reading import Pins, Query, Reader
 from mcpctl.search.small_talk import without_small_talk
 from mcpctl.search.tokens import stem
+from mcpctl.search.word_table import WordTable
 from tests.search.test_bm25 import CATALOG, keys, tool
 
 CLUSTER = [
@@ -25,7 +27,8 @@ CLUSTER = [
 
 
 def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
-    dictionary = {stem(word): row for row, word in enumerate(known.split())}
+    stems = list(dict.fromkeys(map(stem, known.split())))
+    dictionary = WordTable.of(stems, np.zeros((len(stems), 2), np.int8), [1_000] * len(stems))
     return Reader(Okapi(Corpus.read(map(texts, tools))), dictionary, Pins(tools).folded_names).read(query)
 
 
@@ -71,6 +74,12 @@ def test_an_abbreviation_finds_what_it_stands_for(query: str, expected: str, not
 def test_an_abbreviation_that_tools_have_counts_more_than_what_it_stands_for() -> None:
     assert keys(Bm25(CLUSTER), "db") == ["shop:db_backup", "store:find_database"]
     assert not read("db").read_as
+
+
+def test_an_abbreviation_is_none_among_words_that_bind_in_another_language() -> None:
+    tools = [tool("elasticsearch:count", "Count documents"), *CATALOG]
+    assert dict(read("count in es", tools).read_as) == {"es": ["elasticsearch"]}
+    assert not read("gibt es das issue", tools).read_as
 
 
 def test_a_word_in_full_finds_tools_that_have_its_abbreviation_alone() -> None:
