@@ -11,7 +11,8 @@ from mcpctl.catalog import told_instructions
 from mcpctl.catalog.cache import Catalog
 from mcpctl.errors import NotFound
 from mcpctl.models import Found, Row
-from mcpctl.proxy import metatools
+from mcpctl.proxy import answer_form, metatools
+from mcpctl.proxy.answer_form import Form
 from mcpctl.store.recorder import ENCODING, tokens
 
 Opened = Callable[[str | None], AbstractContextManager[Catalog]]
@@ -55,11 +56,11 @@ def together(rows: Iterable[Row]) -> Saving | None:
 
 def rows(overheads: Found, opened: Opened, *, only_last: bool) -> Found:
     """A row for each session: `SAVING_FIELDS`. What its project had is null where there is no such project any more."""
-    of_project = cache(lambda project: _definitions(opened, project))
+    of_project = cache(lambda project, form: _definitions(opened, project, form))
 
     def found(limit: int | None, offset: int) -> Iterator[Row]:
         for row in overheads.rows(min(limit or 1, 1) if only_last else limit, offset):
-            yield _row(row, of_project(row["project"]))
+            yield _row(row, of_project(row["project"], answer_form.form(row["client_name"])))
 
     return Found(lambda: min(overheads.count(), 1) if only_last else overheads.count(), found, overheads.filtered)
 
@@ -74,7 +75,7 @@ def _row(session: Row, known: _Definitions) -> Row:
     return {**row, "saved_tokens": saved, "saved_percent": percent}
 
 
-def _definitions(opened: Opened, project: str | None) -> _Definitions:
+def _definitions(opened: Opened, project: str | None, form: Form) -> _Definitions:
     try:
         with opened(project) as catalog:
             servers, offer = sorted(catalog.config.enabled), metatools.Offer().configured(catalog.config)
@@ -84,7 +85,7 @@ def _definitions(opened: Opened, project: str | None) -> _Definitions:
     except NotFound:
         return _Definitions()
     first, _ = told_instructions.beside(metatools.instructions(servers, offer), said)
-    shown = msgspec.json.encode(metatools.tools(servers, offer)), first.encode("utf-8", "replace")
+    shown = msgspec.json.encode(metatools.tools(servers, offer, form)), first.encode("utf-8", "replace")
     return _Definitions(
         servers=len(servers),
         unlisted=unlisted,

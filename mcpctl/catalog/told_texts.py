@@ -16,11 +16,13 @@ _ESCAPES = ("\\u", "\\r", "\\b", "\\f")
 """How JSON writes hidden characters that are not in it as they are."""
 FAKED = re.compile(r"additional[\W_]{1,20}tool[\W_]{1,20}notes", re.IGNORECASE)
 """The heading of a team's notes, however a server writes it."""
-_NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
-_EXACT = frozenset((
+NAMED = frozenset(("properties", "patternProperties", "$defs", "definitions", "dependentSchemas"))
+"""Members of a schema that have a schema for each name."""
+EXACT = frozenset((
     "enum", "const", "default", "examples", "required", "dependentRequired", "type", "pattern", "propertyName",
     "$ref", "$id", "$schema", "$anchor", "$dynamicRef", "$dynamicAnchor",
 ))  # fmt: skip
+"""Members of a schema that are no texts to read."""
 _DEEPEST = 64
 """Schemas in schemas; what is nested deeper and may hide something is left out."""
 
@@ -68,10 +70,10 @@ def _cleaned(schema: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = {}
     for name, value in schema.items():
-        if name in _NAMED and isinstance(value, Mapping):
+        if name in NAMED and isinstance(value, Mapping):
             found[name] = {key: _member(item, depth + 1) for key, item in value.items()}
         else:
-            found[name] = value if name in _EXACT else _member(value, depth + 1)
+            found[name] = value if name in EXACT else _member(value, depth + 1)
     return found
 
 
@@ -81,3 +83,10 @@ def _member(value: Any, depth: int) -> Any:
     if isinstance(value, list):
         return [_member(item, depth + 1) for item in value] if depth <= _DEEPEST else []
     return _cleaned(value, depth) if isinstance(value, dict) else value
+
+
+def cut(text: str, longest: int) -> str:
+    """The text, or as many of its first words as fit `longest` characters with an `…`."""
+    if len(text) <= longest:
+        return text
+    return text[: longest - 1].rsplit(" ", 1)[0].rstrip() + "…"

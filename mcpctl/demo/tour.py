@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from mcpctl.catalog.signature import signature
+from mcpctl.models import Tool
 from mcpctl.output import write_lines
 from mcpctl.output.text import line_of
 
@@ -74,7 +76,7 @@ def _played(env: Mapping[str, str]) -> list[str]:
 def _answer(tool: str, result: Any) -> list[str]:
     if tool == "tool_discovery":
         found = result.structured_content["results"]
-        return [f"  {each['relevance']:.2f}  {each['toolKey']}{each['signature']}" for each in found]
+        return [f"  {each['relevance']:.2f}  {each['toolKey']}{signature(Tool('', '', each, ''))}" for each in found]
     lines = [line_of(line) for block in result.content for line in block.text.splitlines()[:6]]
     lead = "  error: " if result.is_error else "  "
     return [f"{lead}{line[:110]}{'…' if len(line) > 110 else ''}" for line in lines]

@@ -117,13 +117,14 @@ SEARCH = {
     " find nothing, for clients that know the keys of their tools. If semantic or cloud fails or is slow, bm25 ranks"
     " instead, and both the answer and the record say why.",
     "answer_tokens": "The most tokens, estimated, of the results of tool_discovery. A notice adds at most 600 bytes.",
-    "semantic_model": "The folder of a sentence-transformers model with model.onnx or onnx/model.onnx and"
-    " tokenizer.json. It needs the packages that pip install '.[semantic]' installs in a clone of mcpctl. A relative"
-    " path starts at the folder of config.toml. With semantic_url, it is the name of the model there.",
+    "semantic_model": "The folder of a sentence-transformers model with tokenizer.json and a model*.onnx, there or in"
+    " onnx/; mcpctl-search(7) says which one is best, and how to get it. It needs the packages that"
+    " pip install '.[semantic]' installs in a clone of mcpctl. A relative path starts at the folder of config.toml."
+    " With semantic_url, it is the name of the model there.",
     "semantic_url": "An OpenAI-compatible embeddings endpoint, such as https://api.openai.com/v1: tools and queries are"
     " sent to it. Its token is read from the variable MCPCTL_SEMANTIC_TOKEN.",
     "semantic_timeout_s": "Seconds that a search may wait for the embeddings of the query, and in serve for those of"
-    " the tools too. Commands wait until all tools are indexed, which takes a minute for thousands of tools.",
+    " the tools too. Commands wait until all tools are indexed, which takes seconds for a thousand tools.",
     "cloud_url": "A search service: queries and the keys, names and descriptions of the tools are POSTed to it. Its"
     " token is read from the variable MCPCTL_CLOUD_TOKEN.",
     "cloud_timeout_s": "Seconds that the service may take to answer. After two late answers in a row searches do not"

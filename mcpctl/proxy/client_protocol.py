@@ -11,7 +11,8 @@ from msgspec import Raw
 from mcpctl import bounds
 from mcpctl.callers import LEGACY_REVISIONS, MODERN_REVISION, NO_CLAIMS, UNREADABLE, Caller, Claims, Client
 from mcpctl.errors import warn
-from mcpctl.proxy import feature_requests, metatools, subscriptions
+from mcpctl.proxy import answer_form, feature_requests, metatools, subscriptions
+from mcpctl.proxy.answer_form import Form
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.session import SEVERITIES, Session, Transport, severity
@@ -40,7 +41,7 @@ class ClientProtocol:
         self._executes = {msgspec.json.encode(name): only for name, only in offer.executes.items()}
         self._servers: list[str] | None = None
         """The servers that are named to who claims nothing: those of the first time, since clients ask only once."""
-        self._constant: dict[tuple[tuple[str, ...] | None, Offer], dict[tuple[str, bool], bytes]] = {}
+        self._constant: dict[tuple[tuple[str, ...] | None, Offer, Form], dict[tuple[str, bool], bytes]] = {}
         self._modern_callers: dict[bytes, Caller] = {}
         self._claiming: dict[tuple[Caller, Claims], Caller] = {}
         self._warmed: set[Claims] = set()
@@ -129,11 +130,12 @@ class ClientProtocol:
     def _constant_for(self, caller: Caller) -> dict[tuple[str, bool], bytes]:
         """The results that change with the configuration alone, with the names of the servers that this caller sees."""
         servers, offer = self._named_to(caller), self._offer.configured(self._session.gateway.config)
-        key = servers if servers is None else tuple(servers), offer
+        form = answer_form.of(caller)
+        key = servers if servers is None else tuple(servers), offer, form
         if key not in self._constant:
             if len(self._constant) > _MOST_CALLERS:
                 self._constant.clear()
-            self._constant[key] = metatools.answers(servers, offer)
+            self._constant[key] = metatools.answers(servers, offer, form)
         return self._constant[key]
 
     def _said_at_first(self, caller: Caller) -> tuple[str, metatools.Announced]:

@@ -15,6 +15,7 @@ from mcpctl.models import Tool
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy import search_results
+from mcpctl.proxy.answer_form import Form
 from mcpctl.proxy.search_notice import Notice
 from mcpctl.search.providers import builder
 from mcpctl.search.ranking import MAX_QUERIES, Build, Hit, Provider, Ranking
@@ -26,6 +27,8 @@ from mcpctl.wire.jsonrpc import Malformed
 
 DETAILS = ("auto", "names", "full")
 _ASKED = ("query", "context", "maxResults", "detail")
+_RESULTS = 10
+"""Results where no number is asked for; where they match well and there is room, as many again."""
 _MAX_RESULTS = 50
 _LONGEST_NAME = 128
 """Tools with longer names than the protocol has are called, but not found."""
@@ -39,7 +42,9 @@ class SearchRequest:
 
     queries: tuple[str, ...]
     context: str | None = None
-    limit: int = 10
+    limit: int = _RESULTS
+    more: int = _RESULTS
+    """How many more there may be if they match well and the answer has room: none where a limit was asked for."""
     left_out: int = 0
     """Queries that were too many."""
     detail: str = "auto"
@@ -48,7 +53,9 @@ class SearchRequest:
 
     def ranked_by(self, provider: Provider) -> Ranking:
         """What that provider finds: more than is shown, since no server may have all the places."""
-        return provider.search(self.queries, context=self.context, limit=min(3 * self.limit, 2 * _MAX_RESULTS))
+        return provider.search(
+            self.queries, context=self.context, limit=min(3 * (self.limit + self.more), 2 * _MAX_RESULTS)
+        )
 
 
 @dataclass(frozen=True)
@@ -62,11 +69,12 @@ class Answer:
     introduced: tuple[Introduction, ...] = ()
     """What it says of what servers say of themselves."""
 
-    @property
-    def result(self) -> bytes:
-        """The tool's result: the structured content, and the same as one text block for older clients."""
-        text = msgspec.json.encode(self.content.decode())
-        return b'{"content":[{"type":"text","text":%b}],"structuredContent":%b}' % (text, self.content)
+    def result(self, form: Form) -> bytes:
+        """The tool's result: the structured content, the same as one text block, or both."""
+        said = msgspec.json.encode(self.content.decode())
+        text = b"" if form is Form.STRUCTURE else b'{"type":"text","text":%b}' % said
+        structured = b"" if form is Form.TEXT else b',"structuredContent":%b' % self.content
+        return b'{"content":[%b]%b}' % (text, structured)
 
 
 def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
@@ -82,7 +90,7 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
     queries = [query] if isinstance(query, str) else query
     if not isinstance(queries, list) or not queries or not all(isinstance(text, str) for text in queries):
         raise Malformed(f"query must be a list of texts, each saying what a tool should do. {example}")
-    context, limit, detail = members.get("context"), members.get("maxResults", 10), members.get("detail", "auto")
+    context, limit, detail = members.get("context"), members.get("maxResults", _RESULTS), members.get("detail", "auto")
     if context is not None and not isinstance(context, str):
         raise Malformed("context must be a text")
     if isinstance(limit, bool) or not isinstance(limit, int | float) or not 1 <= limit <= _MAX_RESULTS:
@@ -90,7 +98,8 @@ def search_request(arguments: Mapping[str, bytes]) -> SearchRequest:
     if detail not in DETAILS:
         raise Malformed(f"detail must be one of {', '.join(DETAILS)}")
     left_out = max(len(queries) - MAX_QUERIES, 0)
-    return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), left_out, detail)
+    more = 0 if "maxResults" in members else _RESULTS
+    return SearchRequest(tuple(queries[:MAX_QUERIES]), context, int(limit), more, left_out, detail)
 
 
 @dataclass(frozen=True)
@@ -151,24 +160,32 @@ class Discovery:
         if len(known_hits) < len(ranking.hits):
             gone = "Tools have changed while they were searched; search again."
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
-        hits = search_results.spread(known_hits, request.limit)
+        more = 0 if ranking.weak or request.detail == "full" else request.more
+        hits = search_results.chosen(known_hits, request.limit, more)
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
+
+        def fitted(count: int, room: int) -> list[dict[str, Any]]:
+            return search_results.fitted(
+                hits[:count], tools[:count], ranking,
+                detail=request.detail, budget=room, sure=request.limit, split=self._split,
+            )  # fmt: skip
+
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
         budget = search_results.budget(request.detail, view.config.search.answer_tokens)
-        waiting = told_instructions.waiting(catalog, [tool.server for tool in tools], request.introduced)
-        results, introduced = search_results.with_introductions(
-            lambda room: search_results.fitted(
-                hits, tools, ranking, detail=request.detail, budget=room, split=self._split
-            ),
-            waiting, budget,
-        )  # fmt: skip
+        best = request.limit
+        waiting = told_instructions.waiting(catalog, [tool.server for tool in tools[:best]], request.introduced)
+        introduced = (
+            search_results.introduced_beside(lambda room: fitted(best, room), waiting, budget) if waiting else []
+        )
+        results = fitted(len(hits), budget - sum(map(search_results.introduction_size, introduced)))
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
-        text = notice.text(left_out=len(hits) - len(results), without_schema=without_schema)
+        text = notice.text(left_out=min(len(hits), best) - len(results), without_schema=without_schema)
         said = [search_results.introduction(*each) for each in introduced]
         content: dict[str, Any] = {"results": results} | ({"serverInstructions": said} if said else {})
         if text:
             content["notice"] = text
-        shown = tuple(hits[: len(results)])
+        keys = {entry["toolKey"] for entry in results}
+        shown = tuple(hit for hit in ranking.hits if hit.key in keys)
         return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

@@ -13,6 +13,7 @@ from mcpctl import __version__
 from mcpctl.callers import MODERN_REVISION
 from mcpctl.config import Config
 from mcpctl.hints import PERMISSIONS
+from mcpctl.proxy.answer_form import Form
 from mcpctl.tool_keys import OWN, READ, join
 from mcpctl.toolsets.toolset import MAX_NOTE, MAX_NOTES
 from mcpctl.wire import jsonrpc
@@ -90,10 +91,16 @@ def named(servers: Servers) -> str:
     return ", ".join(shown)
 
 
-def tools(servers: Servers, offer: Offer = _PLAIN) -> list[dict[str, Any]]:
-    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order."""
+def tools(servers: Servers, offer: Offer = _PLAIN, form: Form = Form.BOTH) -> list[dict[str, Any]]:
+    """The definitions of `tool_discovery` and `tool_execute` and of what else is offered, in this order.
+
+    The first declares its structured content to those who get it.
+    """
     executes = [_execute(named(servers), name, permission, offer) for name, permission in offer.executes.items()]
-    return [_discovery(named(servers), offer), *executes, *([_annotate()] if offer.annotate else [])]
+    discovery = _discovery(named(servers), offer)
+    if form is Form.TEXT:
+        del discovery["outputSchema"]
+    return [discovery, *executes, *([_annotate()] if offer.annotate else [])]
 
 
 def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
@@ -109,9 +116,9 @@ def instructions(servers: Servers, offer: Offer = _PLAIN) -> str:
     )
 
 
-def answers(servers: Servers, offer: Offer = _PLAIN) -> dict[tuple[str, bool], bytes]:
+def answers(servers: Servers, offer: Offer, form: Form) -> dict[tuple[str, bool], bytes]:
     """The results that never change while `serve` runs, by method and by whether the client's era is the modern one."""
-    listed = {"tools": tools(servers, offer)}
+    listed = {"tools": tools(servers, offer, form)}
     encode = msgspec.json.encode
     return {
         ("tools/list", False): encode(listed),
@@ -148,8 +155,9 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
         "description": (
             f"Find the right tool among all tools of the connected MCP servers: {servers}. Search here before you"
             " conclude that something cannot be done. Say what the tool should do, plus the product or domain; several"
-            " short queries are better than one long one. Each result has the tool's key, its parameters (* marks"
-            f" required ones) and what it does; call it with {offer.phrase}{which} and that toolKey."
+            " short queries are better than one long one. Each result has the tool's key, what it does and its"
+            " inputSchema, or a signature (* marks required parameters) where that does not fit; … marks what was cut."
+            f" Call it with {offer.phrase}{which} and that toolKey."
             ' Example: {"query": ["create an issue in github", "add a label to an issue"]}'
         ),
         "inputSchema": {
@@ -162,7 +170,12 @@ def _discovery(servers: str, offer: Offer) -> dict[str, Any]:
                     "description": "What the tool should do, in a few words; or a toolKey, for its full schema.",
                 },
                 "context": {"type": "string", "description": "What you are working on, if that helps to choose."},
-                "maxResults": {"type": "integer", "minimum": 1, "maximum": 50, "default": 10},
+                "maxResults": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 50,
+                    "description": "Default: 10, and more that match well if they fit.",
+                },
                 "detail": {
                     "type": "string",
                     "enum": ["auto", "names", "full"],

@@ -10,7 +10,8 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.failure import Failure
 from mcpctl.near_names import nearest
 from mcpctl.policy import words
-from mcpctl.proxy import metatools
+from mcpctl.proxy import answer_form, metatools
+from mcpctl.proxy.answer_form import Form
 from mcpctl.tool_keys import is_plain
 from mcpctl.wire import jsonrpc
 
@@ -31,6 +32,8 @@ def result(message: str, caller: Caller) -> bytes:
 
 def no_results(message: str, caller: Caller) -> bytes:
     """The answer of a search that could not be understood."""
+    if answer_form.of(caller) is Form.TEXT:
+        return result(message, caller)
     structured = {"results": [], "notice": message}
     content = [{"type": "text", "text": f"mcpctl: {message}"}]
     return own(msgspec.json.encode({"content": content, "structuredContent": structured, "isError": True}), caller)

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from mcpctl import hints, tool_keys
 from mcpctl.catalog import told_texts
-from mcpctl.catalog.signature import signature
+from mcpctl.catalog.told_texts import cut
 from mcpctl.models import Tool
 from mcpctl.proxy import metatools
+from mcpctl.proxy.search_layout import BRIEF, laid_out, only
 from mcpctl.search.ranking import Hit, Ranking
 from mcpctl.store.recorder import tokens
 
@@ -18,14 +20,14 @@ _SERVER_RESULTS = 4
 """Results of one server while others have comparable ones: no server can fill an answer."""
 _COMPARABLE = 0.5
 """The share of the best relevance from which on another server's result is comparable."""
+_FOLLOWING = 0.3
+"""The share of the best relevance from which on a result is worth the room that others leave."""
 _NAMED_SHARE = 0.5
 """The share of the budget that the schema of a named tool may take from other results."""
 _FULL_BUDGETS = 16
 """What an answer in full may take, in budgets."""
 _INTRODUCED_SHARE = 0.2
 """The share of the budget that what a server says of itself may take from results; it may take all that these leave."""
-_DESCRIPTION_CUTS = ((None, 0.5), (600, 0.5), (300, 0.5), (150, 1.0), (80, 1.0), (0, 1.0))
-"""The longest description, and the share of the budget that all entries may then take."""
 
 
 def budget(detail: str, answer_tokens: int) -> int:
@@ -33,8 +35,16 @@ def budget(detail: str, answer_tokens: int) -> int:
     return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
 
 
-def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
-    """The best hits, no more of one server than its share while others have comparable ones; in their order."""
+def chosen(hits: Sequence[Hit], limit: int, more: int = 0) -> list[Hit]:
+    """The best hits, no more of one server than its share while others have comparable ones; in their order. After
+    them, for the room that these leave, up to `more` of the others that match well enough."""
+    best = _spread(hits, limit)
+    keys = {hit.key for hit in best}
+    others = (hit for hit in hits if hit.key not in keys and hit.relevance >= _FOLLOWING * hits[0].relevance)
+    return best + list(islice(others, more))
+
+
+def _spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
     if not hits:
         return []
     comparable = _COMPARABLE * hits[0].relevance
@@ -49,32 +59,42 @@ def spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
 
 
 def fitted(
-    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, split: bool
+    hits: Sequence[Hit], tools: Sequence[Tool], ranking: Ranking, *, detail: str, budget: int, sure: int, split: bool
 ) -> list[dict[str, Any]]:
-    """The entries of as many hits, best first, as fit a budget of tokens, in as much detail as was asked for."""
-    entries = [_entry(tool, hit, split) for tool, hit in zip(tools, hits, strict=True)]
+    """The entries of as many hits as fit a budget of tokens, in as much detail as was asked for, best first.
+
+    The first `sure` hits come before the others, which take the room that these leave.
+    """
+    entries = [_entry(tool, hit, split, full=detail == "full") for tool, hit in zip(tools, hits, strict=True)]
     if detail == "full":
         results = _in_full(entries, tools, budget)
         _add_explanations(results, ranking, hits)
-        return results
-    return _names(entries, tools, budget) if detail == "names" else _within(entries, tools, budget)
+    else:
+        results = _names(entries, tools, budget) if detail == "names" else laid_out(entries, tools, budget, sure)
+    places = {hit.key: place for place, hit in enumerate(ranking.hits)}
+    return sorted(results, key=lambda entry: places[entry["toolKey"]])
 
 
-def with_introductions(
+def introduced_beside(
     fitted_in: Callable[[int], list[dict[str, Any]]], waiting: Sequence[tuple[str, str]], budget: int
-) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-    """The entries that `fitted_in` gives for a number of tokens, and which of the introductions that wait, by server
-    and text, fit beside them: of the servers that have an entry, whole and once each."""
-    costs = [size(introduction(*each)) for each in waiting]
+) -> list[tuple[str, str]]:
+    """The introductions that wait, by server and text, and fit beside the entries that `fitted_in` gives for a number
+    of tokens: of the servers that have an entry, whole and once each."""
+    costs = [introduction_size(each) for each in waiting]
     least = min(costs, default=0)
     results = fitted_in(budget - (least if least <= budget * _INTRODUCED_SHARE else 0))
-    shown = {tool_keys.split(entry["toolKey"])[0] for entry in results}
+    servers = {tool_keys.split(entry["toolKey"])[0] for entry in results}
     room, introduced = budget - size(results), []
     for each, cost in zip(waiting, costs, strict=True):
-        if each[0] in shown and cost <= room:
+        if each[0] in servers and cost <= room:
             introduced.append(each)
             room -= cost
-    return results, introduced
+    return introduced
+
+
+def introduction_size(each: tuple[str, str]) -> int:
+    """The tokens of what a server says of itself."""
+    return size(introduction(*each))
 
 
 def introduction(server: str, text: str) -> dict[str, str]:
@@ -82,15 +102,16 @@ def introduction(server: str, text: str) -> dict[str, str]:
     return {"serverName": server, "text": text}
 
 
-def _entry(tool: Tool, hit: Hit, split: bool) -> dict[str, Any]:
-    entry: dict[str, Any] = {"toolKey": tool.key, "toolName": tool.name, "serverName": tool.server}
+def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
+    entry: dict[str, Any] = {"toolKey": tool.key}
+    if full:  # the two halves of the key
+        entry |= {"toolName": tool.name, "serverName": tool.server}
     told = told_texts.of(tool)
     if told.title:
         entry["title"] = told.title[:200]
     if told.description:
         entry["description"] = told.description
     entry["relevance"] = round(hit.relevance, 2)
-    entry["signature"] = signature(tool)
     if declared := hints.declared(tool):
         entry["annotations"] = declared
     if split:
@@ -109,13 +130,17 @@ def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) ->
 
 
 def _only_name(entry: dict[str, Any]) -> dict[str, Any]:
-    first = _cut(entry.get("description", ""), 120, sentence=True)
+    first = cut(_sentence(entry.get("description", "")), BRIEF)
     described = {"description": first} if first else {}
-    return {"toolKey": entry["toolKey"], **described, **_only(entry, "relevance", "executeWith")}
+    named = only(entry, "toolKey", "toolName", "serverName")
+    return {**named, **described, **only(entry, "relevance", "executeWith")}
 
 
-def _only(entry: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: entry[name] for name in names if name in entry}
+def _sentence(text: str) -> str:
+    """The first sentence of a text's first line."""
+    line = text.strip().partition("\n")[0]
+    end = line.find(". ")
+    return line[: end + 1] if end >= 0 else line
 
 
 def _in_full(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
@@ -152,66 +177,10 @@ def _add_explanations(results: Sequence[dict[str, Any]], ranking: Ranking, hits:
             entry["explanation"] = why
 
 
-def _within(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:
-    """The entries with descriptions cut, and as many schemas, best first, as fit; a named tool's has a share of its
-    own."""
-    if not entries:
-        return []
-    schemas = [{"inputSchema": told_texts.of(tool).input_schema} for tool in tools]
-    named = entries[0]["relevance"] >= 1.0 and size(schemas[0]) <= budget * _NAMED_SHARE
-    spare = budget - (size(schemas[0]) if named else 0)
-    results = _cut_to(entries, [tool.notes for tool in tools], spare)
-    used = size(results)
-    for number, (entry, schema) in enumerate(zip(results, schemas, strict=False)):
-        cost = size(schema)
-        if (number == 0 and named) or used + cost <= spare:
-            entry.update(schema)
-            used += 0 if number == 0 and named else cost
-    return results
-
-
-def _cut_to(entries: list[dict[str, Any]], notes: Sequence[str], budget: int) -> list[dict[str, Any]]:
-    """Entries with their descriptions cut as little as the budget asks, then their signatures, then fewer of them.
-
-    Notes are never cut: who wrote them wants them read.
-    """
-    # Half the room is for schemas: a model that sees parameters calls right the first time.
-    results = entries
-    for cut, share in _DESCRIPTION_CUTS:
-        results = [_shortened(entry, noted, cut) for entry, noted in zip(entries, notes, strict=True)]
-        if size(results) <= budget * share:
-            return results
-    least = ("toolKey", "description", "relevance", "signature", "executeWith")
-    results = [_only(entry, *least) for entry in results]
-    if size(results) > budget:
-        results = [{**entry, "signature": _cut(entry["signature"], 80)} for entry in results]
-    return _as_many_as_fit(results, budget)
-
-
 def _as_many_as_fit(results: list[dict[str, Any]], budget: int) -> list[dict[str, Any]]:
     while len(results) > 1 and size(results) > budget:
         results.pop()
     return results
-
-
-def _shortened(entry: dict[str, Any], notes: str, cut: int | None) -> dict[str, Any]:
-    if "description" not in entry or cut is None:
-        return dict(entry)
-    own = entry["description"].removesuffix(notes).rstrip() if notes else entry["description"]
-    described = "\n\n".join(text for text in (_cut(own, cut) if cut else "", notes) if text)
-    if described:
-        return {**entry, "description": described}
-    return {name: value for name, value in entry.items() if name != "description"}
-
-
-def _cut(text: str, limit: int, *, sentence: bool = False) -> str:
-    if sentence:
-        text = text.strip().partition("\n")[0]
-        end = text.find(". ")
-        text = text[: end + 1] if end >= 0 else text
-    if len(text) <= limit:
-        return text
-    return text[: limit - 1].rsplit(" ", 1)[0].rstrip() + "…"
 
 
 def size(value: Any) -> int:

@@ -17,7 +17,7 @@ from mcpctl.policy import words
 from mcpctl.policy.decide import admitted
 from mcpctl.policy.holding import Drift
 from mcpctl.policy.view import View
-from mcpctl.proxy import metatools, refusals
+from mcpctl.proxy import answer_form, metatools, refusals
 from mcpctl.proxy.client_side import CallRequest
 from mcpctl.proxy.discovery import Answer, SearchRequest, search_request
 from mcpctl.proxy.execute import Execute
@@ -130,7 +130,7 @@ class Session:
             answer_bytes=len(answer.content), origin=view.origin,
         )  # fmt: skip
         self._tell_drifts()
-        self._result(id_, refusals.own(answer.result, caller))
+        self._result(id_, refusals.own(answer.result(answer_form.of(caller)), caller))
 
     async def _found(self, request: SearchRequest, caller: Caller) -> tuple[Answer, View]:
         """The answer to a search, and what it was seen from. Only servers that nobody has seen yet are waited for."""

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mcpctl.models import Tool
 from mcpctl.search import index_file
 from mcpctl.search.fields import FIELDS, texts
-from mcpctl.search.meaning import Meaning
+from mcpctl.search.meaning import Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import (
@@ -22,6 +22,7 @@ from mcpctl.search.ranking import (
     MEANING_PART,
     Explanation,
     Hit,
+    NearWord,
     Part,
     Ranking,
 )
@@ -58,6 +59,10 @@ class _QueryScores:
     """The relevance of one unit of BM25."""
     meaning: Scores
     """The part of the relevance by the meaning of the query's words."""
+    vectors: Matrix
+    """A row for each of `query.meaning`."""
+    sentences: Sequence[Sequence[int]]
+    """The rows of the whole query, and of each sentence if it has several."""
     added: Mapping[str, Scores]
     """The other parts of the relevance beside BM25, by name."""
 
@@ -153,28 +158,28 @@ class Bm25:
     def _answer(self, text: str, near: Near | None) -> _QueryScores:
         query = self._reader.read(text)
         words = self._engine.get_scores(query.terms, query.shares)
-        meaning = self._nearness(text, query)
+        vectors = self._meaning.vectors(query.meaning)
+        said = list(_said(text, query))
+        # The nearest sentence counts: a long text as a whole is near to no tool.
+        meaning = np.max([self._meaning.nearness(vectors[rows].sum(0)) for rows in said], axis=0)
         parts = [(words, 1.0), (meaning, MEANING), *([(near(text), NEAR)] if near else [])]
         largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
-        ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        sure = confidence(largest[0] / (ceiling or 1.0), largest[1])
         shares = [weight / (most or 1.0) for (_, weight), most in zip(parts, largest, strict=True)]
         best = float(np.max(sum(scores * share for (scores, _), share in zip(parts, shares, strict=True)), initial=0.0))
-        scales = [share * sure / (best or 1.0) for share in shares]
-        scaled = [scores * scale for (scores, _), scale in zip(parts, scales, strict=True)]
-        added = {EMBEDDING_PART: scaled[2]} if near else {}
-        return _QueryScores(query, np.sum(scaled, axis=0), scales[0], scaled[1], added)
-
-    def _nearness(self, text: str, query: Query) -> Scores:
-        """The nearness of each tool to the query or to its nearest sentence: a long text as a whole is near to no
-        tool."""
-        vectors = self._meaning.vectors(dict.fromkeys(query.meaning, 1.0))
-        nearness = self._meaning.nearness(vectors.sum(0))
-        for sentence in sentences(text, MAX_SENTENCES):
-            said = set(meaning_words(sentence))
-            rows = [number for number, (stem_, word) in enumerate(query.meaning.items()) if {stem_, stem(word)} & said]
-            np.maximum(nearness, self._meaning.nearness(vectors[rows].sum(0)), out=nearness)
-        return nearness
+        ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
+        sure = confidence(largest[0] / (ceiling or 1.0), largest[1])
+        words, meaning, *embedding = (
+            scores * (share * sure / (best or 1.0)) for (scores, _), share in zip(parts, shares, strict=True)
+        )
+        return _QueryScores(
+            query,
+            words + meaning + sum(embedding),
+            shares[0] * sure / (best or 1.0),
+            meaning,
+            vectors,
+            said,
+            {EMBEDDING_PART: embedding[0]} if near else {},
+        )
 
     def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
         if limit <= 0:
@@ -203,11 +208,33 @@ class Bm25:
             for field, share in zip(FIELDS, shares, strict=True):
                 scores[word, field.name] += share * saturated * query.shares[term] * unit
         yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
-        if answer.meaning[number]:
-            yield Part("", MEANING_PART, lift * float(answer.meaning[number]))
+        yield from self._meaning_parts(number, answer, counts, lift)
         yield from (
             Part("", name, lift * float(column[number])) for name, column in answer.added.items() if column[number]
         )
+
+    def _meaning_parts(
+        self, number: int, answer: _QueryScores, words_of_tool: Collection[str], lift: float
+    ) -> Iterator[Part]:
+        """What each word of the query adds to its meaning's part, and the word of the tool to which it is nearest. The
+        part is divided among the words that point towards the tool, by how far they do."""
+        score = lift * float(answer.meaning[number])
+        if not score:
+            return
+        vectors = answer.vectors
+        towards = vectors @ self._meaning.tools[number]
+        said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), self._meaning.tools[number]))
+        counted = {row: float(towards[row]) for row in said if towards[row] > 0}
+        told = [(word, f"{stem(word)}~") for word in words_of_tool if not word.endswith("~")]
+        stems = self._meaning.rows([term for _, term in told])
+        words = list(answer.query.meaning.items())
+        for row, value in counted.items():
+            asked, word = words[row]
+            cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
+            nearest = int(cosines.argmax())
+            is_other = told[nearest][1] != f"{asked}~"
+            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_other else None
+            yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
 
     def _counts(self, number: int) -> Mapping[str, list[int]]:
         """How often each term is in each field of a tool."""
@@ -222,6 +249,18 @@ class Bm25:
 def confidence(by_words: float, by_meaning: float) -> float:
     """The relevance of the best hit: how sure it is that it is right."""
     return 0.9 / (1 + math.exp(-(-1.5 + 2.5 * by_words + 2.5 * by_meaning)))
+
+
+def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
+    """The numbers of the words of `query.meaning`: all, and those of each sentence if there are several."""
+    yield range(len(query.meaning))
+    for sentence in sentences(text, MAX_SENTENCES):
+        said = set(meaning_words(sentence))
+        yield [row for row, (asked, word) in enumerate(query.meaning.items()) if {asked, stem(word)} & said]
+
+
+def _cosine(vector: Matrix, unit: Matrix) -> float:
+    return float(vector @ unit) / (float(np.linalg.norm(vector)) or 1.0)
 
 
 def _notice(queries: Sequence[Query]) -> str:

@@ -19,6 +19,8 @@ from mcpctl.store.state import State, StateError
 
 Matrix = NDArray[np.float32]
 """One row for each text, a vector of length 1, or of length 0 for an empty text."""
+Directions = NDArray[np.int16]
+"""The same in half the memory: the largest number of a row is 32,767, and only its direction counts."""
 
 _BATCH = 32
 """Texts given to a model at once: every endpoint takes so many."""
@@ -55,7 +57,7 @@ class Embeddings:
         self._on_progress = on_progress
         self._starting = Lock()
         self._making: _Making | None = None
-        self._known: dict[bytes, NDArray[np.float32]] = {}
+        self._known: dict[bytes, Directions] = {}
         """The vectors of the last catalog, by the hash of their text, in case state.db cannot keep them."""
         self._remembering = Lock()
         self._queries: dict[str, NDArray[np.float32]] = {}
@@ -71,8 +73,8 @@ class Embeddings:
                 making.start()
             return making
 
-    def of_tools(self, texts: Sequence[str]) -> Matrix:
-        """The vectors of tools; raises `Unavailable` if they cannot be computed, or not soon enough."""
+    def of_tools(self, texts: Sequence[str]) -> Directions:
+        """The directions of tools; raises `Unavailable` if they cannot be computed, or not soon enough."""
         with self._starting:
             latest = self._making
         if latest and latest.texts != texts:
@@ -140,7 +142,7 @@ class _Making(Thread):
         texts: Sequence[str],
         model: Callable[[], Model],
         paths: Paths,
-        known: dict[bytes, NDArray[np.float32]],
+        known: dict[bytes, Directions],
         after: "_Making | None",
     ) -> None:
         # A daemon, so that a process can end while a model runs.
@@ -149,7 +151,7 @@ class _Making(Thread):
         self.done = 0
         """How many texts have their vector."""
         self.ended = Event()
-        self.vectors: Matrix | None = None
+        self.vectors: Directions | None = None
         self.failure = ""
         self.is_slow = False
         """A search has waited for it in vain."""
@@ -174,7 +176,7 @@ class _Making(Thread):
             del self._model  # breaks a reference cycle
             self.ended.set()
 
-    def _all(self) -> Matrix:
+    def _all(self) -> Directions:
         model = self._model()
         texts = [sendable(text) for text in self.texts]
         keys = [sha256(text.encode()).digest() for text in texts]
@@ -193,7 +195,7 @@ class _Making(Thread):
                 if self.is_stale:
                     break
                 batch = ordered[start : start + _BATCH]
-                rows = _embed(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S)
+                rows = _directions(_embed(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S))
                 new = dict(zip(batch, rows, strict=True))
                 if state and not _save(state, model.name, new, at_most=max(_MAX_VECTORS, 2 * len(texts))):
                     state = None
@@ -204,10 +206,12 @@ class _Making(Thread):
                 _forget(state, model.name)
                 raise Unavailable("the model returned vectors of different lengths")
         self._known.clear()
-        self._known |= vectors
         if self.is_stale:
+            self._known |= vectors
             raise Unavailable("the tools have changed")
-        return np.stack([vectors[key] for key in keys])
+        rows = np.stack([vectors[key] for key in keys])
+        self._known |= zip(keys, rows, strict=True)  # views, so that each vector is in memory once
+        return rows
 
 
 def _embed(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: float) -> Matrix:
@@ -220,14 +224,19 @@ def _embed(model: Model, texts: Sequence[str], *, are_queries: bool, seconds: fl
     return np.stack([next(rows) if text.strip() else np.zeros_like(vectors[0]) for text in texts])
 
 
-def _load(state: State, model: str, keys: Sequence[bytes]) -> dict[bytes, NDArray[np.float32]]:
-    vectors: dict[bytes, NDArray[np.float32]] = {}
+def _directions(vectors: Matrix) -> Directions:
+    largest = np.abs(vectors).max(axis=1, keepdims=True)
+    return np.rint(vectors * (np.iinfo(np.int16).max / np.where(largest > 0, largest, 1))).astype(np.int16)
+
+
+def _load(state: State, model: str, keys: Sequence[bytes]) -> dict[bytes, Directions]:
+    vectors: dict[bytes, Directions] = {}
     # A cache: what cannot be read is computed again.
     with contextlib.suppress(StateError, ValueError):
         for key in dict.fromkeys(keys):
             vector = state.vector(model, key)
             if vector is not None:
-                vectors[key] = np.frombuffer(vector, np.float32)
+                vectors[key] = np.frombuffer(vector, np.int16)
     return vectors
 
 
@@ -237,7 +246,7 @@ def _forget(state: State | None, model: str) -> None:
             state.forget_vectors(model)
 
 
-def _save(state: State, model: str, vectors: dict[bytes, NDArray[np.float32]], at_most: int) -> bool:
+def _save(state: State, model: str, vectors: dict[bytes, Directions], at_most: int) -> bool:
     """Save vectors; False if they cannot be saved, and then the next ones cannot be either."""
     try:
         state.keep_vectors(model, {key: vector.tobytes() for key, vector in vectors.items()}, at_most)

@@ -1,6 +1,7 @@
 """A sentence-embedding model in a folder, in the layout of sentence-transformers, run by ONNX Runtime."""
 
 import json
+import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
@@ -14,13 +15,25 @@ from mcpctl.search.embeddings import Matrix
 from mcpctl.search.ranking import Unavailable
 
 _MAX_TOKENS = 512
+_BATCH = 8
+"""Texts that the model reads at once: with more, most of a batch is padding, and it no longer fits the caches."""
 _KINDS = {"tensor(int32)": np.int32, "tensor(int64)": np.int64}
 _MODULES = {"Transformer", "Pooling", "Normalize"}
 _POOLINGS = {"pooling_mode_cls_token", "pooling_mode_mean_tokens"}
 
+_PROCESSOR = Path("/proc/cpuinfo")
+_WHOLE = ("model.onnx", "model_O3.onnx", "model_O2.onnx", "model_O1.onnx")
+_UNSIGNED = ("model_quint8_avx2.onnx", "model_uint8.onnx")
+_SIGNED = ("model_quantized.onnx", "model_int8.onnx")
+"""8-bit models with signed weights, whose sums overflow on x86 processors without VNNI instructions."""
+_VNNI = ("model_qint8_avx512_vnni.onnx", "model_qint8_avx512.onnx", *_SIGNED, *_UNSIGNED)
+_ARM = ("model_qint8_arm64.onnx", *_SIGNED, *_UNSIGNED)
+
 
 class LocalModel:
-    """The model in a folder with `model.onnx` (or `onnx/model.onnx`) and `tokenizer.json`.
+    """The model in a folder with `tokenizer.json` and `model.onnx` or another `model*.onnx`, there or in `onnx/`.
+
+    Of several models, it is the one that comes first in this machine's order: 8-bit numbers, then 32-bit, then others.
 
     Its settings are read as sentence-transformers does (https://sbert.net): the maximum of tokens from
     `sentence_bert_config.json`, the pooling (first token or mean) from `1_Pooling/config.json`, the prompts before
@@ -37,17 +50,17 @@ class LocalModel:
                 f"{error.name} is not installed; install it with: pip install 'mcpctl[semantic]'"
             ) from None
         vocabulary = folder / "tokenizer.json"
-        models = [path for path in (folder / "model.onnx", folder / "onnx" / "model.onnx") if path.is_file()]
-        if not models or not vocabulary.is_file():
-            raise Unavailable(f"there is no {'tokenizer.json' if models else 'model.onnx'} in {folder}")
-        stat = models[0].stat()
-        self.name = f"{models[0].resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
+        model = min((*folder.glob("model*.onnx"), *folder.glob("onnx/model*.onnx")), key=_place, default=None)
+        if model is None or not vocabulary.is_file():
+            raise Unavailable(f"there is no {'tokenizer.json' if model else 'model.onnx'} in {folder}")
+        stat = model.stat()
+        self.name = f"{model.resolve()}:{stat.st_size}:{stat.st_mtime_ns}"
         options = onnxruntime.SessionOptions()
         # Its threads must not spin while the server waits for queries.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         try:
             self._tokenizer = tokenizers.Tokenizer.from_file(str(vocabulary))
-            self._session = onnxruntime.InferenceSession(str(models[0]), options)
+            self._session = onnxruntime.InferenceSession(str(model), options)
         except Exception as error:  # their exceptions have no common class
             raise Unavailable(f"the model in {folder} cannot be read: {str(error).splitlines()[0]}") from error
         _check_modules(folder)
@@ -64,8 +77,15 @@ class LocalModel:
         """The vectors of texts, a row of length 1 for each."""
         kinds = ("query",) if are_queries else ("document", "passage")
         prompt = next((str(self._prompts[kind]) for kind in kinds if self._prompts.get(kind)), "")
+        # Sorted by length, so that short texts are not padded to the length of long ones.
+        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        batches = (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
+        vectors = np.concatenate([self._batch([prompt + texts[number] for number in batch]) for batch in batches])
+        return np.ascontiguousarray(vectors[np.argsort(order)])
+
+    def _batch(self, texts: Sequence[str]) -> Matrix:
         with self._tokenizing:
-            encodings = self._tokenizer.encode_batch([prompt + text for text in texts])
+            encodings = self._tokenizer.encode_batch(texts)
         mask = np.array([encoding.attention_mask for encoding in encodings], np.int64)
         ids = np.array([encoding.ids for encoding in encodings], np.int64)
         inputs = {
@@ -80,7 +100,24 @@ class LocalModel:
         vectors = next((output for output in outputs if output.ndim == 2), None)
         if vectors is None:
             vectors = outputs[0][:, 0] if self._by_first else _mean(outputs[0], mask)
-        return np.ascontiguousarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9), np.float32)
+        rows: Matrix = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True).clip(1e-9)).astype(np.float32)
+        return rows
+
+
+def _place(model: Path) -> tuple[int, str]:
+    """The place of a model in this machine's order."""
+    order = (*_small(), *_WHOLE)
+    return (order.index(model.name) if model.name in order else len(order)), str(model)
+
+
+def _small() -> tuple[str, ...]:
+    """The 8-bit models that this processor runs well, the fastest first."""
+    if platform.machine().lower() in ("arm64", "aarch64"):
+        return _ARM
+    try:
+        return _VNNI if "_vnni" in files.read_text(_PROCESSOR) else _UNSIGNED
+    except McpctlError:
+        return _UNSIGNED  # systems other than Linux do not tell
 
 
 def _check_modules(folder: Path) -> None:

@@ -3,7 +3,7 @@
 So a tool can be near to a query that has none of its words.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,18 +57,23 @@ class Meaning:
         vectors = np.where(known, (1 - _MOVE) * vectors, 0) + _MOVE * there
         return cls(engine, _units(_product(*by_document, len(corpus), vectors)), vectors.astype(np.float32))
 
-    def vectors(self, stems: Mapping[str, float]) -> Matrix:
-        """A row for each stem of a query, given with its weight: as long as it counts in the query, of zeros for what
-        neither the catalog nor the table has."""
+    def vectors(self, stems: Collection[str]) -> Matrix:
+        """A row for each stem of a query: as long as it counts there, of zeros for what neither the catalog nor the
+        table has."""
         rows = np.zeros((len(stems), self.stems.shape[1]), np.float32)
         table = shipped()
-        for number, (stem, share) in enumerate(stems.items()):
+        strange = np.float32(_STRANGE * self._engine.rarity())
+        for number, stem in enumerate(stems):
             place = self._engine.numbers.get(f"{stem}~")
             if place is not None:
-                rows[number] = self.stems[place - self._first] * (share * self._engine.idf[f"{stem}~"])
+                rows[number] = self.stems[place - self._first] * np.float32(self._engine.idf[f"{stem}~"])
             elif (row := table.row(stem)) is not None:
-                rows[number] = table.vectors[row] * np.float32(share * _STRANGE * self._engine.rarity())
+                rows[number] = table.vectors[row] * strange
         return rows
+
+    def rows(self, stems: Sequence[str]) -> Matrix:
+        """The directions of stems of the corpus, as its terms have them."""
+        return _units(self.stems[[self._engine.numbers[stem] - self._first for stem in stems]])
 
     def nearness(self, vector: NDArray[np.float32]) -> Scores:
         """How near each tool is to the sum of a query's words, from 0 (unrelated) to 1."""

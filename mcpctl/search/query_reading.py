@@ -10,7 +10,7 @@ from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
-from mcpctl.search.spelling import Speller
+from mcpctl.search.spelling import Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
 MAX_WORDS = 256
@@ -82,11 +82,11 @@ class _Manner:
 class Reader:
     """Reads queries for one index."""
 
-    def __init__(self, engine: Okapi, dictionary: Mapping[str, int] | None = None, names: Container[str] = ()) -> None:
+    def __init__(self, engine: Okapi, dictionary: Dictionary, names: Container[str] = ()) -> None:
         self._idf = engine.idf
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
-        self._dictionary = dictionary or {}
+        self._dictionary = dictionary
         self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
 
     def read(self, query: str) -> Query:

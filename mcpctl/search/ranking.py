@@ -32,15 +32,29 @@ EMBEDDING_PART = "embedding"
 
 
 @dataclass(frozen=True)
+class NearWord:
+    """A word of a tool that is near to one of a query."""
+
+    word: str
+    cosine: float
+    """From -1 to 1; words of one meaning have about .6 or more."""
+
+    def __str__(self) -> str:
+        return f"{MEANING_PART} (≈ {self.word} {self.cosine:.2f})"
+
+
+@dataclass(frozen=True)
 class Part:
     """The share of one word in one field in a relevance."""
 
     word: str
     """The word as the query has it; empty for a share that belongs to no single word."""
     field: str
-    """A field's name, `meaning` (words that occur together), `embedding` (similar for an embedding model), `context`,
+    """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
     or `exact` (the query names the tool)."""
     score: float
+    near: "NearWord | None" = None
+    """Of a part of the meaning the tool's nearest word, unless it is the word itself."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +108,10 @@ class Explanation:
         reasons = [f"the query is its {self.pinned}"] if self.pinned else []
         words = self.by_word()
         rest = words.pop("", {})
-        reasons += [f"'{word}' in {', '.join(fields)}: {sum(fields.values()):.2f}" for word, fields in words.items()][
-            :8
-        ]
+        near = {part.word: part.near for part in self.parts if part.near}
+        for word, fields in list(words.items())[:8]:
+            told = [str(near[word]) if field == MEANING_PART and word in near else field for field in fields]
+            reasons.append(f"'{word}' in {', '.join(told)}: {sum(fields.values()):.2f}")
         reasons += [f"{field}: {score:.2f}" for field, score in rest.items()]
         return "; ".join(reasons)
 

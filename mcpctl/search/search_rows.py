@@ -76,7 +76,15 @@ def _warn_of_filters(ranking: Ranking, left: int) -> None:
 
 
 def _as_row(why: Explanation, ranking: Ranking) -> Mapping[str, Any]:
-    parts = [{"word": part.word or None, "field": part.field, "score": part.score} for part in why.shares()]
+    parts = [
+        {
+            "word": part.word or None,
+            "field": part.field,
+            "score": part.score,
+            **({"near": {"word": part.near.word, "cosine": part.near.cosine}} if part.near else {}),
+        }
+        for part in why.shares()
+    ]
     return {
         "query": why.query or None,
         "score": why.relevance if why.parts else None,

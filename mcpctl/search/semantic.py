@@ -1,16 +1,19 @@
 """Ranking by words and by sentence embeddings: the similarity that a model finds counts beside the words."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mcpctl.config import Config
 from mcpctl.models import Progress, Tool
 from mcpctl.paths import Paths
 from mcpctl.search.bm25 import Bm25
-from mcpctl.search.embeddings import Embeddings, Matrix, Model
+from mcpctl.search.embeddings import Directions, Embeddings, Model
+from mcpctl.search.fields import FIELDS, texts
 from mcpctl.search.posting_lists import Scores
 from mcpctl.search.ranking import MAX_QUERIES, Build, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable, sentences, words
@@ -22,6 +25,8 @@ MIN_CLOSENESS = 0.05
 MAX_SENTENCES = 12
 """The most sentences of one search that are embedded; several queries share them."""
 _ALIKE = 0.95
+_JOINT = re.compile("[\\W_]+|(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+"""The places where a name falls into words."""
 STRANGERS = (
     "Send an e-mail to a person",
     "The weather of the next days in a city",
@@ -47,16 +52,16 @@ class Semantic:
         self._words = words
         self._embeddings = embeddings
         self._texts = [*map(_text, words.tools), *STRANGERS]
-        self._space: tuple[Matrix, float] | None = None
+        self._space: _Space | None = None
         embeddings.begin(self._texts)
 
     def search(self, queries: Sequence[str], *, context: str | None = None, limit: int = 10) -> Ranking:
         """The best `limit` tools for any of the queries; the context only reorders them."""
         queries = queries[:MAX_QUERIES]
-        texts = [*queries, context] if context else queries
-        most = max(MAX_SENTENCES // len(texts), 1) if texts else 0
+        asked = [*queries, context] if context else queries
+        most = max(MAX_SENTENCES // len(asked), 1) if asked else 0
         try:
-            near = self._near({text: _sentences(text, most) for text in texts})
+            near = self._near({text: _sentences(text, most) for text in asked})
         except Exception as error:
             return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
         ranking = self._words.search(queries, context=context, limit=limit, near=near.__getitem__)
@@ -66,23 +71,54 @@ class Semantic:
         """The closeness of each tool to each text, by its nearest sentence: 0 is unrelated, 1 is the same."""
         space = self._space
         if space is None:
-            space = self._space = _space(self._words.tools, self._embeddings.of_tools(self._texts))
-        tools, strange = space
+            space = self._space = _Space(self._words.tools, self._embeddings.of_tools(self._texts))
         vectors = iter(self._embeddings.of_queries([part for parts in sentences_of.values() for part in parts]))
         near: dict[str, Scores] = {}
         for text, parts in sentences_of.items():
-            nearest = np.zeros(len(tools))
+            nearest = np.zeros(len(self._words.tools))
             for vector in islice(vectors, len(parts)):
-                if vector.size != tools.shape[1]:
+                if vector.size != space.size:
                     self._space = None
                     self._embeddings.forget()
-                    sizes = f"{tools.shape[1]} numbers for a tool, and {vector.size} for a query"
+                    sizes = f"{space.size} numbers for a tool, and {vector.size} for a query"
                     raise Unavailable(f"the model returned {sizes}")
-                # Not by matmul: BLAS would start threads for it, and wait for them on a busy machine.
-                np.maximum(nearest, np.einsum("ij,j->i", tools, vector), out=nearest)
-            closeness = np.minimum((nearest - strange) / (1 - strange), 1)
-            near[text] = np.where(closeness < MIN_CLOSENESS, 0, closeness)
+                np.maximum(nearest, space.closeness(vector), out=nearest)
+            near[text] = np.where(nearest < MIN_CLOSENESS, 0, nearest)
         return near
+
+
+class _Space:
+    """The tools of a catalog as vectors, each shifted towards its server's mean."""
+
+    def __init__(self, tools: Sequence[Tool], rows: Directions) -> None:
+        """`rows` are those of the tools and of `STRANGERS`."""
+        self._rows = rows[: len(tools)]
+        self.size = rows.shape[1]
+        """How many numbers a vector has."""
+        # Not by matmul here and below: BLAS would start threads for it, and wait for them on a busy machine.
+        self._lengths = np.sqrt(np.einsum("ij,ij->i", self._rows, self._rows, dtype=np.float64)).clip(1)
+        numbers: dict[str, int] = {}
+        self._server = np.array([numbers.setdefault(tool.server, len(numbers)) for tool in tools], np.intp)
+        self._servers = np.zeros((len(numbers), self.size))
+        for server, row, length in zip(self._server, self._rows, self._lengths, strict=True):
+            self._servers[server] += row / length
+        self._servers /= np.linalg.norm(self._servers, axis=1, keepdims=True).clip(1e-9)
+        strangers = rows[len(tools) :].astype(np.float64)
+        strangers /= np.linalg.norm(strangers, axis=1, keepdims=True).clip(1)
+        cosines = strangers @ strangers.T
+        count = len(strangers)
+        self._strange = float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
+        if self._strange > _ALIKE:
+            raise Unavailable("the model returns nearly the same vector for every text")
+
+    def closeness(self, vector: NDArray[np.float32]) -> Scores:
+        """How near each tool is to a query's vector: 0 is unrelated, 1 is the same."""
+        own = np.einsum("ij,j->i", self._rows, vector) / self._lengths
+        # Were there one server, its mean would only make the tools more alike.
+        shift = SERVER if len(self._servers) > 1 else 0.0
+        cosines = (own + shift * np.einsum("ij,j->i", self._servers, vector)[self._server]) / (1 + shift)
+        closeness: Scores = np.minimum((cosines - self._strange) / (1 - self._strange), 1)
+        return closeness
 
 
 def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:
@@ -112,21 +148,14 @@ def _sentences(text: str, most: int) -> list[str]:
 
 
 def _text(tool: Tool) -> str:
-    """The text of a tool that is embedded: without parameters, which made results worse, and without notes."""
-    return f"{tool.server} {tool.name}: {tool.description.removesuffix(tool.notes)}"
+    """The text of a tool that is embedded: what tells it from others, in few words, since a model is as quick as a text
+    is short. Without notes."""
+    field = dict(zip((field.name for field in FIELDS), texts(tool), strict=True))
+    names = f"{_spaced(tool.server)} {_spaced(tool.name)}"
+    summary = f": {field['summary'].strip()}" if field["summary"].strip() else ""
+    parameters = f" ({', '.join(field['parameters'].split())})" if field["parameters"] else ""
+    return names + summary + parameters
 
 
-def _space(tools: Sequence[Tool], vectors: Matrix) -> tuple[Matrix, float]:
-    """One vector for each tool, shifted towards its server's mean, and the mean cosine of `STRANGERS`."""
-    own, strangers = vectors[: len(tools)], vectors[len(tools) :]
-    numbers: dict[str, int] = {}
-    server = [numbers.setdefault(tool.server, len(numbers)) for tool in tools]
-    sums = np.zeros((len(numbers), own.shape[1]), np.float32)
-    np.add.at(sums, server, own)
-    sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-9)
-    cosines = strangers @ strangers.T
-    count = len(strangers)
-    strange = float((cosines.sum() - np.trace(cosines)) / (count * (count - 1)))
-    if strange > _ALIKE:
-        raise Unavailable("the model returns nearly the same vector for every text")
-    return ((own + SERVER * sums[server]) / (1 + SERVER)).astype(np.float32), strange
+def _spaced(name: str) -> str:
+    return _JOINT.sub(" ", name).strip()

@@ -4,6 +4,7 @@ import difflib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Protocol
 
 from mcpctl.search.small_talk import BINDING_WORDS
 from mcpctl.search.tokens import stem
@@ -17,10 +18,19 @@ _SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
 _SIMILARITY = 0.85
 _MOST_WORDS, _MOST_COMPARED = 20_000, 500
 """The most words of a catalog, and of those that begin alike, in which two slips are looked for: comparing is slow."""
-_COMMON = 20_000
-"""The most common words of the dictionary: a rarer one is rather not what was meant."""
+_COMMON = 20
+"""In how many texts the dictionary saw a word that may have been meant: a rarer one rather was not."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _WITHOUT_UMLAUTS = (("ae", "ä"), ("oe", "ö"), ("ue", "ü"), ("ss", "ß"))
+
+
+class Dictionary(Protocol):
+    """The stems of words that are right, whether tools have them or not."""
+
+    def __contains__(self, word: str, /) -> bool: ...
+
+    def commonest(self, words: Sequence[str], least: int) -> str | None:
+        """The most common of these words, if at least so many texts have it."""
 
 
 class Speller:
@@ -31,7 +41,7 @@ class Speller:
     """
 
     def __init__(
-        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Mapping[str, int], names: Container[str]
+        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Dictionary, names: Container[str]
     ) -> None:
         self._catalog = catalog
         self._words = words
@@ -113,9 +123,8 @@ class Speller:
         """The word of the dictionary that is one slip from this: no tool has it, but one may have another for it."""
         base = stem(word)
         for slips in (lost, exchanged) if len(word) >= SHORTEST and word.startswith(base) else ():
-            common = [slip for slip in slips(base) if self._dictionary.get(slip, _COMMON) < _COMMON]
-            if common:
-                return [min(common, key=self._dictionary.__getitem__) + word[len(base) :]]
+            if common := self._dictionary.commonest(slips(base), _COMMON):
+                return [common + word[len(base) :]]
         return []
 
     def _is_heard(self, word: str) -> bool:

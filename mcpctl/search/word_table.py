@@ -12,26 +12,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 FOLDER = Path(__file__).with_name("table")
-WORDS, VECTORS = "words.npy", "vectors.npy"
+WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"
 
 
 class WordTable:
     """Stems of English and other languages, as `tokens.stem` makes them, and pairs and single characters of Chinese and
     Japanese, each with its vector."""
 
-    def __init__(self, words: NDArray[np.bytes_], vectors: NDArray[np.int8]) -> None:
+    def __init__(
+        self, words: NDArray[np.bytes_], vectors: NDArray[np.int8], counts: NDArray[np.unsignedinteger]
+    ) -> None:
         """`words` are distinct and in order, in UTF-8; each has room for one byte more than the longest takes."""
         self.words = words
         self.vectors = vectors
         """A row for each word, the longer the more the word says. Only angles and relative lengths mean something."""
+        self.counts = counts
+        """How many of the texts from which the table was made have each word, up to 65,535."""
 
     @classmethod
-    def of(cls, words: Sequence[str], vectors: NDArray[np.int8]) -> "WordTable":
-        """A table of distinct words in any order, with a row of `vectors` for each."""
+    def of(cls, words: Sequence[str], vectors: NDArray[np.int8], counts: Sequence[int]) -> "WordTable":
+        """A table of distinct words in any order, each with its vector and the number of texts that have it."""
         encoded = [word.encode() for word in words]
         column = np.array(encoded, f"S{max(map(len, encoded), default=0) + 1}")
         order = np.argsort(column)
-        return cls(column[order], vectors[order])
+        return cls(column[order], vectors[order], np.array(counts).clip(max=65_535).astype(np.uint16)[order])
 
     def __len__(self) -> int:
         return len(self.words)
@@ -54,6 +58,12 @@ class WordTable:
         found = self.words[np.minimum(places, len(self.words) - 1)] == asked
         return np.where(found, places, -1).astype(np.int32)
 
+    def commonest(self, words: Sequence[str], least: int) -> str | None:
+        """The word that most texts have, of those that at least so many have; None if none is so common."""
+        rows = self.rows_of(words) if words else np.zeros(0, np.int32)
+        counts = np.where(rows >= 0, self.counts[rows], 0)
+        return words[int(counts.argmax())] if np.max(counts, initial=0) >= least else None
+
     @property
     def dimensions(self) -> int:
         """How many numbers a vector has."""
@@ -63,10 +73,7 @@ class WordTable:
 @cache
 def shipped() -> WordTable:
     """The table that comes with mcpctl; it is mapped, so that what is not looked up is not read."""
-    if not (FOLDER / WORDS).exists():  # Goes with the first table in order.
-        told = (FOLDER / "words.txt").read_text(encoding="utf-8").splitlines()
-        return WordTable.of(told, np.load(FOLDER / VECTORS))
-    return WordTable(_mapped(WORDS), _mapped(VECTORS))
+    return WordTable(_mapped(WORDS), _mapped(VECTORS), _mapped(COUNTS))
 
 
 def _mapped(name: str) -> NDArray:  # type: ignore[type-arg]

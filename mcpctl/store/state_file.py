@@ -49,6 +49,8 @@ STEPS = (
         " PRIMARY KEY (server, fingerprint, capabilities, position)) WITHOUT ROWID",
     ),
     ("codes of failures", "ALTER TABLE failures ADD COLUMN code TEXT NOT NULL DEFAULT ''"),
+    # Vectors are of other texts now, and of 16-bit numbers.
+    ("vectors in 16 bits", "DELETE FROM vectors"),
 )
 KIND = Kind("state", STEPS, "remove it; it is a cache and fills again")
 

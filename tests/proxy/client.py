@@ -206,8 +206,9 @@ class Client:
         return self.answer(self.start_call(key, arguments, **more), timeout)
 
     def discover(self, *queries: str, **more: Any) -> Any:
-        """The structured content of a search."""
-        return self.tool("tool_discovery", {"query": queries, **more}).json["result"]["structuredContent"]
+        """The answer to a search: its structured content, or its text in revisions that have none."""
+        answer = self.tool("tool_discovery", {"query": queries, **more})
+        return answer.json["result"].get("structuredContent") or json.loads(answer.text)
 
     def open(self, **members: Any) -> Any:
         """Begin as a client of its revision does; what it is told."""

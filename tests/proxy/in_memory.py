@@ -269,9 +269,10 @@ class MemoryClient:
         return text_of(await self.start_call(key, *given, **more))
 
     async def discover(self, *queries: str, **extra: Any) -> dict[str, Any]:
-        """The structured content of a search."""
+        """The answer to a search: its structured content, or its text in revisions that have none."""
         params = {"name": "tool_discovery", "arguments": {"query": queries}, **extra}
-        content: dict[str, Any] = (await self.request("tools/call", params))["result"]["structuredContent"]
+        answer = await self.request("tools/call", params)
+        content: dict[str, Any] = answer["result"].get("structuredContent") or json.loads(text_of(answer))
         return content
 
 

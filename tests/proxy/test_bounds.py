@@ -117,7 +117,7 @@ def test_a_list_without_end_is_cut_and_said(serve: Serve, tmp_path: Path, mcpctl
         {"endless": command("wicked", "endlessly", tmp_path / "seen"), "counter": command("counter")}, process=True
     )
     found = client.discover("one of many", "count the calls", maxResults=50)
-    assert {result["serverName"] for result in found["results"]} == {"endless", "counter"}
+    assert {result["toolKey"].partition(":")[0] for result in found["results"]} == {"endless", "counter"}
     asked = (tmp_path / "seen").read_text(encoding="utf-8").split()
     # Each list was given up after that many pages, and it was asked for a few times at most.
     pages = bounds.TOOLS // 1000 + 1
@@ -154,7 +154,7 @@ def test_no_name_that_is_a_sentence_is_in_a_sentence_of_ours(serve: Serve) -> No
 def test_one_server_does_not_fill_an_answer(serve: Serve) -> None:
     client = serve({"loud": command("wicked", "loudly"), "pages": command("pages", 3)})
     found = client.discover("send an email", "tool 0")
-    servers = [result["serverName"] for result in found["results"]]
+    servers = [result["toolKey"].partition(":")[0] for result in found["results"]]
     assert "pages" in servers
     relevance = [result["relevance"] for result in found["results"]]
     assert relevance == sorted(relevance, reverse=True)

@@ -206,7 +206,7 @@ def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcp
     assert not client.call("counter:count").is_error
     words = command("pages", "5")
     assert mcpctl("servers", "add", "pages", "--", *words).code == 0
-    assert any(hit["serverName"] == "pages" for hit in client.discover("tool")["results"])
+    assert any(hit["toolKey"].startswith("pages:") for hit in client.discover("tool")["results"])
 
 
 def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:

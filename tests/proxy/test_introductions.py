@@ -137,6 +137,27 @@ def test_what_does_not_fit_comes_with_a_later_answer(scene: Play) -> None:
     scene(played, notes=made)
 
 
+def test_it_comes_before_results_beyond_the_tenth(scene: Play) -> None:
+    def made() -> MemoryServer:
+        notes = ({**tool(f"add_note_{n}"), "description": "Adds a note."} for n in range(30))
+        others = ({**tool(f"draw_map_{n}"), "description": "Draws a map."} for n in range(90))
+        server = MemoryServer(*notes, *others)
+        server.instructions = "Keep this in mind. " * 25
+        return server
+
+    async def played(world: World) -> None:
+        world.configure(search={"answer_tokens": 600})
+        world.begin()
+        client = await world.client()
+        await client.call("notes:add_note_1")
+        first, second = await client.discover("add a note"), await client.discover("add a note")
+        assert "serverInstructions" in first
+        assert "serverInstructions" not in second
+        assert 10 <= len(first["results"]) < len(second["results"])
+
+    scene(played, notes=made)
+
+
 def test_what_changed_since_it_was_pinned_is_held_until_it_is_approved(
     scene: Play, mcpctl: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

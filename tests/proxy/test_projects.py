@@ -44,7 +44,7 @@ def served(paths: Paths, starts: dict[str, Path], serve: Serve) -> Any:
 def servers_found(client: Client) -> set[str]:
     """The servers of which any tool is found."""
     found = client.discover("count", "echo", "every:echo", "other:echo", maxResults=50)["results"]
-    return {entry["serverName"] for entry in found}
+    return {entry["toolKey"].partition(":")[0] for entry in found}
 
 
 def keys(client: Client, query: str) -> list[str]:
@@ -62,7 +62,7 @@ def test_a_server_of_another_project_is_not_there_for_a_client(
         assert "every, mine" in tool["description"]
         assert "mine, other" not in tool["description"]
     found = client.discover("other:count", "how many calls", maxResults=50)
-    assert {entry["serverName"] for entry in found["results"]} == {"mine", "every"}
+    assert {entry["toolKey"].partition(":")[0] for entry in found["results"]} == {"mine", "every"}
     assert "other:" not in found.get("notice", "")
     refused = client.call("other:count")
     assert refused.is_error

@@ -273,7 +273,7 @@ def test_a_parameter_that_the_schema_names_a_header_is_sent_as_one(clients: dict
 def test_a_tool_that_is_new_is_found(clients: dict[str, Client], revision: str, name: str) -> None:
     client = clients[revision]
     new = client.call(f"{name}:grow").json["result"]["structuredContent"]["did"]
-    until("it", lambda: new in {tool["toolName"] for tool in client.discover(f"{name}:{new}")["results"]})
+    until("it", lambda: f"{name}:{new}" in {tool["toolKey"] for tool in client.discover(f"{name}:{new}")["results"]})
 
 
 @ERAS

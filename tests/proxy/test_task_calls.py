@@ -79,7 +79,7 @@ def test_the_result_of_the_task_is_that_of_the_call(revision: str, scene: Play, 
         client = await world.client(revision)
         await client.call("lab:look")  # which is listed with it
         await world.gateway.upstreams["lab"].refresh(client.session.caller)
-        assert {found["toolName"] for found in (await client.discover("lab"))["results"]} == {"research", "look"}
+        assert {found["toolKey"] for found in (await client.discover("lab"))["results"]} == {"lab:research", "lab:look"}
         for line in home.glob("data/sessions/*"):
             line.write_text("")
         call = client.start_call("lab:research", {"topic": "tea"})
@@ -171,7 +171,7 @@ def test_where_a_server_runs_no_tasks_its_task_only_tools_are_not_there(
         world.begin()
         client = await world.client()
         await world.gateway.refresh(["lab"], client.session.caller)
-        assert [found["toolName"] for found in (await client.discover("lab"))["results"]] == ["look"]
+        assert [found["toolKey"] for found in (await client.discover("lab"))["results"]] == ["lab:look"]
         assert "research" in await client.call("lab:research")
         assert not world.servers["lab"].calls
 

@@ -63,7 +63,7 @@ async def sees(client: MemoryClient, **meta: Any) -> set[str]:
     """The servers that are seen, in searches and calls alike."""
     params: dict[str, Any] = {"_meta": meta} if meta else {}
     found = await client.discover("look", "change", *(f"{name}:look" for name in PROJECTS), **params)
-    servers = {entry["serverName"] for entry in found["results"]}
+    servers = {entry["toolKey"].partition(":")[0] for entry in found["results"]}
     answers = {name: await client.start_call(f"{name}:look", **params) for name in PROJECTS}
     assert {name for name, answer in answers.items() if not answer["result"].get("isError")} == servers
     # What is not seen is named nowhere but in the answer to who has named it.

@@ -304,7 +304,7 @@ def test_of_malformed_definitions_only_those_without_a_name_are_lost(serve: Serv
     named = [each["name"] for each in DEFINITIONS if isinstance(each, dict) and isinstance(each.get("name"), str)]
     named.remove("")
     for name in named:
-        assert client.discover(f"malformed:{name}")["results"][0]["toolName"] == name
+        assert client.discover(f"malformed:{name}")["results"][0]["toolKey"] == f"malformed:{name}"
         assert client.call(f"malformed:{name}").json["result"]["called"] == name
     assert "5 tools without a usable name" in client.stderr
 
@@ -333,7 +333,7 @@ def test_what_a_server_announces_is_found_or_gone(serve: Serve, revision: str) -
     client.discover("anything")
 
     def found(name: str) -> bool:
-        return name in {each["toolName"] for each in client.discover(f"pages:{name}")["results"]}
+        return f"pages:{name}" in {each["toolKey"] for each in client.discover(f"pages:{name}")["results"]}
 
     assert client.call("pages:grow").text == "tool_3"
     until("the tool to be found", lambda: found("tool_3"))

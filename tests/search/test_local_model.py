@@ -2,8 +2,10 @@
 
 import builtins
 import json
-from collections.abc import Callable
+import platform
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 from tokenizers import Tokenizer, models, pre_tokenizers
 
+from mcpctl.search import local_model
 from mcpctl.search.local_model import LocalModel
 from mcpctl.search.ranking import Unavailable
 from tests.search.conftest import Made
@@ -77,7 +80,7 @@ def meaning(number: int, of: int = SIZE) -> Any:
     return pytest.approx(np.eye(of)[number], abs=1e-6)
 
 
-@pytest.mark.parametrize("name", ["model.onnx", "onnx/model.onnx"])
+@pytest.mark.parametrize("name", ["model.onnx", "onnx/model.onnx", "onnx/model_qint8_arm64.onnx", "onnx/model_O4.onnx"])
 @pytest.mark.parametrize("types", [True, False])
 def test_a_sentence_is_the_mean_of_its_words_of_length_1(folder: Folder, name: str, types: bool) -> None:
     found = embedded(folder(name, types=types), "car", "car issue", "unheard of")
@@ -90,6 +93,55 @@ def test_a_sentence_is_the_mean_of_its_words_of_length_1(folder: Folder, name: s
 def test_what_it_is_embedded_with_does_not_count(folder: Folder) -> None:
     path = folder()
     assert embedded(path, "car", "a longer text about an issue " * 20)[0] == pytest.approx(embedded(path, "car")[0])
+
+
+VNNI, UNSIGNED, ARM = "model_qint8_avx512_vnni", "model_quint8_avx2", "model_qint8_arm64"
+
+
+@pytest.mark.parametrize(
+    ("machine", "processor", "order"),
+    [
+        ("x86_64", "flags : avx2 avx512_vnni", [VNNI, UNSIGNED, "model", "model_O3", "model_O4", ARM]),
+        ("x86_64", "flags : avx2 avx_vnni", [VNNI, UNSIGNED, "model", "model_O3", "model_O4", ARM]),
+        ("x86_64", "flags : avx2", [UNSIGNED, "model", "model_O3", "model_O4", ARM, VNNI]),
+        ("AMD64", None, [UNSIGNED, "model", "model_O3", "model_O4", ARM, VNNI]),
+        ("arm64", None, [ARM, UNSIGNED, "model", "model_O3", "model_O4", VNNI]),
+    ],
+)
+def test_of_several_models_it_is_the_one_that_the_processor_runs_best(
+    folder: Folder,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    machine: str,
+    processor: str | None,
+    order: Sequence[str],
+) -> None:
+    if processor is not None:
+        (tmp_path / "cpuinfo").write_text(processor)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    monkeypatch.setattr(local_model, "_PROCESSOR", tmp_path / "cpuinfo")
+    models = [folder(f"onnx/{name}.onnx") / f"onnx/{name}.onnx" for name in order]
+    for model in models:
+        assert LocalModel(tmp_path / "model").name.startswith(f"{model}:")
+        model.unlink()
+
+
+def test_texts_are_read_in_small_batches_of_about_one_length(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["car issue weather " * (number * 7 % 30) + "photo" for number in range(30)]
+    model = LocalModel(folder())
+    shapes: list[tuple[int, ...]] = []
+    run = model._session.run
+
+    def counted(names: Any, inputs: Any) -> Any:
+        shapes.append(inputs["input_ids"].shape)
+        return run(names, inputs)
+
+    monkeypatch.setattr(model, "_session", SimpleNamespace(run=counted))
+    found = model.embed(texts, are_queries=False, seconds=1)
+    assert shapes == [(8, 22), (8, 46), (8, 70), (6, 88)]
+    monkeypatch.undo()
+    alone = [model.embed([text], are_queries=False, seconds=1)[0] for text in texts]
+    assert found == pytest.approx(np.stack(alone), abs=1e-6)
 
 
 def test_a_sentence_may_be_its_first_word(folder: Folder) -> None:

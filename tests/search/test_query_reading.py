@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from mcpctl.models import Tool
@@ -11,6 +12,7 @@ from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.query_reading import Pins, Query, Reader
 from mcpctl.search.small_talk import without_small_talk
 from mcpctl.search.tokens import stem
+from mcpctl.search.word_table import WordTable
 from tests.search.test_bm25 import CATALOG, keys, tool
 
 CLUSTER = [
@@ -25,7 +27,8 @@ CLUSTER = [
 
 
 def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
-    dictionary = {stem(word): row for row, word in enumerate(known.split())}
+    stems = list(dict.fromkeys(map(stem, known.split())))
+    dictionary = WordTable.of(stems, np.zeros((len(stems), 2), np.int8), [1_000] * len(stems))
     return Reader(Okapi(Corpus.read(map(texts, tools))), dictionary, Pins(tools).folded_names).read(query)
 
 

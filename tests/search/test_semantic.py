@@ -15,7 +15,8 @@ from mcpctl.paths import Paths
 from mcpctl.search import embeddings as module
 from mcpctl.search.providers import build, builder
 from mcpctl.search.ranking import Ranking
-from mcpctl.search.semantic import _SENTENCE, STRANGERS
+from mcpctl.search.semantic import STRANGERS
+from mcpctl.search.tokens import _SENTENCE
 from mcpctl.store import state_file
 from tests.proxy.client import until
 from tests.search.conftest import Made
@@ -126,9 +127,43 @@ def test_what_is_asked_is_as_openai_has_it(
     told = [asked.body | {"input": None} for asked in endpoint.asked]
     assert told == [{"model": "text-embedding-3-small", "input": None, "encoding_format": "float"}] * 2
     texts = [text for asked in endpoint.asked for text in asked.body["input"]]
-    assert sorted(texts) == sorted(
-        ["automobile", *STRANGERS, *(f"{t.server} {t.name}: {t.description}" for t in TOOLS)]
-    )
+    assert set(texts) >= {"automobile", *STRANGERS, "rental book: Reserve a car", "garage wash: Clean what you drive"}
+    assert len(texts) == 1 + len(STRANGERS) + len(TOOLS)
+
+
+@pytest.mark.parametrize(
+    ("definition", "text"),
+    [
+        ({}, "my server get HTTP Page2 now"),
+        ({"description": "Gets it. Then waits."}, "my server get HTTP Page2 now: Gets it."),
+        (
+            {
+                "description": " One line\nand another",
+                "inputSchema": {"properties": {"a_b": {"properties": {"c": {}}}, "d": {"description": "not this"}}},
+            },
+            "my server get HTTP Page2 now: One line (a_b, c, d)",
+        ),
+    ],
+)
+def test_of_a_tool_its_names_first_sentence_and_parameters_are_embedded(
+    semantic: Callable[..., Any], endpoint: Service, definition: dict[str, Any], text: str
+) -> None:
+    semantic([Tool("my-server", "getHTTPPage2_now", definition, "")]).search(["automobile"])
+    assert text in endpoint.asked[0].body["input"]
+
+
+def test_vectors_of_an_older_mcpctl_are_forgotten_and_made_anew(semantic: Callable[..., Any], paths: Paths) -> None:
+    semantic().search(["automobile"])
+    with closing(state_file.connect(paths)) as db:
+        names = [name for name, _ in state_file.STEPS]
+        later = names[names.index("vectors in 16 bits") :]
+        db.executemany("DELETE FROM steps WHERE name = ?", [(name,) for name in later])
+        db.execute("UPDATE vectors SET vector = ?", (b"\0\0\0\1" * 262,))
+        db.execute("INSERT INTO vectors SELECT model, 'an old text', vector FROM vectors LIMIT 1")
+    assert keys(semantic().search(["automobile"])) == ["rental:book", "garage:wash"]
+    with closing(state_file.connect(paths)) as db:
+        sizes = db.execute("SELECT count(*), min(length(vector)), max(length(vector)) FROM vectors").fetchone()
+    assert sizes == (len(TOOLS) + len(STRANGERS), 2 * 262, 2 * 262)
 
 
 def test_the_whole_address_of_an_endpoint_will_do(semantic: Callable[..., Any], endpoint: Service) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import FOLDER, VECTORS, WORDS, WordTable, shipped
+from mcpctl.search.word_table import COUNTS, FOLDER, VECTORS, WORDS, WordTable, shipped
 from tests.words.inputs import digest
 from tests.words.making import MADE
 from tests.words.recipe import SOURCES, TEACHER, Recipe
@@ -17,7 +17,9 @@ LARGEST = 9_000_000
 
 @pytest.fixture
 def small() -> WordTable:
-    return WordTable.of(["rain", "文件", "file", "fil"], np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.int8))
+    return WordTable.of(
+        ["rain", "文件", "file", "fil"], np.array([[1, 2], [3, 4], [5, 6], [7, 8]], np.int8), [3, 90_000, 5, 5]
+    )
 
 
 def test_a_word_is_found_with_its_vector(small: WordTable) -> None:
@@ -39,6 +41,13 @@ def test_a_word_that_is_not_there_has_no_row(word: str, small: WordTable) -> Non
     assert small.rows_of(["rain", word]).tolist() == [small.row("rain"), -1]
 
 
+def test_the_commonest_word_is_found_among_those_that_are_common_enough(small: WordTable) -> None:
+    assert small.commonest(["rain", "zzz", "file"], 3) == "file"
+    assert small.commonest(["file", "文件"], 65_535) == "文件"
+    assert small.commonest(["rain", "zzz"], 4) is None
+    assert small.commonest([], 1) is None
+
+
 def test_no_words_have_no_rows(small: WordTable) -> None:
     assert small.rows_of([]).tolist() == []
 
@@ -53,13 +62,13 @@ def test_the_shipped_table_is_well_formed() -> None:
     assert table.vectors.any(axis=1).all()
     assert all("\n" not in word and word.strip() == word for word in words)
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < LARGEST
-    assert sorted(path.name for path in FOLDER.iterdir()) == sorted([WORDS, VECTORS, MADE])
+    assert sorted(path.name for path in FOLDER.iterdir()) == sorted([WORDS, VECTORS, COUNTS, MADE])
 
 
 def test_it_is_the_one_that_was_recorded_when_it_was_made() -> None:
     """Made by the script as it is, from what it is pinned to: make it anew when either changes."""
     told = json.loads((FOLDER / MADE).read_text(encoding="utf-8"))
-    assert told["result"] == {name: digest(FOLDER / name) for name in (WORDS, VECTORS)}
+    assert told["result"] == {name: digest(FOLDER / name) for name in (WORDS, VECTORS, COUNTS)}
     inputs = {TEACHER, *(each for source in SOURCES for each in source.inputs)}
     assert told["inputs"] == {f"{each.name} {each.version}": each.sha256 for each in inputs}
     assert told["sources"] == [source.name for source in SOURCES]

@@ -1,6 +1,7 @@
 """A table of words from texts and a teacher: each word's vector, in a few bits, and what they were made from."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import VECTORS, WORDS, WordTable
+from mcpctl.search.word_table import COUNTS, VECTORS, WORDS, WordTable
 from tests.words import training
 from tests.words.inputs import Input, digest
 from tests.words.recipe import Recipe, Source
@@ -123,7 +124,9 @@ def made(lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str],
     )
     small = np.round(learned / recipe.step).clip(-127, 127).astype(np.int8)
     says = np.flatnonzero(small.any(axis=1))
-    return WordTable.of([words[row] for row in says], small[says]), cosines[-1]
+    counts = Counter(word for text in english + others for word in set(text))
+    said = [words[row] for row in says]
+    return WordTable.of(said, small[says], [counts[word] for word in said]), cosines[-1]
 
 
 def write(table: WordTable, folder: Path, inputs: Iterable[Input], told: dict[str, Any]) -> None:
@@ -131,11 +134,12 @@ def write(table: WordTable, folder: Path, inputs: Iterable[Input], told: dict[st
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / WORDS, table.words)
     np.save(folder / VECTORS, table.vectors)
+    np.save(folder / COUNTS, table.counts)
     record = {
         "inputs": {f"{each.name} {each.version}": each.sha256 for each in inputs},
         **told,
         "words": len(table),
-        "result": {name: digest(folder / name) for name in (WORDS, VECTORS)},
+        "result": {name: digest(folder / name) for name in (WORDS, VECTORS, COUNTS)},
     }
     (folder / MADE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
 

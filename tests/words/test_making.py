@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcpctl.search.word_table import VECTORS, WORDS, WordTable
+from mcpctl.search.word_table import COUNTS, VECTORS, WORDS, WordTable
 from tests.words import sources
 from tests.words.inputs import Input, digest
 from tests.words.making import MADE, Lessons, make
@@ -64,7 +64,7 @@ def table(tmp_path: Path, teacher: Topics) -> Make:
         source = Source("tldr", sources.tldr, (pinned,))
         output = tmp_path / folder
         make([source], {pinned: path}, teacher, recipe, tmp_path / "cache", output, lambda _: None)
-        return WordTable(np.load(output / WORDS), np.load(output / VECTORS))
+        return WordTable(np.load(output / WORDS), np.load(output / VECTORS), np.load(output / COUNTS))
 
     return make_one
 

@@ -60,6 +60,8 @@ def write_found(results: Found, options: ListOptions, *, explained: bool) -> Non
     output.write_lines(line for row in rows for line in text.explained(row))
     if not rows:
         output.say(FOUND.empty)
+    elif options.limit is None and (total := results.count()) > len(rows) + options.offset:
+        output.say(f"{len(rows)} of {total:,} {FOUND.noun}; --limit 0 shows all")
 
 
 def ordered(order: rows.Order, options: ListOptions, *, with_held: bool = False) -> Columns:
