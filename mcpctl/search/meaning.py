@@ -18,7 +18,7 @@ _MOVE = 0.3
 lacks is where they are."""
 _STRANGE = 0.7
 """The weight of a word that no tool has, beside that of a word that one tool has."""
-UNRELATED = 0.2
+UNRELATED = 0.1
 """A lower cosine counts as 0."""
 _PORTION = 2_000_000
 """How many numbers are held in memory while sparse rows are multiplied."""

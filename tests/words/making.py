@@ -15,7 +15,7 @@ from mcpctl.search.word_table import COUNTS, VECTORS, WORDS, WordTable
 from tests.words import training
 from tests.words.inputs import Input, digest
 from tests.words.recipe import Recipe, Source
-from tests.words.sources import Text
+from tests.words.sources import MAX_TEXT, Text
 
 MADE = "made.json"
 """What a table was made from, beside it."""
@@ -98,8 +98,8 @@ def made(lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str],
     `vectors` has the teacher's vector of each English text.
     """
     targets = _turned(vectors, recipe)
-    english = [list(meaning_words(text)) for text in lessons.english]
-    others = [list(meaning_words(text)) for text, _ in lessons.others]
+    english = [list(meaning_words(_whole(text))) for text in lessons.english]
+    others = [list(meaning_words(_whole(text))) for text, _ in lessons.others]
     frequent = training.vocabulary(english, recipe.least)
     frequent += training.vocabulary(others, recipe.least_of_others)
     words = [word for word in dict.fromkeys(frequent) if len(word.encode()) <= recipe.longest]
@@ -127,6 +127,11 @@ def made(lessons: Lessons, vectors: Halves, recipe: Recipe, say: Callable[[str],
     counts = Counter(word for text in english + others for word in set(text))
     said = [words[row] for row in says]
     return WordTable.of(said, small[says], [counts[word] for word in said]), cosines[-1]
+
+
+def _whole(text: str) -> str:
+    """A text without the rest of a word at which it was cut."""
+    return text if len(text) < MAX_TEXT else text.rpartition(" ")[0]
 
 
 def write(table: WordTable, folder: Path, inputs: Iterable[Input], told: dict[str, Any]) -> None:

