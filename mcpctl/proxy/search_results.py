@@ -107,7 +107,7 @@ def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
     if full:  # the two halves of the key
         entry |= {"toolName": tool.name, "serverName": tool.server}
     told = told_texts.of(tool)
-    if told.title:
+    if told.title and (full or _letters(told.title) != _letters(tool.name)):
         entry["title"] = told.title[:200]
     if told.description:
         entry["description"] = told.description
@@ -117,6 +117,11 @@ def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
     if split:
         entry["executeWith"] = metatools.execute_with(hints.permission(tool))
     return entry
+
+
+def _letters(name: str) -> str:
+    """A name without spaces, punctuation and capitals: a title that has the same letters says nothing new."""
+    return "".join(filter(str.isalnum, name)).casefold()
 
 
 def _names(entries: list[dict[str, Any]], tools: Sequence[Tool], budget: int) -> list[dict[str, Any]]:

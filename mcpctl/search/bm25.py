@@ -219,7 +219,7 @@ class Bm25:
         )
 
     def _meaning_parts(
-        self, number: int, answer: _QueryScores, words_of_tool: Collection[str], lift: float
+        self, number: int, answer: _QueryScores, words_of_tool: Mapping[str, Sequence[int]], lift: float
     ) -> Iterator[Part]:
         """What each word of the query adds to its meaning's part, and the word of the tool to which it is nearest. The
         part is divided among the words that point towards the tool, by how far they do."""
@@ -230,7 +230,7 @@ class Bm25:
         towards = vectors @ self._meaning.tools[number]
         said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), self._meaning.tools[number]))
         counted = {row: float(towards[row]) for row in said if towards[row] > 0}
-        told = [(word, f"{stem(word)}~") for word in words_of_tool if not word.endswith("~")]
+        told = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
         stems = self._meaning.rows([term for _, term in told])
         words = list(answer.query.meaning.items())
         for row, value in counted.items():

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from mcpctl.search.tokens import MAX_TEXT
 
@@ -63,8 +64,17 @@ def _any_of(phrases: Iterable[str]) -> str:
 
 _PHRASES = [" ".join(phrase.split()) for phrase in _WESTERN.split(",")]
 _FIRST_WORDS = frozenset(phrase.split()[0] for phrase in _PHRASES)
-_WESTERN_PHRASE = re.compile(rf"(?<![\w'-])(?:{_any_of(_PHRASES)})(?![\w'-])", re.IGNORECASE)
-_EASTERN_PHRASE = re.compile(f"{_PLEASE}|{_any_of(_EASTERN.split())}")
+
+
+# Compiling them takes longer than most commands may take to start.
+@cache
+def _western_phrase() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w'-])(?:{_any_of(_PHRASES)})(?![\w'-])", re.IGNORECASE)
+
+
+@cache
+def _eastern_phrase() -> re.Pattern[str]:
+    return re.compile(f"{_PLEASE}|{_any_of(_EASTERN.split())}")
 
 
 def without_small_talk(text: str) -> str:
@@ -72,7 +82,7 @@ def without_small_talk(text: str) -> str:
     rest = text = text[:MAX_TEXT].replace("\u2019", "'")
     # Looking for the phrases takes ten times as long as seeing that there is none.
     if not _FIRST_WORDS.isdisjoint(re.findall(r"[\w']+", text.lower())):
-        rest = _WESTERN_PHRASE.sub(" ", " ".join(text.split()))
+        rest = _western_phrase().sub(" ", " ".join(text.split()))
     if not rest.isascii():
-        rest = _EASTERN_PHRASE.sub(" ", rest)
+        rest = _eastern_phrase().sub(" ", rest)
     return rest if rest is text or re.search(r"\w", rest) else text

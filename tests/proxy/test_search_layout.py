@@ -45,6 +45,13 @@ def test_a_key_is_said_once(detail: str) -> None:
     assert not {"toolName", "serverName"} & answer([tool(1)], detail=detail)[0].keys()
 
 
+@pytest.mark.parametrize(("title", "shown"), [("Tool 1", False), ("tool-1", False), ("Tool one", True)])
+def test_a_title_that_repeats_the_name_is_said_in_full_alone(title: str, shown: bool) -> None:
+    titled = Tool("s", "tool_1", {"name": "tool_1", "title": title, "inputSchema": {}}, "")
+    assert ("title" in answer([titled])[0]) is shown
+    assert answer([titled], detail="full")[0]["title"] == title
+
+
 def test_in_full_a_key_has_its_halves_and_no_signature_beside_the_schema() -> None:
     (result,) = answer([tool(1)], detail="full")
     assert (result["toolKey"], result["toolName"], result["serverName"]) == ("server1:tool_1", "tool_1", "server1")

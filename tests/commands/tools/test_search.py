@@ -174,7 +174,7 @@ def test_a_terminal_gets_the_ten_best_and_is_told_of_the_rest(mcpctl: Mcpctl, pa
     listed(paths, "s", [{"name": f"note_{word}", "inputSchema": {}} for word in "abcdefghijklmnopqrs"])
     ran = mcpctl("tools", "search", "note", tty=True)
     assert len(ran.out.splitlines()) == 11
-    assert ran.err.endswith("\n10 of 19 tools; --limit 0 shows all\n")
+    assert ran.err.endswith("10 of 19 tools; --limit 0 shows all\n")
     assert len(mcpctl("tools", "search", "note", "--limit", "0", tty=True).out.splitlines()) == 20
     assert len(mcpctl("tools", "search", "note").out.splitlines()) == 19
     assert mcpctl("tools", "search", "note", "--explain", tty=True).err.endswith(
