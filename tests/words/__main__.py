@@ -1,8 +1,9 @@
 """Make the table of word vectors that search ships with.
 
-It reads public texts (recipe.py), has a sentence model embed them (15 minutes on two cores; --cache keeps the vectors,
-so that the next time takes a few), and trains vectors of words whose sums point where the model's vectors of texts do.
-It needs the extra `words`, 3 GB of memory and, for what is not in --inputs, pip, npm and the network.
+It reads public texts (recipe.py), has a sentence model embed them (half an hour on two cores; --cache keeps the
+vectors, so that the next time takes minutes), and trains vectors of words whose sums point where the model's
+vectors of texts do. It needs the extra `words`, 3 GB of memory and, for what is not in --inputs, pip, npm and the
+network.
 
 The same inputs give the same table on the same machine; on another processor the last digits of the model's vectors
 may differ, and a few numbers of the table with them.

@@ -1,5 +1,6 @@
 """Files that a table is made from: only those that are pinned, each named in NOTICE."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,6 @@ def test_notice_names_each() -> None:
     languages = [each.name.removeprefix(family) for each in named if each.name.startswith(family)]
     assert all(language in notice for language in languages)
     assert "the tldr-pages team and contributors" in notice
+    assert "WordNet 3.1 Copyright 2011 by Princeton University" in notice
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["license-files"] == ["LICENSE", "NOTICE"]

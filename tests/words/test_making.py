@@ -117,6 +117,12 @@ def test_a_translated_word_is_near_its_english_one(table: Make) -> None:
     assert all(word in made for word in ("文件", "件夹", "夹"))
 
 
+def test_it_tells_how_many_texts_have_a_word(table: Make) -> None:
+    made = table()
+    # Alone and with each of three others, which in English are told once more, after what the page is about.
+    assert made.counts[made.rows_of(["folder", "ordner"])].tolist() == [7, 4]
+
+
 def test_the_same_inputs_give_the_same_table_and_the_second_time_nothing_is_embedded(
     table: Make, teacher: Topics, tmp_path: Path
 ) -> None:
@@ -127,7 +133,7 @@ def test_the_same_inputs_give_the_same_table_and_the_second_time_nothing_is_embe
     assert teacher.asked == asked
     assert (tmp_path / "table" / MADE).read_bytes() == (tmp_path / "again" / MADE).read_bytes()
     told = json.loads((tmp_path / "table" / MADE).read_text())
-    assert told["result"] == {name: digest(tmp_path / "again" / name) for name in (WORDS, VECTORS)}
+    assert told["result"] == {name: digest(tmp_path / "again" / name) for name in (WORDS, VECTORS, COUNTS)}
     assert (told["words"], told["settings"]["dimensions"], told["sources"]) == (len(table()), 6, ["tldr"])
     assert list(told["inputs"]) == ["small 1"]
     assert told["cosine"] > 0.9
