@@ -40,8 +40,9 @@ MEANING = 0.8
 MAX_SENTENCES = 12
 """The most sentences of a query that are read apart."""
 NEAR = 1.0
-"""The weight of the embedding score beside all of the above: both are on one scale. Values from .6 on differed
-little."""
+"""The weight of the nearness for an embedding model. Values from .8 to 1.5 differed little."""
+MEANING_BESIDE_NEAR = 0.5
+"""The weight of the nearness of meaning beside an embedding model: a model tells tools that look alike apart better."""
 CONTEXT = 0.2
 """The most that a context adds. It helped if it was about the task, and did not hurt if it was about another."""
 
@@ -162,12 +163,16 @@ class Bm25:
         said = list(_said(text, query))
         # The nearest sentence counts: a long text as a whole is near to no tool.
         meaning = np.max([self._meaning.nearness(vectors[rows].sum(0)) for rows in said], axis=0)
-        parts = [(words, 1.0), (meaning, MEANING), *([(near(text), NEAR)] if near else [])]
+        parts = [(words, 1.0), (meaning, MEANING_BESIDE_NEAR if near else MEANING)]
+        parts += [(near(text), NEAR)] if near else []
         largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
-        shares = [weight / (most or 1.0) for (_, weight), most in zip(parts, largest, strict=True)]
-        best = float(np.max(sum(scores * share for (scores, _), share in zip(parts, shares, strict=True)), initial=0.0))
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        sure = confidence(largest[0] / (ceiling or 1.0), largest[1])
+        # With an embedding model none is divided by its largest value: a model that does not know the query's language
+        # finds next to nothing, which would count as much as what the table of words knows.
+        units = (ceiling, 1.0, 1.0) if near else largest
+        shares = [weight / (unit or 1.0) for (_, weight), unit in zip(parts, units, strict=True)]
+        best = float(np.max(sum(scores * share for (scores, _), share in zip(parts, shares, strict=True)), initial=0.0))
+        sure = confidence(largest[0] / (ceiling or 1.0), max(largest[1:]))
         words, meaning, *embedding = (
             scores * (share * sure / (best or 1.0)) for (scores, _), share in zip(parts, shares, strict=True)
         )

@@ -22,18 +22,19 @@ Matrix = NDArray[np.float32]
 Directions = NDArray[np.int16]
 """The same in half the memory: the largest number of a row is 32,767, and only its direction counts."""
 
-_BATCH = 32
-"""Texts given to a model at once: every endpoint takes so many."""
 _MAX_VECTORS = 20_000
 """Vectors kept in state.db, or twice those of a larger catalog; the oldest are deleted."""
 _MAX_QUERIES = 256
 _STOP_S = 5.0
-_BATCH_S = 30.0
-"""Seconds for a batch; an endpoint may run on a small machine."""
+_PORTION_S = 30.0
+"""Seconds for a portion; an endpoint may run on a small machine."""
 
 
 class Model(Protocol):
     """A sentence-embedding model."""
+
+    portion: int
+    """The most texts that it is given at once; what it has made of them is kept before the next ones."""
 
     @property
     def name(self) -> str:
@@ -106,13 +107,12 @@ class Embeddings:
         vectors = {text: vector for text in texts if (vector := self._queries.get(text)) is not None}
         if missing := [text for text in dict.fromkeys(texts) if text not in vectors]:
             until = time.monotonic() + self._seconds
-            for start in range(0, len(missing), _BATCH):
+            model = self._model()
+            for start in range(0, len(missing), model.portion):
                 if (remaining := until - time.monotonic()) <= 0:
                     raise Unavailable(f"no answer within {self._seconds:.3g} s")
-                batch = missing[start : start + _BATCH]
-                vectors.update(
-                    zip(batch, _embed(self._model(), batch, are_queries=True, seconds=remaining), strict=True)
-                )
+                portion = missing[start : start + model.portion]
+                vectors.update(zip(portion, _embed(model, portion, are_queries=True, seconds=remaining), strict=True))
             with self._remembering:
                 self._queries |= vectors
                 while len(self._queries) > _MAX_QUERIES:
@@ -189,18 +189,20 @@ class _Making(Thread):
             vectors |= _load(state, model.name, [key for key in keys if key not in vectors]) if state else {}
             self.done = len(vectors)
             missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
-            # Sorted by length, so that short texts are not padded to the length of long ones.
+            # Sorted by length, as texts that a model reads at once are padded to one length.
             ordered = sorted(missing, key=lambda key: len(missing[key]))
-            for start in range(0, len(ordered), _BATCH):
+            for start in range(0, len(ordered), model.portion):
                 if self.is_stale:
                     break
-                batch = ordered[start : start + _BATCH]
-                rows = _directions(_embed(model, [missing[key] for key in batch], are_queries=False, seconds=_BATCH_S))
-                new = dict(zip(batch, rows, strict=True))
+                portion = ordered[start : start + model.portion]
+                rows = _directions(
+                    _embed(model, [missing[key] for key in portion], are_queries=False, seconds=_PORTION_S)
+                )
+                new = dict(zip(portion, rows, strict=True))
                 if state and not _save(state, model.name, new, at_most=max(_MAX_VECTORS, 2 * len(texts))):
                     state = None
                 vectors |= new
-                self.done += len(batch)
+                self.done += len(portion)
             if len({vector.size for vector in vectors.values()}) > 1:
                 self._known.clear()
                 _forget(state, model.name)

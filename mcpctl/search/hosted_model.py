@@ -38,6 +38,9 @@ class _Embeddings(msgspec.Struct):
 class HostedModel:
     """The model `model` at an address such as https://api.openai.com/v1, with or without /embeddings."""
 
+    portion = 32
+    """Every endpoint takes so many."""
+
     def __init__(self, url: str, model: str) -> None:
         address = urlsplit(url)
         path = address.path.rstrip("/")

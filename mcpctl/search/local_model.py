@@ -5,7 +5,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from mcpctl import files
 from mcpctl.errors import McpctlError
 from mcpctl.search.embeddings import Matrix
 from mcpctl.search.ranking import Unavailable
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
 
 _MAX_TOKENS = 512
 _BATCH = 8
@@ -25,8 +28,9 @@ _PROCESSOR = Path("/proc/cpuinfo")
 _WHOLE = ("model.onnx", "model_O3.onnx", "model_O2.onnx", "model_O1.onnx")
 _UNSIGNED = ("model_quint8_avx2.onnx", "model_uint8.onnx")
 _SIGNED = ("model_quantized.onnx", "model_int8.onnx")
-"""8-bit models with signed weights, whose sums overflow on x86 processors without VNNI instructions."""
-_VNNI = ("model_qint8_avx512_vnni.onnx", "model_qint8_avx512.onnx", *_SIGNED, *_UNSIGNED)
+"""8-bit models with signed weights, whose sums overflow on x86 processors without VNNI instructions; on those that have
+them, a model with unsigned ones is slower than one with 32 bits."""
+_VNNI = ("model_qint8_avx512_vnni.onnx", "model_qint8_avx512.onnx", *_SIGNED)
 _ARM = ("model_qint8_arm64.onnx", *_SIGNED, *_UNSIGNED)
 
 
@@ -39,6 +43,8 @@ class LocalModel:
     `sentence_bert_config.json`, the pooling (first token or mean) from `1_Pooling/config.json`, the prompts before
     queries and documents from `config_sentence_transformers.json`.
     """
+
+    portion = 128
 
     def __init__(self, folder: Path) -> None:
         """Raises `Unavailable` if the folder has no such model, or if the packages to run it are not installed."""
@@ -66,7 +72,8 @@ class LocalModel:
         _check_modules(folder)
         limit = _read(folder / "sentence_bert_config.json").get("max_seq_length")
         self._tokenizer.enable_truncation(min(limit, _MAX_TOKENS) if isinstance(limit, int) else _MAX_TOKENS)
-        self._tokenizer.enable_padding(**_padding(self._tokenizer.padding))
+        self._padding = _padding(self._tokenizer.padding)
+        self._tokenizer.no_padding()
         self._by_first = _read(folder / "1_Pooling" / "config.json").get("pooling_mode_cls_token") is True
         prompts = _read(folder / "config_sentence_transformers.json").get("prompts")
         self._prompts = prompts if isinstance(prompts, dict) else {}
@@ -77,15 +84,18 @@ class LocalModel:
         """The vectors of texts, a row of length 1 for each."""
         kinds = ("query",) if are_queries else ("document", "passage")
         prompt = next((str(self._prompts[kind]) for kind in kinds if self._prompts.get(kind)), "")
+        with self._tokenizing:
+            encodings = self._tokenizer.encode_batch([prompt + text for text in texts])
         # Sorted by length, so that short texts are not padded to the length of long ones.
-        order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+        order = sorted(range(len(texts)), key=lambda number: len(encodings[number]))
         batches = (order[start : start + _BATCH] for start in range(0, len(order), _BATCH))
-        vectors = np.concatenate([self._batch([prompt + texts[number] for number in batch]) for batch in batches])
+        vectors = np.concatenate([self._batch([encodings[number] for number in batch]) for batch in batches])
         return np.ascontiguousarray(vectors[np.argsort(order)])
 
-    def _batch(self, texts: Sequence[str]) -> Matrix:
-        with self._tokenizing:
-            encodings = self._tokenizer.encode_batch(texts)
+    def _batch(self, encodings: "Sequence[Encoding]") -> Matrix:
+        longest = max(map(len, encodings))
+        for encoding in encodings:
+            encoding.pad(longest, **self._padding)
         mask = np.array([encoding.attention_mask for encoding in encodings], np.int64)
         ids = np.array([encoding.ids for encoding in encodings], np.int64)
         inputs = {
@@ -139,8 +149,9 @@ def _mean(tokens: Any, mask: Any) -> Any:
 
 
 def _padding(settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A tokenizer's padding, to the longest text of a batch instead of a fixed length."""
-    return {name: value for name, value in (settings or {}).items() if name not in ("length", "strategy")}
+    """How a tokenizer fills up the shorter texts of a batch."""
+    names = ("direction", "pad_id", "pad_type_id", "pad_token")
+    return {name: value for name, value in (settings or {}).items() if name in names}
 
 
 def _read(path: Path) -> dict[str, Any]:

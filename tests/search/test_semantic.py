@@ -39,9 +39,12 @@ def keys(ranking: Ranking) -> list[str]:
 
 
 def test_what_has_no_word_in_common_is_found_by_what_it_means(semantic: Callable[..., Any]) -> None:
-    assert keys(build(TOOLS).search(["automobile"])) == []
     found = semantic().search(["automobile"])
-    assert keys(found) == ["rental:book", "garage:wash"]
+    assert keys(found)[:2] == ["rental:book", "garage:wash"]
+    assert [part.field for why in found.explain(found.hits[:2]) for part in why.parts if part.field == "embedding"] == [
+        "embedding",
+        "embedding",
+    ]
     assert (found.provider, found.fallback, found.weak) == ("semantic", None, False)
     assert (found.unknown_words, found.lost_words) == (("automobile",), ())
 
@@ -64,6 +67,12 @@ def test_of_a_very_long_request_a_dozen_sentences_are_embedded(semantic: Callabl
     before = len(endpoint.asked)
     provider.search([". ".join(f"Sentence number {n}" for n in range(100))])
     assert [len(asked.body["input"]) for asked in endpoint.asked[before:]] == [13]
+
+
+def test_a_model_that_knows_none_of_the_words_counts_for_nothing(semantic: Callable[..., Any]) -> None:
+    words_alone, beside = build(TOOLS).search(["Bilder suchen"]), semantic().search(["Bilder suchen"])
+    assert keys(beside)[0] == keys(words_alone)[0] == "bing:image_search"
+    assert beside.hits[0].relevance == words_alone.hits[0].relevance
 
 
 def test_words_still_count(semantic: Callable[..., Any]) -> None:
@@ -179,7 +188,7 @@ def test_what_an_address_asks_for_stays_at_its_end(semantic: Callable[..., Any],
 def test_vectors_of_tools_are_made_once_for_all_processes(semantic: Callable[..., Any], endpoint: Service) -> None:
     first = semantic().search(["automobile"])
     before = len(endpoint.asked)
-    assert semantic([*TOOLS, tool("new:tool", "A photo")]).search(["automobile"]) == first
+    assert keys(semantic([*TOOLS, tool("new:tool", "A photo")]).search(["automobile"])) == keys(first)
     assert [asked.body["input"] for asked in endpoint.asked[before:]] == [["new tool: A photo"], ["automobile"]]
 
 
@@ -278,7 +287,7 @@ def test_notes_are_searched_by_their_words_and_not_embedded(
     note = "\n\nAsk the caretaker."
     noted = Tool("bing", "image_search", {"description": f"Find images{note}"}, "", note)
     provider = builder(loaded, paths, on_progress=unseen)([noted, *TOOLS], {noted.key: note}, None)
-    assert keys(provider.search(["caretaker"])) == [noted.key]
+    assert keys(provider.search(["caretaker"]))[0] == noted.key
     assert not any("caretaker." in text for asked in endpoint.asked for text in asked.body["input"])
 
 

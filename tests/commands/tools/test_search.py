@@ -142,7 +142,7 @@ def test_a_model_ranks_where_it_is_configured(mcpctl: Mcpctl, paths: Paths) -> N
         demo_tools(paths, search=settings)
         ran = mcpctl("tools", "search", "hurricane", "--explain", "--json")
     assert ran.json[0]["key"].startswith("weather:")
-    assert {part["field"] for part in ran.json[0]["explanation"]["parts"]} == {"embedding"}
+    assert {part["field"] for part in ran.json[0]["explanation"]["parts"]} == {"meaning", "embedding"}
 
 
 def test_search_that_is_off_finds_nothing_and_says_why(mcpctl: Mcpctl, paths: Paths) -> None:
