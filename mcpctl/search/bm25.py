@@ -37,6 +37,8 @@ WORTH_KEEPING = 100
 """From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
 MEANING = 0.8
 """The weight of the nearness of meaning beside BM25, each divided by its largest value."""
+LEAST, ALONE = 0.15, 0.5
+"""How near a tool is at least that has no word of the query, in itself and beside the nearest: others are noise."""
 MAX_SENTENCES = 12
 """The most sentences of a query that are read apart."""
 NEAR = 1.0
@@ -163,6 +165,7 @@ class Bm25:
         said = list(_said(text, query))
         # The nearest sentence counts: a long text as a whole is near to no tool.
         meaning = np.max([self._meaning.nearness(vectors[rows].sum(0)) for rows in said], axis=0)
+        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(np.max(meaning, initial=0.0))))] = 0
         parts = [(words, 1.0), (meaning, MEANING_BESIDE_NEAR if near else MEANING)]
         parts += [(near(text), NEAR)] if near else []
         largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
