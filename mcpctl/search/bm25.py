@@ -162,7 +162,7 @@ class Bm25:
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
         # The nearest sentence counts: a long text as a whole is near to no tool.
-        meaning = np.max([self._meaning.nearness(vectors[rows].sum(0)) for rows in said], axis=0)
+        meaning = self._meaning.nearness(np.array([vectors[rows].sum(0) for rows in said]), words)
         parts = [(words, 1.0), (meaning, MEANING_BESIDE_NEAR if near else MEANING)]
         parts += [(near(text), NEAR)] if near else []
         largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
