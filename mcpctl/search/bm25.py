@@ -29,7 +29,7 @@ from mcpctl.search.ranking import (
 from mcpctl.search.tokens import meaning_words, sentences, stem, words
 from mcpctl.search.word_table import shipped
 
-WEAK = 0.45
+WEAK = 0.40
 """Below this relevance one of three first hits was right, and most requests that no tool answers stay below it."""
 WORTH_KEEPING = 100
 """From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
@@ -167,7 +167,7 @@ class Bm25:
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
         # The nearest sentence counts: a long text as a whole is near to no tool.
-        meaning = np.max([self._meaning.nearness(vectors[rows].sum(0)) for rows in said], axis=0)
+        meaning = self._meaning.nearness(np.array([vectors[rows].sum(0) for rows in said]), words)
         meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(np.max(meaning, initial=0.0))))] = 0
         parts = [(words, 1.0), (meaning, MEANING_BESIDE_NEAR if near else MEANING)]
         parts += [(near(text), NEAR)] if near else []

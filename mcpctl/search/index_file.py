@@ -38,7 +38,7 @@ def load(path: Path, expected: str) -> Index | None:
             if str(file["mark"]) != expected:
                 return None
             words, stems = (_texts(file[name]) for name in ("words", "stems"))
-            corpus = Corpus(words, stems, file["norms"], file["term"], file["document"], file["frequency"])
+            corpus = Corpus(words, stems, file["norms"], file["counts"], file["document"], file["frequency"])
             engine = Okapi(corpus)
             return engine, Meaning(engine, file["tools"], file["stem_vectors"])
     except (OSError, ValueError, KeyError, IndexError, EOFError, zipfile.BadZipFile):
@@ -53,7 +53,7 @@ def save(path: Path, mark: str, index: Index) -> None:
         "words": _bytes(corpus.surface),
         "stems": _bytes(corpus.terms[len(corpus.surface) :]),
         "norms": corpus.norms,
-        "term": corpus.term,
+        "counts": corpus.counts,
         "document": corpus.document,
         "frequency": corpus.frequency,
         "tools": meaning.tools,

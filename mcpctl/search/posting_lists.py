@@ -1,6 +1,7 @@
 """BM25 over weighted fields, on posting lists in numpy; of rank_bm25 it has the class and the constants."""
 
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import overload
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from mcpctl.search.fields import FIELDS
-from mcpctl.search.tokens import stem, words
+from mcpctl.search.tokens import runs, stem, words
 
 K1 = 1.2
 SURFACE = 0.75
@@ -18,6 +19,7 @@ SURFACE = 0.75
 `get_user`, and still finds both."""
 
 Scores = NDArray[np.float64]
+Floats = NDArray[np.float32]
 Numbers = NDArray[np.int32]
 
 _WEIGHTS = np.array([field.weight for field in FIELDS])
@@ -37,17 +39,17 @@ class Corpus(Sequence[Mapping[str, float]]):
     """
 
     def __init__(
-        self, words: Sequence[str], stems: Sequence[str], norms: Scores, term: Numbers, document: Numbers, tf: Scores
+        self, words: Sequence[str], stems: Sequence[str], norms: Scores, counts: Numbers, document: Numbers, tf: Floats
     ) -> None:
         self.surface = words
         """The words as they are written."""
         self.terms = [*words, *stems]
         self.norms = norms
         """The weight of one occurrence, by document and field."""
-        self.term = term
-        """For each pair of a term and a document that has it, sorted by term: the number of the term, …"""
+        self.counts = counts
+        """How many documents have each term."""
         self.document = document
-        """… the number of the document, …"""
+        """For each pair of a term and a document that has it, sorted by term: the number of the document, …"""
         self.frequency = tf
         """… and the weighted frequency of the term in it."""
 
@@ -55,18 +57,13 @@ class Corpus(Sequence[Mapping[str, float]]):
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
         """The corpus of documents, each with a text for each of `FIELDS`."""
         vocabulary: dict[str, int] = {}
-        forms, per_field, lengths = _read(documents, vocabulary)
+        forms, place, lengths = _read(documents, vocabulary)
         surface = list(vocabulary)
         norms = _norms(lengths)
         stems, of_stem = _stems(surface)
-        place = np.repeat(np.arange(per_field.size), per_field.ravel())
-        size = max(len(lengths), 1)
-        keys = np.concatenate((forms, of_stem[forms])) * size + np.tile(place // len(FIELDS), 2)
-        unique, back = np.unique(keys, return_inverse=True)
-        weights = np.tile(norms.ravel()[place], 2)
-        frequency = np.bincount(back, weights, minlength=unique.size).astype(np.float64)
-        term, document = np.divmod(unique, size)
-        return cls(surface, stems, norms, term.astype(np.int32), document.astype(np.int32), frequency)
+        of_words = _postings(forms, place, norms, len(surface))
+        of_stems = _postings(of_stem[forms], place, norms, len(stems))
+        return cls(surface, stems, norms, *(np.concatenate(both) for both in zip(of_words, of_stems, strict=True)))
 
     def __len__(self) -> int:
         return len(self.norms)
@@ -84,7 +81,8 @@ class Corpus(Sequence[Mapping[str, float]]):
         if not 0 <= number < len(self):
             raise IndexError(number)
         pairs = np.flatnonzero(self.document == number)
-        return {self.terms[self.term[n]]: float(self.frequency[n]) for n in pairs}
+        terms = np.searchsorted(np.cumsum(self.counts), pairs, side="right")
+        return {self.terms[term]: float(self.frequency[n]) for term, n in zip(terms, pairs, strict=True)}
 
 
 class Okapi(BM25Okapi):  # type: ignore[misc]
@@ -97,11 +95,11 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
 
     def __init__(self, corpus: Corpus) -> None:
         super().__init__(corpus, k1=K1, b=0.0)
-        rarity = np.fromiter(self.idf.values(), np.float64, len(self.idf))
+        most = np.fromiter(self.idf.values(), np.float32, len(self.idf)) * np.float32(K1 + 1)
         tf = corpus.frequency
-        self.added: Scores = rarity[corpus.term] * tf * (K1 + 1) / (tf + K1)
+        self.added: Floats = np.repeat(most, corpus.counts) * (tf / (tf + np.float32(K1)))
         """The score that each term adds to each document that has it, in the corpus's order."""
-        self.ends = np.cumsum(np.bincount(corpus.term, minlength=len(self.idf))).tolist()
+        self.ends = np.cumsum(corpus.counts).tolist()
         self.corpus = corpus
 
     def _initialize(self, corpus: Corpus) -> Mapping[str, int]:
@@ -109,8 +107,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         self.doc_freqs = corpus
         self.doc_len = [1] * len(corpus)
         self.avgdl = 1.0
-        counts = np.bincount(corpus.term, minlength=len(corpus.terms)).tolist()
-        return dict(zip(corpus.terms, counts, strict=True))
+        return dict(zip(corpus.terms, corpus.counts.tolist(), strict=True))
 
     def _calc_idf(self, nd: Mapping[str, int]) -> None:
         """Lucene's idf; stock Okapi's is zero or negative for words in half of a catalog of one to three tools."""
@@ -145,24 +142,63 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         return np.bincount(holders, added, minlength=self.corpus_size).astype(np.float64, copy=False)
 
 
-def _read(
-    documents: Iterable[Sequence[str]], vocabulary: dict[str, int]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """The numbers of all forms in the order of the text; the count of forms and the count of words of each field."""
-    numbers: list[int] = []
-    forms_of: list[int] = []
-    words_of: list[int] = []
+class _Runs(dict[str, int]):
+    """The numbers of distinct runs of letters and digits, and the words of each: most runs of a catalog are in it more
+    than once."""
+
+    def __init__(self, vocabulary: dict[str, int]) -> None:
+        self._vocabulary = vocabulary
+        self.forms: list[int] = []
+        """The numbers of the forms of all runs, …"""
+        self.ends: list[int] = [0]
+        """… where those of each run begin, and those of the last one end."""
+        self.words: list[int] = []
+        """How many words each run has."""
+
+    def __missing__(self, run: str) -> int:
+        read = list(words(run))
+        self.forms += [self._vocabulary.setdefault(form, len(self._vocabulary)) for forms in read for form in forms]
+        self.ends.append(len(self.forms))
+        self.words.append(len(read))
+        self[run] = number = len(self)
+        return number
+
+
+def _read(documents: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
+    """The numbers of all forms in the order of the text, the place of each (its document and field, in one number), and
+    the count of words by document and field."""
+    numbered = _Runs(vocabulary)
+    found = array("i")
+    sizes: list[int] = []
     for document in documents:
         for text in document:
-            before, count = len(numbers), 0
-            for forms in words(text) if text else ():
-                count += 1
-                numbers.extend([vocabulary.setdefault(form, len(vocabulary)) for form in forms])
-            forms_of.append(len(numbers) - before)
-            words_of.append(count)
-    shape = (-1, len(FIELDS))
-    per_field, lengths = np.array(forms_of, np.int64).reshape(shape), np.array(words_of, np.int64).reshape(shape)
-    return np.array(numbers, np.int64), per_field, lengths
+            before = len(found)
+            if text:
+                found.extend(map(numbered.__getitem__, runs(text)))
+            sizes.append(len(found) - before)
+    run = np.array(found, np.int32)
+    place = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
+    lengths = np.bincount(place, np.array(numbered.words, np.int32)[run], len(sizes)).astype(np.int64)
+    ends = np.array(numbered.ends, np.int32)
+    count = np.diff(ends)[run]
+    # The n-th form of a run is n places after its first.
+    nth = np.arange(count.sum(), dtype=np.int32) - np.repeat(np.cumsum(count, dtype=np.int32) - count, count)
+    forms = np.array(numbered.forms, np.int32)[np.repeat(ends[run], count) + nth]
+    return forms, np.repeat(place, count), lengths.reshape(-1, len(FIELDS))
+
+
+def _postings(terms: Numbers, place: Numbers, norms: Scores, size: int) -> tuple[Numbers, Numbers, Floats]:
+    """How many documents have each of `size` terms; for each pair of a term and a document that has it, sorted by term,
+    the document and the weighted frequency."""
+    keys = terms.astype(np.int64) * norms.size + place
+    # Of numbers alone, and in place: the order that would sort them takes several times the time and the memory.
+    keys.sort()
+    heads = np.flatnonzero(np.diff(keys // len(FIELDS), prepend=-1))
+    weights = norms.ravel()[keys % max(norms.size, 1)]
+    frequency = np.add.reduceat(weights, heads) if heads.size else weights
+    term, place = np.divmod(keys[heads], max(norms.size, 1))
+    counts = np.bincount(term, minlength=size)
+    return counts.astype(np.int32), (place // len(FIELDS)).astype(np.int32), frequency.astype(np.float32)
 
 
 def _norms(lengths: NDArray[np.int64]) -> Scores:
@@ -171,8 +207,8 @@ def _norms(lengths: NDArray[np.int64]) -> Scores:
     return norms
 
 
-def _stems(surface: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """The terms of the stems, and for each word the number of its stem; stems are numbered after the words."""
+def _stems(surface: Sequence[str]) -> tuple[list[str], Numbers]:
+    """The terms of the stems, and for each word the number of its stem."""
     stems: dict[str, int] = {}
-    numbers = [stems.setdefault(stemmed(word), len(surface) + len(stems)) for word in surface]
-    return list(stems), np.array(numbers, np.int64)
+    numbers = [stems.setdefault(stemmed(word), len(stems)) for word in surface]
+    return list(stems), np.array(numbers, np.int32)
