@@ -10,6 +10,8 @@ from mcpctl.tool_keys import split
 _COMPARED = 150
 _NEAR = 0.6
 """The similarity of a close match: difflib's default."""
+_SHORTEST = 3
+"""The letters of the shortest word that is compared apart from its name: nearly any two letters are like `as`."""
 
 
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
@@ -37,7 +39,7 @@ def _likeness(typed: str, key: str) -> float:
     """The similarity of a typed name to a tool's name or to a word of it, reduced if the servers differ."""
     server, name = split(key)
     typed_server, _, typed_name = typed.rpartition(":")
-    words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name))
+    words = (_ratio(typed_name, word) for word in re.split(r"[\W_]+", name) if len(word) >= _SHORTEST)
     likeness = max(_ratio(typed_name, name), 0.9 * max(words, default=0.0))
     if not typed_server:
         return max(likeness, _ratio(typed, key))

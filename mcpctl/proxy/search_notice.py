@@ -51,15 +51,8 @@ class Notice:
         elif not config.enabled:
             none = f"No server is in project '{config.project}'" if config.project else "No server is configured"
             yield f"{none}. The user can add one with: mcpctl servers add NAME -- COMMAND."
-        elif not ranking.hits and ranking.provider == Off.name:
-            return  # what else could be said is of searching
-        elif not ranking.hits and self.tools:
-            yield f"No tool matches.{self._nearest}"
-            yield f"Servers: {_listed(config.enabled)}. Say what the tool should do, in other words."
-        elif ranking.weak and ranking.hits:
-            yield f"No good match; these are weak.{self._nearest} Servers: {_listed(config.enabled)}."
-        if ranking.hits and ranking.lost_words:
-            yield f"No tool has these words: {', '.join(ranking.lost_words[:10])}."
+        elif ranking.hits or ranking.provider != Off.name:  # else what could be said is of searching
+            yield from self._of_matches(f"Servers: {_listed(config.enabled)}.")
         yield from self._of_toolset
         if self._denied:
             yield f"Not permitted by the user's configuration: {_listed(self._denied)}."
@@ -67,6 +60,24 @@ class Notice:
             yield f"{left_out} more results did not fit; ask a narrower query or lower maxResults."
         for name, why in sorted(self.missing.items()):
             yield f"Server {name} {why}."
+
+    def _of_matches(self, servers: str) -> Iterator[str]:
+        """What there is to say of a search that found nothing, or hardly anything."""
+        ranking = self.ranking
+        if not ranking.hits and self.tools:
+            how = "in other words or in English" if ranking.unheard_words else "in other words"
+            yield f"No tool matches.{self._nearest}"
+            yield f"{servers} Say what the tool should do, {how}."
+        if not ranking.hits:
+            return
+        if ranking.weak:
+            yield f"No good match; these are weak.{self._nearest}"
+        if ranking.known_words:
+            yield f"Of the query, tools have these words: {', '.join(ranking.known_words[:10])}."
+        if ranking.lost_words:
+            yield f"No tool has these words: {', '.join(ranking.lost_words[:10])}."
+        if ranking.weak:
+            yield servers
 
     @cached_property
     def _of_toolset(self) -> Sequence[str]:

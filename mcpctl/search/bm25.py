@@ -27,7 +27,7 @@ from mcpctl.search.ranking import (
     Part,
     Ranking,
 )
-from mcpctl.search.tokens import meaning_words, sentences, stem, words
+from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem, words
 from mcpctl.search.word_table import shipped
 
 WEAK = 0.40
@@ -135,7 +135,8 @@ class Bm25:
             fallback=None,
             unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
             unheard_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unheard)),
-            notice="" if pinned else _notice([answer.query for answer in answers], is_weak),
+            known_words=_known_words([answer.query for answer in answers]) if is_weak else (),
+            notice="" if pinned else _notice([answer.query for answer in answers]),
             weak=is_weak,
             explain=lambda hits: list(map(explained, hits)),
         )
@@ -279,13 +280,16 @@ def _cosine(vector: Matrix, unit: Matrix) -> float:
     return float(vector @ unit) / (float(np.linalg.norm(vector)) or 1.0)
 
 
-def _notice(queries: Sequence[Query], is_weak: bool) -> str:
-    """Sentences on queries that were not read as they were written, and of weak ones on what was understood."""
-    read_as = {word: meant for query in queries for word, meant in query.read_as.items() if word.isascii()}
+def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:
+    """The words of the queries that tools have, without those that the notice tells to be read as others."""
+    known = [word for query in queries for word in query.terms.values() if word not in query.read_as or is_cjk(word)]
+    return tuple(dict.fromkeys(known))
+
+
+def _notice(queries: Sequence[Query]) -> str:
+    """Sentences on queries that were not read as they were written."""
+    read_as = {word: meant for query in queries for word, meant in query.read_as.items() if not is_cjk(word)}
     sentences = [f"'{word}' was read as {' or '.join(meant)}." for word, meant in list(read_as.items())[:8]]
-    known = list(dict.fromkeys(word for query in queries for word in query.terms.values() if word not in read_as))
-    if is_weak and known:
-        sentences.append(f"Of the query, tools have these words: {', '.join(known[:10])}.")
     if any(query.cut for query in queries):
         sentences.append(f"A long query was cut: only its first {MAX_WORDS} words were read.")
     return " ".join(sentences)

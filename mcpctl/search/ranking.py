@@ -140,6 +140,8 @@ class Ranking:
     """Whether no hit is a good match."""
     unheard_words: tuple[str, ...] = ()
     """Those of them that the table of word vectors does not have either."""
+    known_words: tuple[str, ...] = ()
+    """Of a weak search the words that tools have as they are written."""
     notice: str = ""
     """Other remarks, in sentences."""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)

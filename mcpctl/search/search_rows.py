@@ -55,17 +55,22 @@ def _warn(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -
         warn(ranking.notice.rstrip("."))
     if ranking.fallback:
         warn(f"ranked by {ranking.provider}; {ranking.fallback}")
+    if ranking.weak and tools:
+        _warn_of_weakness(queries, ranking, tools)
     if ranking.lost_words and tools:
         more = f" and {len(ranking.lost_words) - 10} more" if len(ranking.lost_words) > 10 else ""
         warn(f"no tool has these words: {', '.join(ranking.lost_words[:10])}{more}")
-    if not ranking.weak or not tools:
-        return
+
+
+def _warn_of_weakness(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -> None:
     near = sorted({key for query in queries[:4] for key in nearest(query[:100], tools)})
     names = f"; nearest names: {', '.join(near)}" if near else ""
     if ranking.hits:
         warn(f"no tool is a good match, these are weak{names}")
     elif near:
         warn(f"no tool matches{names}")
+    if ranking.known_words:
+        warn(f"of the query, tools have these words: {', '.join(ranking.known_words[:10])}")
 
 
 def _warn_of_filters(ranking: Ranking, left: int) -> None:

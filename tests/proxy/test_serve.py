@@ -251,6 +251,21 @@ def test_when_nothing_is_good_enough_the_notice_says_so_with_the_nearest_names(l
     assert answer["notice"].startswith("No tool matches. Nearest names: ")
 
 
+def test_of_a_weak_answer_the_notice_says_first_that_it_is_weak_then_what_was_understood(legacy: Client) -> None:
+    answer = legacy.tool("tool_discovery", {"query": ["count pizza zamboni carousel tuxedo"], "detail": "names"})
+    notice = answer.json["result"]["structuredContent"]["notice"]
+    assert notice.startswith(
+        "No good match; these are weak. Of the query, tools have these words: count. "
+        "No tool has these words: pizza, zamboni, carousel, tuxedo. Servers: "
+    )
+
+
+def test_words_that_nobody_knows_are_asked_for_in_english(legacy: Client) -> None:
+    for query, asked in (("zzcountz", "in other words or in English."), ("jazz", "in other words.")):
+        answer = legacy.tool("tool_discovery", {"query": [query]}).json["result"]["structuredContent"]
+        assert (answer["results"], answer["notice"].rpartition("do, ")[2]) == ([], asked)
+
+
 @pytest.mark.parametrize("arguments", [b"[]", b'"x"', b"null", b"7"])
 def test_arguments_of_a_search_that_are_no_object_are_refused(arguments: bytes, legacy: Client) -> None:
     assert legacy.tool("tool_discovery", arguments).is_error

@@ -186,6 +186,7 @@ def test_a_faint_match_is_called_weak_and_still_shown() -> None:
     ranking = provider.search(["word about cathedral gargoyle masonry scaffolding"])
     assert ranking.weak
     assert 0 < ranking.hits[0].relevance < WEAK
+    assert ranking.known_words == ("word",)
 
 
 def test_a_named_tool_is_never_weak() -> None:
@@ -302,6 +303,7 @@ def test_the_nearest_names_of_a_mistyped_one_come_best_first() -> None:
 
 def test_nothing_is_near_to_a_name_of_another_kind() -> None:
     assert nearest("xyzzy", [each.key for each in CATALOG]) == []
+    assert nearest("a", ["everything:gzip-file-as-resource"]) == []
 
 
 def test_equally_near_names_are_in_the_order_of_their_keys() -> None:

@@ -121,6 +121,16 @@ def test_what_nothing_matches_is_told_with_the_nearest_names(mcpctl: Mcpctl, pat
     assert "nearest names: weather:get_forecast" in ran.err
 
 
+def test_of_a_weak_search_it_is_told_that_it_is_weak_then_what_was_understood(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths)
+    ran = mcpctl("tools", "search", "convert pizza zamboni carousel tuxedo")
+    assert [line.removeprefix("mcpctl: ") for line in ran.err.splitlines()] == [
+        "no tool is a good match, these are weak",
+        "of the query, tools have these words: convert",
+        "no tool has these words: pizza, zamboni, carousel, tuxedo",
+    ]
+
+
 def test_a_search_service_ranks_where_it_is_configured_and_words_where_it_fails(mcpctl: Mcpctl, paths: Paths) -> None:
     found = {"toolKey": "notes:add_note", "relevance": 0.5, "explanation": "it \x1b[31mwrites"}
     search = ("tools", "search", "delete a note", "--explain")
