@@ -281,7 +281,7 @@ def test_relevance_is_within_bounds_and_never_rises_and_ties_go_by_key(
 def test_an_unrelated_tool_does_not_reorder_tools_of_one_length(described: list[list[str]], more: str) -> None:
     """It does shift idf, the mean length and what words mean there, so between words, or between short and long tools,
     an order may turn; for one word that the table lacks and one length it may not."""
-    tools = [tool(f"s:gleep{'q' * number}", " ".join(text)) for number, text in enumerate(described)]
+    tools = [tool(f"s:blort{'q' * number}", " ".join(text)) for number, text in enumerate(described)]
     unrelated = tool("s:unrelated", more)
     before = keys(build(tools), "zorb")
     assert [key for key in keys(build([*tools, unrelated]), "zorb") if key != unrelated.key] == before
