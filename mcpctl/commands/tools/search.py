@@ -35,8 +35,9 @@ def search(
     the toolset. A terminal gets the 10 best tools, a pipe all of them.
 
     --explain shows what each word of the query adds in each field; their sum is the relevance (values above 0.9 are
-    compressed: only an exact name scores 1, with the rest under "exact"). "meaning" is the share of word vectors,
-    with the nearest word of the tool (≈). "embedding" is the similarity that an embedding model finds.
+    compressed: only an exact name scores 1, with the rest under "exact"). "meaning" is the share of nearness of
+    meaning; (≈ directory 0.71) is a near word of the tool. "embedding" is the similarity that an embedding model
+    finds.
 
     \b
     Examples:
