@@ -19,6 +19,7 @@ from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import (
     CONTEXT_PART,
     EMBEDDING_PART,
+    LEAST_NEAR,
     MAX_QUERIES,
     MEANING_PART,
     Explanation,
@@ -251,7 +252,7 @@ class Bm25:
     def _meaning_parts(
         self, number: int, answer: _QueryScores, words_of_tool: Mapping[str, Sequence[int]], lift: float
     ) -> Iterator[Part]:
-        """What each word of the query adds to its meaning's part, and the word of the tool to which it is nearest. The
+        """What each word of the query adds to its meaning's part, and a near word of the tool, if it has one. The
         part is divided among the words that point towards the tool, by how far they do."""
         score = lift * float(answer.meaning[number])
         if not score:
@@ -267,8 +268,8 @@ class Bm25:
             asked, word = words[row]
             cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
             nearest = int(cosines.argmax())
-            is_other = told[nearest][1] != f"{asked}~"
-            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_other else None
+            is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
+            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
             yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
 
     def _counts(self, number: int) -> Mapping[str, list[int]]:
