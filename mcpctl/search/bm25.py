@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.models import Tool
+from mcpctl.posix import give_back_memory
 from mcpctl.search import index_file
 from mcpctl.search.fields import FIELDS, texts
-from mcpctl.search.meaning import Matrix, Meaning
+from mcpctl.search.meaning import LARGE, Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import (
@@ -151,7 +152,10 @@ class Bm25:
 
     def _build(self) -> index_file.Index:
         engine = Okapi(Corpus.read(map(self._texts, self._tools)))
-        return engine, Meaning.of(engine, shipped())
+        meaning = Meaning.of(engine, shipped())
+        if len(self._tools) >= LARGE:
+            give_back_memory()
+        return engine, meaning
 
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))

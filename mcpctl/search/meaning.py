@@ -20,12 +20,14 @@ _STRANGE = 0.7
 """The weight of a word that no tool has, beside that of a word that one tool has."""
 UNRELATED = 0.1
 """A lower cosine counts as 0."""
-_LARGE = 10_000
+LARGE = 10_000
 """From so many tools on, all are compared by the first numbers of the vectors alone, which say most, …"""
 _FIRST = 32
 """… these, …"""
 _BEST = 1_000
 """… and only the best ones by all numbers."""
+_AT_ONCE = 4_096
+"""How many rows are added up at once: the commonest words are in all tools."""
 
 Matrix = NDArray[np.float32]
 Kept = NDArray[np.float16]
@@ -42,7 +44,7 @@ class Meaning:
         """A row for each stem, in the corpus's order."""
         self._engine = engine
         self._first = len(engine.corpus.surface)
-        self._columns: Matrix = tools.T[: _FIRST if len(tools) >= _LARGE else None].astype(np.float32, order="C")
+        self._columns: Matrix = tools.T[: _FIRST if len(tools) >= LARGE else None].astype(np.float32, order="C")
 
     @classmethod
     def of(cls, engine: Okapi, table: WordTable) -> "Meaning":
@@ -59,6 +61,7 @@ class Meaning:
         order = np.argsort(document, kind="stable")
         term = np.repeat(np.arange(counts.size, dtype=np.int32), counts)
         by_document = np.bincount(document, minlength=len(corpus)), term[order], weight[order]
+        del term, order
         tools = _units(_product(*by_document, vectors))
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         length[length == 0] = np.median(length[length > 0]) if length.any() else 1
@@ -107,10 +110,10 @@ def _nearest(units: Matrix, columns: Matrix) -> Scores:
     return near
 
 
-def _units(rows: NDArray[np.floating]) -> Matrix:
-    """Rows of length 1; those of zeros stay."""
-    units: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-    return units
+def _units(rows: Matrix) -> Matrix:
+    """These rows, which it changes to the length 1; those of zeros stay."""
+    rows /= np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), np.float32(1e-9))[:, None]
+    return rows
 
 
 def _product(counts: NDArray[np.integer], column: NDArray[np.int32], values: Matrix, dense: Matrix) -> Matrix:
@@ -119,7 +122,8 @@ def _product(counts: NDArray[np.integer], column: NDArray[np.int32], values: Mat
     start = 0
     for row, end in enumerate(np.cumsum(counts).tolist()):
         # By row this takes a fifth of the time that np.add.reduceat takes for all, and no memory.
-        if start < end:
-            np.einsum("i,ij->j", values[start:end], dense[column[start:end]], out=product[row])
+        for begin in range(start, end, _AT_ONCE):
+            part = slice(begin, min(begin + _AT_ONCE, end))
+            product[row] += np.einsum("i,ij->j", values[part], dense[column[part]])
         start = end
     return product
