@@ -22,7 +22,7 @@ UNRELATED = 0.1
 """A lower cosine counts as 0."""
 LARGE = 10_000
 """From so many tools on, all are compared by the first numbers of the vectors alone, which say most, …"""
-_FIRST = 32
+_FIRST = 24
 """… these, …"""
 _BEST = 1_000
 """… and only the best ones by all numbers."""
@@ -31,20 +31,20 @@ _AT_ONCE = 4_096
 
 Matrix = NDArray[np.float32]
 Kept = NDArray[np.float16]
-"""Half the memory, and as good."""
+"""As vectors are kept: half the size, and as good."""
 
 
 class Meaning:
     """The tools and the stems of a catalog in the space of a table of words."""
 
     def __init__(self, engine: Okapi, tools: Kept, stems: Kept) -> None:
-        self.tools = tools
+        self._columns: Matrix = tools.T[: _FIRST if len(tools) >= LARGE else None].astype(np.float32, order="C")
+        self.tools: Matrix = tools.astype(np.float32) if len(tools) >= LARGE else self._columns.T
         """A row of length 1 for each document, or of zeros if the table has none of its words."""
         self.stems = stems
         """A row for each stem, in the corpus's order."""
         self._engine = engine
         self._first = len(engine.corpus.surface)
-        self._columns: Matrix = tools.T[: _FIRST if len(tools) >= LARGE else None].astype(np.float32, order="C")
 
     @classmethod
     def of(cls, engine: Okapi, table: WordTable) -> "Meaning":
@@ -94,20 +94,29 @@ class Meaning:
         In a large catalog that is only roughly so, but for the tools that are the best together with scores `beside`.
         """
         units = _units(said)
-        near = _nearest(units[:, : len(self._columns)], self._columns)
-        if len(self._columns) < self.tools.shape[1]:
-            both = near * (1 / (near.max() or 1)) + beside * (1 / (beside.max() or 1))
-            best = np.argpartition(both, -_BEST)[-_BEST:]
-            near[best] = _nearest(units, self.tools[best].T.astype(np.float32))
+        cosines = _cosines(units[:, : len(self._columns)], self._columns)
+        if len(self._columns) == self.tools.shape[1]:
+            return _near(cosines)
+        both = np.maximum(cosines, np.float32(UNRELATED))
+        both -= np.float32(UNRELATED)
+        near = both.astype(np.float64)
+        both /= both.max() or 1
+        both += beside * (1 / (beside.max() or 1))
+        best = np.argpartition(both, -_BEST)[-_BEST:]
+        near[best] = _near(_cosines(units, self.tools[best].T))
         return near
 
 
-def _nearest(units: Matrix, columns: Matrix) -> Scores:
+def _cosines(units: Matrix, columns: Matrix) -> Matrix:
     # Not by matmul: BLAS would start threads for it, and wait for them on a busy machine.
-    cosines = np.max([np.einsum("ji,j->i", columns, unit) for unit in units], axis=0).astype(np.float64)
+    nearest: Matrix = np.max([np.einsum("ji,j->i", columns, unit) for unit in units], axis=0)
+    return nearest
+
+
+def _near(cosines: Matrix) -> Scores:
     # Four digits, so that tools with the same text are equal in spite of rounding.
-    near: Scores = np.maximum(np.round((cosines - UNRELATED) / (1 - UNRELATED), 4), 0)
-    return near
+    near: Scores = np.round((cosines.astype(np.float64) - UNRELATED) / (1 - UNRELATED), 4)
+    return np.maximum(near, 0)
 
 
 def _units(rows: Matrix) -> Matrix:
