@@ -30,8 +30,8 @@ _AT_ONCE = 4_096
 """How many rows are added up at once: the commonest words are in all tools."""
 
 Matrix = NDArray[np.float32]
-Kept = NDArray[np.float16]
-"""As vectors are kept: half the size, and as good."""
+Kept = NDArray[np.floating]
+"""As vectors are kept: of a large catalog in 16 bits, which is half the size; among few tools they would break ties."""
 
 
 class Meaning:
@@ -68,7 +68,8 @@ class Meaning:
         there = _units(_product(counts, document, weight, tools)) * length
         vectors = np.where(known, (1 - _MOVE) * vectors, 0) + _MOVE * there
         tools = _units(_product(*by_document, vectors))
-        return cls(engine, tools.astype(np.float16), vectors.astype(np.float16))
+        kept = np.float16 if len(corpus) >= LARGE else np.float32
+        return cls(engine, tools.astype(kept), vectors.astype(kept))
 
     def vectors(self, stems: Collection[str]) -> Matrix:
         """A row for each stem of a query: as long as it counts there, of zeros for what neither the catalog nor the
