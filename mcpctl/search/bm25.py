@@ -4,6 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -73,7 +74,7 @@ class _QueryScores:
     added: Mapping[str, Scores]
     """The other parts of the relevance beside BM25, by name."""
 
-    @property
+    @cached_property
     def best(self) -> float:
         return float(np.max(self.relevance, initial=0.0))
 

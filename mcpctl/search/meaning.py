@@ -110,7 +110,10 @@ class Meaning:
 
 def _cosines(units: Matrix, columns: Matrix) -> Matrix:
     # Not by matmul: BLAS would start threads for it, and wait for them on a busy machine.
-    nearest: Matrix = np.max([np.einsum("ji,j->i", columns, unit) for unit in units], axis=0)
+    nearest: Matrix
+    nearest, *others = [np.einsum("ji,j->i", columns, unit) for unit in units]
+    for cosines in others:
+        np.maximum(nearest, cosines, out=nearest)
     return nearest
 
 

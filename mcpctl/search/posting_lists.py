@@ -141,7 +141,9 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         if not places:
             return np.zeros(self.corpus_size)
         holders = np.concatenate([self.corpus.document[place] for place, _ in places])
-        added = np.concatenate([self.added[place] * weight for place, weight in places])
+        added = np.concatenate(
+            [self.added[place] if weight == 1 else self.added[place] * weight for place, weight in places]
+        )
         return np.bincount(holders, added, minlength=self.corpus_size).astype(np.float64, copy=False)
 
 
