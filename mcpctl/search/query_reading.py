@@ -9,6 +9,7 @@ from typing import NamedTuple
 from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
+from mcpctl.search.service_names import SERVICE_NAMES
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
 from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
@@ -114,7 +115,7 @@ class Reader:
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
-        lacking = {form for forms in missing.values() for form in forms}
+        lacking = {form for forms in missing.values() for form in forms} - SERVICE_NAMES
         is_short = len(selected) <= SHORT
         return _Manner(
             is_short,
@@ -158,7 +159,7 @@ class Reader:
             self._add_unknown(read, form, is_heard=bool(readings))
 
     def _corrections(self, form: str, is_name: bool, manner: _Manner) -> Sequence[str]:
-        if manner.is_foreign or not manner.tries or not self._is_strange(form):
+        if manner.is_foreign or not manner.tries or form in SERVICE_NAMES or not self._is_strange(form):
             return []
         manner.tries -= 1
         return self._speller.readings(form, manner.is_short, is_name)

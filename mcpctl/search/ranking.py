@@ -55,7 +55,7 @@ class Part:
     """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
     or `exact` (the query names the tool)."""
     score: float
-    near: "NearWord | None" = None
+    near: NearWord | None = None
     """Of a part of the meaning the tool's nearest word, if one is near and is not the word itself."""
 
 

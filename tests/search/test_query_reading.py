@@ -66,6 +66,19 @@ def test_of_a_name_the_first_letter_is_right() -> None:
     assert dict(read("list the Namspaces of it").read_as) == {"namspaces": ["namespaces"]}
 
 
+def test_the_name_of_a_service_is_not_mistyped() -> None:
+    tools = [tool("files:write_file"), *CATALOG]
+    assert dict(read("wryte a file", tools).read_as) == {"wryte": ["write"]}
+    for query in ("wrike", "list all that is in wrike", "Wrike", "wrike file"):
+        found = read(query, tools)
+        assert not found.read_as
+        assert "wrike" in found.unheard
+
+
+def test_a_word_of_which_a_slip_leaves_the_stem_is_told_in_full() -> None:
+    assert dict(read("creatr", [tool("s:create_issue")]).read_as) == {"creatr": ["create"]}
+
+
 @pytest.mark.parametrize(
     ("query", "expected", "notice"),
     [
