@@ -100,8 +100,8 @@ class _QueryScores:
 
 
 class Bm25:
-    """Ranks tools by the words of their names, servers, descriptions, notes and parameters; safe to share between
-    threads."""
+    """Ranks tools by the words of their names, servers, descriptions, notes and parameters, and by what these mean;
+    safe to share between threads."""
 
     name = "bm25"
     waits = False
@@ -195,18 +195,18 @@ class Bm25:
         measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
         measures += [_Measure(near(text), NEAR, 1.0)] if near else []
         shares = [measure.share(beside_model=near is not None) for measure in measures]
-        best = float(np.max(_sum(measures, shares), initial=0.0)) or 1.0
+        best = float(np.max(sum(_scaled(measures, shares)), initial=0.0)) or 1.0
         by_words, *others = (measure.largest for measure in measures)
         # The best hit is as relevant as it is sure; the others in proportion.
         sure = confidence(by_words / (ceiling or 1.0), max(others))
         scales = [share * sure / best for share in shares]
-        _, meaning, *embedding = (measure.scores * scale for measure, scale in zip(measures, scales, strict=True))
+        parts = _scaled(measures, scales)
         return _QueryScores(
             query,
-            relevance=_sum(measures, scales),
+            relevance=sum(parts[1:], parts[0]),
             scale=scales[0],
-            meaning=meaning,
-            embedding=embedding[0] if embedding else None,
+            meaning=parts[1],
+            embedding=parts[2] if near else None,
             vectors=vectors,
             sentences=said,
         )
@@ -290,10 +290,8 @@ def confidence(by_words: float, by_meaning: float) -> float:
     return max(by_meaning, 0.8 * min(by_words, 1.0))
 
 
-def _sum(measures: Iterable[_Measure], shares: Iterable[float]) -> Scores:
-    first, *others = (measure.scores * share for measure, share in zip(measures, shares, strict=True))
-    total: Scores = sum(others, first)
-    return total
+def _scaled(measures: Iterable[_Measure], factors: Iterable[float]) -> list[Scores]:
+    return [measure.scores * factor for measure, factor in zip(measures, factors, strict=True)]
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
