@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpctl.models import Tool
+from mcpctl.models import Progress, Tool, unseen
+from mcpctl.posix import give_back_memory
 from mcpctl.search import index_file
 from mcpctl.search.fields import FIELDS, texts
-from mcpctl.search.meaning import Matrix, Meaning
+from mcpctl.search.meaning import LARGE, Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import (
@@ -42,6 +43,8 @@ HALF = 0.5
 """What is met by less than this of the words, or is less near, counts less beside the other than its largest value."""
 LEAST, ALONE = 0.15, 0.5
 """How near a tool is at least that has no word of the query, in itself and beside the nearest: others are noise."""
+_TOLD = 500
+"""After how many tools the progress of indexing is told."""
 MAX_SENTENCES = 12
 """The most sentences of a query that are read apart."""
 NEAR = 1.0
@@ -94,7 +97,7 @@ class _QueryScores:
     sentences: Sequence[Sequence[int]]
     """The rows of the whole query, and of each sentence if it has several."""
 
-    @property
+    @cached_property
     def best(self) -> float:
         return float(np.max(self.relevance, initial=0.0))
 
@@ -107,7 +110,11 @@ class Bm25:
     waits = False
 
     def __init__(
-        self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, index_path: Path | None = None
+        self,
+        tools: Sequence[Tool],
+        notes: Mapping[str, str] | None = None,
+        index_path: Path | None = None,
+        on_progress: Progress = unseen,
     ) -> None:
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
@@ -115,6 +122,7 @@ class Bm25:
         self._keys = list(catalog)
         self._tools = list(catalog.values())
         self._notes = dict(notes or {})
+        self._on_progress = on_progress
         self._pins = Pins(self._tools)
         self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
@@ -179,8 +187,19 @@ class Bm25:
         return index
 
     def _build(self) -> index_file.Index:
-        engine = Okapi(Corpus.read(map(self._texts, self._tools)))
-        return engine, Meaning.of(engine, shipped())
+        engine = Okapi(Corpus.read(self._read()))
+        meaning = Meaning.of(engine, shipped())
+        if len(self._tools) >= LARGE:
+            give_back_memory()
+        self._on_progress(len(self._tools), len(self._tools))
+        return engine, meaning
+
+    def _read(self) -> Iterator[Sequence[str]]:
+        """The texts of each tool. Reading is most of the work on a large catalog, and what is told of it."""
+        for number, tool in enumerate(self._tools):
+            if number % _TOLD == 0:
+                self._on_progress(number, len(self._tools))
+            yield self._texts(tool)
 
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))

@@ -56,7 +56,7 @@ def save(path: Path, mark: str, index: Index) -> None:
         "counts": corpus.counts,
         "document": corpus.document,
         "frequency": corpus.frequency,
-        "tools": meaning.tools,
+        "tools": meaning.tools.astype(meaning.stems.dtype),
         "stem_vectors": meaning.stems,
     }
     with contextlib.suppress(OSError, McpctlError):

@@ -56,7 +56,7 @@ def search(
     paths = opt.paths(config, data_dir)
     usage = columns.usage(paths, columns.FOUND, options)
     with rows.catalog(paths, toolset, project, servers=filters.servers) as catalog:
-        with output.progress("embedding", "tools") as on_progress:
+        with output.progress("indexing", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             results = search_rows.search(
                 catalog, [" ".join(query)], filters, usage, build, explained=explain, index_path=paths.search_index
