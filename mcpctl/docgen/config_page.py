@@ -112,10 +112,10 @@ PROJECT_POLICY = {
                     "In place of the value in [policy]."),
 }  # fmt: skip
 SEARCH = {
-    "optimization": "How searches rank tools. bm25: by their words, on this machine. semantic: by their words and by"
-    " their similarity to the query for a sentence-embedding model. cloud: by the service at cloud_url. off: searches"
-    " find nothing, for clients that know the keys of their tools. If semantic or cloud fails or is slow, bm25 ranks"
-    " instead, and both the answer and the record say why.",
+    "optimization": "How searches rank tools. bm25: by their words and the meaning of these, on this machine. semantic:"
+    " also by their similarity to the query for a sentence-embedding model. cloud: by the service at cloud_url. off:"
+    " searches find nothing, for clients that know the keys of their tools. If semantic or cloud fails or is slow, bm25"
+    " ranks instead, and both the answer and the record say why.",
     "answer_tokens": "The most tokens, estimated, of the results of tool_discovery. A notice adds at most 600 bytes.",
     "semantic_model": "The folder of a sentence-transformers model with tokenizer.json and a model*.onnx, there or in"
     " onnx/; mcpctl-search(7) says which one is best, and how to get it. It needs the packages that"

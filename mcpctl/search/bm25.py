@@ -1,7 +1,6 @@
 """The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
 import math
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,23 +12,13 @@ from numpy.typing import NDArray
 from mcpctl.models import Progress, Tool, unseen
 from mcpctl.posix import give_back_memory
 from mcpctl.search import index_file
-from mcpctl.search.fields import FIELDS, texts
+from mcpctl.search.explaining import Explaining, QueryScores
+from mcpctl.search.fields import texts
 from mcpctl.search.meaning import LARGE, Matrix, Meaning
-from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
+from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
-from mcpctl.search.ranking import (
-    CONTEXT_PART,
-    EMBEDDING_PART,
-    LEAST_NEAR,
-    MAX_QUERIES,
-    MEANING_PART,
-    Explanation,
-    Hit,
-    NearWord,
-    Part,
-    Ranking,
-)
-from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem, words
+from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking
+from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem
 from mcpctl.search.word_table import shipped
 
 WEAK = 0.40
@@ -80,31 +69,9 @@ class _Measure:
         return self.weight / (unit or 1.0)
 
 
-@dataclass(frozen=True)
-class _QueryScores:
-    """The score of every tool in one query, on the scale of relevance."""
-
-    query: Query
-    relevance: Scores
-    scale: float
-    """The relevance of one unit of BM25."""
-    meaning: Scores
-    """The part of the relevance by the meaning of the query's words."""
-    embedding: Scores | None
-    """The part of the relevance by an embedding model, if there is one."""
-    vectors: Matrix
-    """A row for each of `query.meaning`."""
-    sentences: Sequence[Sequence[int]]
-    """The rows of the whole query, and of each sentence if it has several."""
-
-    @cached_property
-    def best(self) -> float:
-        return float(np.max(self.relevance, initial=0.0))
-
-
 class Bm25:
-    """Ranks tools by the words of their names, servers, descriptions, notes and parameters; safe to share between
-    threads."""
+    """Ranks tools by the words of their names, servers, descriptions, notes and parameters, and by what these mean;
+    safe to share between threads."""
 
     name = "bm25"
     waits = False
@@ -125,6 +92,7 @@ class Bm25:
         self._on_progress = on_progress
         self._pins = Pins(self._tools)
         self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
+        self._explaining = Explaining(self._engine, self._meaning)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
 
     @property
@@ -154,7 +122,7 @@ class Bm25:
             number = self._numbers[hit.key]
             lifted = [lift * float(answer.relevance[number]) for lift, answer in zip(lifts, answers, strict=True)]
             best = max(range(len(answers)), key=lifted.__getitem__)
-            parts = list(self._parts(number, answers[best], lifts[best]))
+            parts = list(self._explaining.parts(answers[best], number, self._texts(self._tools[number]), lifts[best]))
             if nearness[number]:
                 share = CONTEXT * float(nearness[number])
                 parts.append(Part("", CONTEXT_PART, share * sum(part.score for part in parts)))
@@ -205,7 +173,7 @@ class Bm25:
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
 
-    def _answer(self, text: str, near: Near | None) -> _QueryScores:
+    def _answer(self, text: str, near: Near | None) -> QueryScores:
         query = self._reader.read(text)
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
@@ -215,18 +183,18 @@ class Bm25:
         measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
         measures += [_Measure(near(text), NEAR, 1.0)] if near else []
         shares = [measure.share(beside_model=near is not None) for measure in measures]
-        best = float(np.max(_sum(measures, shares), initial=0.0)) or 1.0
+        best = float(np.max(sum(_scaled(measures, shares)), initial=0.0)) or 1.0
         by_words, *others = (measure.largest for measure in measures)
         # The best hit is as relevant as it is sure; the others in proportion.
         sure = confidence(by_words / (ceiling or 1.0), max(others))
         scales = [share * sure / best for share in shares]
-        _, meaning, *embedding = (measure.scores * scale for measure, scale in zip(measures, scales, strict=True))
-        return _QueryScores(
+        parts = _scaled(measures, scales)
+        return QueryScores(
             query,
-            relevance=_sum(measures, scales),
+            relevance=sum(parts[1:], parts[0]),
             scale=scales[0],
-            meaning=meaning,
-            embedding=embedding[0] if embedding else None,
+            meaning=parts[1],
+            embedding=parts[2] if near else None,
             vectors=vectors,
             sentences=said,
         )
@@ -251,56 +219,6 @@ class Bm25:
         for number, value in zip(candidates[order].tolist(), shown[order].tolist(), strict=True):
             yield Hit(self._keys[number], value)
 
-    def _parts(self, number: int, answer: _QueryScores, lift: float) -> Iterator[Part]:
-        """The score of each word in each field; a term's score is divided among the fields like its frequency."""
-        corpus, unit = self._engine.corpus, lift * answer.scale
-        counts = self._counts(number)
-        scores: dict[tuple[str, str], float] = defaultdict(float)
-        query = answer.query
-        for term, word in query.terms.items():
-            shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
-            if not (tf := sum(shares)):
-                continue
-            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1)
-            for field, share in zip(FIELDS, shares, strict=True):
-                scores[word, field.name] += share * saturated * query.shares[term] * unit
-        yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
-        yield from self._meaning_parts(number, answer, counts, lift)
-        if answer.embedding is not None and answer.embedding[number]:
-            yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
-
-    def _meaning_parts(
-        self, number: int, answer: _QueryScores, words_of_tool: Mapping[str, Sequence[int]], lift: float
-    ) -> Iterator[Part]:
-        """What each word of the query adds to its meaning's part, and a near word of the tool, if it has one. The
-        part is divided among the words that point towards the tool, by how far they do."""
-        score = lift * float(answer.meaning[number])
-        if not score:
-            return
-        vectors = answer.vectors
-        towards = vectors @ self._meaning.tools[number]
-        said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), self._meaning.tools[number]))
-        counted = {row: float(towards[row]) for row in said if towards[row] > 0}
-        told = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
-        stems = self._meaning.rows([term for _, term in told])
-        words = list(answer.query.meaning.items())
-        for row, value in counted.items():
-            asked, word = words[row]
-            cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
-            nearest = int(cosines.argmax())
-            is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
-            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
-            yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
-
-    def _counts(self, number: int) -> Mapping[str, list[int]]:
-        """How often each term is in each field of a tool."""
-        counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(FIELDS))
-        for field, text in enumerate(self._texts(self._tools[number])):
-            for form in (form for forms in words(text) for form in forms):
-                counts[form][field] += 1
-                counts[stemmed(form)][field] += 1
-        return counts
-
 
 def confidence(by_words: float, by_meaning: float) -> float:
     """The relevance of the best hit, from how well the words of the query are met and how near its meaning is.
@@ -310,10 +228,8 @@ def confidence(by_words: float, by_meaning: float) -> float:
     return max(by_meaning, 0.8 * min(by_words, 1.0))
 
 
-def _sum(measures: Iterable[_Measure], shares: Iterable[float]) -> Scores:
-    first, *others = (measure.scores * share for measure, share in zip(measures, shares, strict=True))
-    total: Scores = sum(others, first)
-    return total
+def _scaled(measures: Iterable[_Measure], factors: Iterable[float]) -> list[Scores]:
+    return [measure.scores * factor for measure, factor in zip(measures, factors, strict=True)]
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
@@ -324,12 +240,8 @@ def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
         yield [row for row, (asked, word) in enumerate(query.meaning.items()) if {asked, stem(word)} & said]
 
 
-def _cosine(vector: Matrix, unit: Matrix) -> float:
-    return float(vector @ unit) / (float(np.linalg.norm(vector)) or 1.0)
-
-
 def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:
-    """The words of the queries that tools have, without those that the notice tells to be read as others."""
+    """The words of the queries that tools have, without those that the notice says are read as others."""
     known = [word for query in queries for word in query.terms.values() if word not in query.read_as or is_cjk(word)]
     return tuple(dict.fromkeys(known))
 
@@ -343,7 +255,7 @@ def _notice(queries: Sequence[Query]) -> str:
     return " ".join(sentences)
 
 
-def _lifts(answers: Sequence[_QueryScores]) -> list[float]:
+def _lifts(answers: Sequence[QueryScores]) -> list[float]:
     """The factor of each query's relevances. A query with a lower best hit is lifted half the way (the geometric mean)
     to the highest one, so that the best tool for each query is near the top; a weak query stays."""
     most = max((answer.best for answer in answers), default=0.0)

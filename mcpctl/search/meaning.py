@@ -18,7 +18,7 @@ _MOVE = 0.3
 lacks is where they are."""
 _STRANGE = 0.7
 """The weight of a word that no tool has, beside that of a word that one tool has."""
-UNRELATED = 0.1
+_UNRELATED = 0.1
 """A lower cosine counts as 0."""
 LARGE = 10_000
 """From so many tools on, all are compared by the first numbers of the vectors alone, which say most, …"""
@@ -98,8 +98,8 @@ class Meaning:
         cosines = _cosines(units[:, : len(self._columns)], self._columns)
         if len(self._columns) == self.tools.shape[1]:
             return _near(cosines)
-        both = np.maximum(cosines, np.float32(UNRELATED))
-        both -= np.float32(UNRELATED)
+        both = np.maximum(cosines, np.float32(_UNRELATED))
+        both -= np.float32(_UNRELATED)
         near = both.astype(np.float64)
         both /= both.max() or 1
         both += beside * (1 / (beside.max() or 1))
@@ -119,7 +119,7 @@ def _cosines(units: Matrix, columns: Matrix) -> Matrix:
 
 def _near(cosines: Matrix) -> Scores:
     # Four digits, so that tools with the same text are equal in spite of rounding.
-    near: Scores = np.round((cosines.astype(np.float64) - UNRELATED) / (1 - UNRELATED), 4)
+    near: Scores = np.round((cosines.astype(np.float64) - _UNRELATED) / (1 - _UNRELATED), 4)
     return np.maximum(near, 0)
 
 

@@ -66,11 +66,6 @@ class WordTable:
         counts = np.where(rows >= 0, self.counts[rows], 0)
         return words[int(counts.argmax())] if np.max(counts, initial=0) >= least else None
 
-    @property
-    def dimensions(self) -> int:
-        """How many numbers a vector has."""
-        return int(self.vectors.shape[1])
-
 
 @cache
 def shipped() -> WordTable:

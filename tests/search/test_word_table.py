@@ -24,7 +24,7 @@ def small() -> WordTable:
 
 def test_a_word_is_found_with_its_vector(small: WordTable) -> None:
     assert [word for word in ("rain", "文件", "file", "fil") if word not in small] == []
-    assert (len(small), small.dimensions) == (4, 2)
+    assert (len(small), small.vectors.shape) == (4, (4, 2))
     rows = small.rows_of(["file", "文件", "fil", "rain"])
     assert small.vectors[rows].tolist() == [[5, 6], [3, 4], [7, 8], [1, 2]]
     row = small.row("文件")

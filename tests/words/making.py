@@ -48,7 +48,7 @@ def make(
     table, cosine = made(lessons, np.concatenate(vectors), recipe, say)
     write(table, output, paths, {"sources": names, "settings": recipe.settings(), "cosine": round(cosine, 3)})
     size = sum(path.stat().st_size for path in output.iterdir())
-    say(f"{output}: {len(table)} words of {table.dimensions} numbers, cosine {cosine:.3f}, {size / 1e6:.1f} MB")
+    say(f"{output}: {len(table)} words of {table.vectors.shape[1]} numbers, cosine {cosine:.3f}, {size / 1e6:.1f} MB")
 
 
 @dataclass

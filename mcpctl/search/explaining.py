@@ -1,0 +1,103 @@
+"""What the relevance of a tool is made of: what each word of a query adds, in each field and by its meaning."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from mcpctl.search.fields import FIELDS
+from mcpctl.search.meaning import Matrix, Meaning
+from mcpctl.search.posting_lists import K1, Okapi, Scores, stemmed
+from mcpctl.search.query_reading import Query
+from mcpctl.search.ranking import EMBEDDING_PART, LEAST_NEAR, MEANING_PART, NearWord, Part
+from mcpctl.search.tokens import stem, words
+
+
+@dataclass(frozen=True)
+class QueryScores:
+    """The score of every tool in one query, on the scale of relevance."""
+
+    query: Query
+    relevance: Scores
+    scale: float
+    """The relevance of one unit of BM25."""
+    meaning: Scores
+    """The part of the relevance by the meaning of the query's words."""
+    embedding: Scores | None
+    """The part of the relevance by an embedding model, if there is one."""
+    vectors: Matrix
+    """A row for each of `query.meaning`."""
+    sentences: Sequence[Sequence[int]]
+    """The rows of the whole query, and of each sentence if it has several."""
+
+    @cached_property
+    def best(self) -> float:
+        return float(np.max(self.relevance, initial=0.0))
+
+
+class Explaining:
+    """Explains relevances in one index."""
+
+    def __init__(self, engine: Okapi, meaning: Meaning) -> None:
+        self._engine = engine
+        self._meaning = meaning
+
+    def parts(self, answer: QueryScores, number: int, texts: Sequence[str], lift: float) -> Iterator[Part]:
+        """What adds up to a tool's relevance for a query, times `lift`; `texts` are those of its fields.
+
+        A term's score is divided among the fields like its frequency.
+        """
+        corpus, unit = self._engine.corpus, lift * answer.scale
+        counts = _counts(texts)
+        scores: dict[tuple[str, str], float] = defaultdict(float)
+        query = answer.query
+        for term, word in query.terms.items():
+            shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
+            if not (tf := sum(shares)):
+                continue
+            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1)
+            for field, share in zip(FIELDS, shares, strict=True):
+                scores[word, field.name] += share * saturated * query.shares[term] * unit
+        yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
+        yield from self._meaning_parts(answer, number, counts, lift)
+        if answer.embedding is not None and answer.embedding[number]:
+            yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
+
+    def _meaning_parts(
+        self, answer: QueryScores, number: int, words_of_tool: Mapping[str, Sequence[int]], lift: float
+    ) -> Iterator[Part]:
+        """What each word of the query adds to its meaning's part, and a near word of the tool, if it has one. The
+        part is divided among the words that point towards the tool, by how far they do."""
+        score = lift * float(answer.meaning[number])
+        if not score:
+            return
+        vectors = answer.vectors
+        towards = vectors @ self._meaning.tools[number]
+        said = max(answer.sentences, key=lambda rows: _cosine(vectors[rows].sum(0), self._meaning.tools[number]))
+        counted = {row: float(towards[row]) for row in said if towards[row] > 0}
+        told = [(word, f"{stem(word)}~") for word, counts in words_of_tool.items() if any(counts) and word[-1] != "~"]
+        stems = self._meaning.rows([term for _, term in told])
+        words = list(answer.query.meaning.items())
+        for row, value in counted.items():
+            asked, word = words[row]
+            cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
+            nearest = int(cosines.argmax())
+            is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
+            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
+            yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
+
+
+def _counts(texts: Sequence[str]) -> Mapping[str, list[int]]:
+    """How often each term is in each field of a tool."""
+    counts: dict[str, list[int]] = defaultdict(lambda: [0] * len(FIELDS))
+    for field, text in enumerate(texts):
+        for form in (form for forms in words(text) for form in forms):
+            counts[form][field] += 1
+            counts[stemmed(form)][field] += 1
+    return counts
+
+
+def _cosine(vector: Matrix, unit: Matrix) -> float:
+    return float(vector @ unit) / (float(np.linalg.norm(vector)) or 1.0)
