@@ -67,6 +67,15 @@ def hide_environment() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
+def return_memory() -> None:
+    """Give the system back the memory that this process has freed, where its allocator keeps it otherwise (glibc)."""
+    if sys.platform == "linux":
+        import ctypes  # 2 ms
+
+        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
+            trim(0)
+
+
 def run_aside(script: Path) -> "subprocess.Popen[bytes]":
     """Run a shell script in a new session. Its stdin is a pipe that never blocks us, and it has no other descriptor.
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.models import Tool
+from mcpctl.posix import return_memory
 from mcpctl.search import index_file
 from mcpctl.search.fields import FIELDS, texts
 from mcpctl.search.meaning import Matrix, Meaning
@@ -33,6 +34,8 @@ WEAK = 0.40
 """Below this relevance one of three first hits was right, and most requests that no tool answers stay below it."""
 WORTH_KEEPING = 100
 """From so many tools on, the index is kept on disk: indexing fewer takes no longer than reading a file."""
+LARGE = 5_000
+"""From so many tools on, building the index leaves as much memory unused as the index takes."""
 MEANING = 0.8
 """The weight of the nearness of meaning beside BM25, each divided by its largest value, or by `HALF` of what it can
 be."""
@@ -156,7 +159,10 @@ class Bm25:
 
     def _build(self) -> index_file.Index:
         engine = Okapi(Corpus.read(map(self._texts, self._tools)))
-        return engine, Meaning.of(engine, shipped())
+        index = engine, Meaning.of(engine, shipped())
+        if len(self._tools) >= LARGE:
+            return_memory()
+        return index
 
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))

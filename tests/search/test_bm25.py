@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcpctl.models import Tool
 from mcpctl.near_names import nearest
+from mcpctl.search import bm25
 from mcpctl.search.bm25 import WEAK, Bm25
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import Hit, Provider, Ranking
@@ -302,3 +303,13 @@ def test_nothing_is_near_to_a_name_of_another_kind() -> None:
 
 def test_equally_near_names_are_in_the_order_of_their_keys() -> None:
     assert nearest("serch", ["c:search", "a:search", "b:search"], n=2) == ["a:search", "b:search"]
+
+
+def test_what_building_a_large_index_took_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    returned: list[bool] = []
+    monkeypatch.setattr(bm25, "return_memory", lambda: returned.append(True))
+    Bm25(CATALOG)
+    assert not returned
+    monkeypatch.setattr(bm25, "LARGE", len(CATALOG))
+    Bm25(CATALOG)
+    assert returned
