@@ -67,13 +67,13 @@ def hide_environment() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
-def return_memory() -> None:
-    """Give the system back the memory that this process has freed, where its allocator keeps it otherwise (glibc)."""
+def give_back_memory() -> None:
+    """Give the system what this process does not use any more: the C library of Linux keeps a good part of it."""
     if sys.platform == "linux":
-        import ctypes  # 2 ms
+        import ctypes
 
-        if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):
-            trim(0)
+        with contextlib.suppress(AttributeError):  # other C libraries
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def run_aside(script: Path) -> "subprocess.Popen[bytes]":

@@ -98,7 +98,7 @@ def test_who_is_at_the_other_end_of_a_connection_is_known(family: socket.Address
 def test_what_is_freed_is_given_back_to_the_system() -> None:
     script = """
 from pathlib import Path
-from mcpctl.posix import return_memory
+from mcpctl.posix import give_back_memory
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1])
@@ -107,7 +107,7 @@ texts = [bytes(10_000) for _ in range(5_000)]
 last = bytes(10_000)
 del texts
 before = resident()
-return_memory()
+give_back_memory()
 print((before - resident()) * 4096)
 """
     given_back = int(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout)

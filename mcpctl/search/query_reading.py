@@ -11,7 +11,7 @@ from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.service_names import SERVICE_NAMES
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
-from mcpctl.search.spelling import Dictionary, Speller
+from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
 MAX_WORDS = 256
@@ -92,8 +92,8 @@ class Reader:
 
     def read(self, query: str) -> Query:
         """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
-        tools nor the dictionary have as words like them, if they are not most of the query: then it is in a language
-        that neither knows."""
+        tools nor the dictionary have as words like them. If most of the query are such words, and some are like none,
+        it is in a language that neither knows, and nothing is read as something else."""
         found = list(islice(_words(without_small_talk(query)), 4 * MAX_WORDS + 1))
         distinct = list({word.forms: word for word in reversed(found)}.values())[::-1]
         selected = list(_first(distinct))
@@ -119,10 +119,17 @@ class Reader:
         is_short = len(selected) <= SHORT
         return _Manner(
             is_short,
-            is_foreign=content > 2 and 2 * strange > content,
+            is_foreign=content > 2 and 2 * strange > content and not self._is_mistyped(missing, is_short),
             is_bound=len(lacking & BINDING_WORDS) > 1,
             named=self._speller.named([forms[-1] for forms in missing], lacking) if is_short and lacking else {},
         )
+
+    def _is_mistyped(self, missing: Mapping[tuple[str, ...], Sequence[str]], is_short: bool) -> bool:
+        """Whether each strange word is like a known one: in a language that nobody knows, hardly all of them are."""
+        all_strange = (form for forms in missing.values() for form in forms if self._is_strange(form))
+        strange = list(islice(all_strange, MAX_CORRECTED))
+        like_none = [form for form in strange if not self._speller.readings(form, is_short, False)]
+        return 2 * len(like_none) < len(strange) and all(len(form) < SHORTEST for form in like_none)
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
         for form, terms in known.items():

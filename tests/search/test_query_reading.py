@@ -26,7 +26,7 @@ CLUSTER = [
 ]
 
 
-def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
+def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "word") -> Query:
     stems = list(dict.fromkeys(map(stem, known.split())))
     dictionary = WordTable.of(stems, np.zeros((len(stems), 2), np.int8), [1_000] * len(stems))
     return Reader(Okapi(Corpus.read(map(texts, tools))), dictionary, Pins(tools).folded_names).read(query)
@@ -48,6 +48,17 @@ def test_words_of_a_language_that_nobody_knows_are_not_corrected() -> None:
     found = read("ouvrir une brancha avec le serveur maintenant")
     assert not found.read_as
     assert found.unknown == found.unheard == ["ouvrir", "brancha", "serveur", "maintenant"]
+
+
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("lsit namepsaces of one clutser", {"lsit": "list", "namepsaces": "namespaces", "clutser": "cluster"}),
+        ("sned teh reqeust to the serevr", {"sned": "send", "reqeust": "request", "serevr": "server"}),
+    ],
+)
+def test_a_query_of_which_most_words_were_mistyped_is_of_no_other_language(query: str, meant: dict[str, str]) -> None:
+    assert dict(read(query).read_as) == {word: [reading] for word, reading in meant.items()}
 
 
 def test_of_a_name_the_first_letter_is_right() -> None:

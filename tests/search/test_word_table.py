@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import COUNTS, FOLDER, VECTORS, WORDS, WordTable, shipped
+from mcpctl.search.word_table import COUNTS, FOLDER, MADE, VECTORS, WORDS, WordTable, shipped
 from tests.words.inputs import digest
-from tests.words.making import MADE
 from tests.words.recipe import SOURCES, TEACHER, Recipe
 
 LARGEST = 4_700_000
