@@ -1,6 +1,7 @@
 """What the system is asked about processes."""
 
 import os
+import platform
 import shutil
 import socket
 import subprocess
@@ -91,3 +92,23 @@ def test_who_is_at_the_other_end_of_a_connection_is_known(family: socket.Address
         ends = client.getsockname()[:2], listening.getsockname()[:2]
         assert posix.owner_of_connection(*ends) == (os.geteuid() if Path("/proc/net/tcp").exists() else None)
     assert posix.owner_of_connection(("testclient", 5), ("127.0.0.1", 5)) is None
+
+
+@pytest.mark.skipif("glibc" not in platform.libc_ver(), reason="other allocators give back what is freed")
+def test_what_is_freed_is_given_back_to_the_system() -> None:
+    script = """
+from pathlib import Path
+from mcpctl.posix import give_back_memory
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1])
+
+texts = [bytes(10_000) for _ in range(5_000)]
+last = bytes(10_000)
+del texts
+before = resident()
+give_back_memory()
+print((before - resident()) * 4096)
+"""
+    given_back = int(subprocess.run([sys.executable, "-c", script], check=True, capture_output=True).stdout)
+    assert given_back > 20_000_000
