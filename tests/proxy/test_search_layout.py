@@ -8,6 +8,7 @@ import pytest
 from mcpctl.models import Tool
 from mcpctl.proxy import search_results
 from mcpctl.search.ranking import Hit, Ranking
+from tests.effort import calls
 
 SENTENCE = "It does what a tool of this kind does, and says so in a sentence. "
 
@@ -115,3 +116,10 @@ def test_results_of_a_server_beyond_its_share_come_where_others_leave_room_in_th
     assert [each["relevance"] for each in with_room] == sorted((e["relevance"] for e in with_room), reverse=True)
     assert sum(each["toolKey"].startswith("many:") for each in with_room) == 8
     assert sum(each["toolKey"].startswith("many:") for each in without) == 4
+
+
+@pytest.mark.parametrize("tokens", [100, 600, 2000, 20_000])
+def test_a_huge_schema_is_not_gone_through(tokens: int) -> None:
+    huge = [tool(n, 20_000) for n in range(4)]
+    answer(huge)
+    assert calls(lambda: answer(huge, tokens)) < 10_000
