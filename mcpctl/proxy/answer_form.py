@@ -1,8 +1,8 @@
 """In which form a client gets an answer of `tool_discovery`: as text, as structured content, or as both.
 
 Clients give their models the text, the structured content, or both, which then count twice. Where it is known that one
-of them reaches the model, that one is sent; the guide `search` has the table. What is not known gets both, as the
-specification advises.
+of them reaches the model, that one is sent; the guide `search` says of which clients. What is not known gets both, as
+the specification advises.
 """
 
 from enum import Enum

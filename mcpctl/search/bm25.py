@@ -2,22 +2,25 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mcpctl.models import Tool
+from mcpctl.models import Progress, Tool, unseen
+from mcpctl.posix import give_back_memory
 from mcpctl.search import index_file
 from mcpctl.search.fields import FIELDS, texts
-from mcpctl.search.meaning import Matrix, Meaning
+from mcpctl.search.meaning import LARGE, Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores, stemmed
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import (
     CONTEXT_PART,
     EMBEDDING_PART,
+    LEAST_NEAR,
     MAX_QUERIES,
     MEANING_PART,
     Explanation,
@@ -40,6 +43,8 @@ HALF = 0.5
 """What is met by less than this of the words, or is less near, counts less beside the other than its largest value."""
 LEAST, ALONE = 0.15, 0.5
 """How near a tool is at least that has no word of the query, in itself and beside the nearest: others are noise."""
+_TOLD = 500
+"""After how many tools the progress of indexing is told."""
 MAX_SENTENCES = 12
 """The most sentences of a query that are read apart."""
 NEAR = 1.0
@@ -54,6 +59,28 @@ Near = Callable[[str], Scores]
 
 
 @dataclass(frozen=True)
+class _Measure:
+    """How well every tool fits a query in one respect."""
+
+    scores: Scores
+    weight: float
+    """The weight beside the other respects."""
+    most: float
+    """What a score can be."""
+
+    @cached_property
+    def largest(self) -> float:
+        return float(np.max(self.scores, initial=0.0))
+
+    def share(self, *, beside_model: bool) -> float:
+        """What one unit of a score adds to the sum of all respects."""
+        # With an embedding model none is divided by its largest value: a model that does not know the query's language
+        # finds next to nothing, which would count as much as what the table of words knows.
+        unit = self.most if beside_model else max(self.largest, HALF * self.most)
+        return self.weight / (unit or 1.0)
+
+
+@dataclass(frozen=True)
 class _QueryScores:
     """The score of every tool in one query, on the scale of relevance."""
 
@@ -63,14 +90,14 @@ class _QueryScores:
     """The relevance of one unit of BM25."""
     meaning: Scores
     """The part of the relevance by the meaning of the query's words."""
+    embedding: Scores | None
+    """The part of the relevance by an embedding model, if there is one."""
     vectors: Matrix
     """A row for each of `query.meaning`."""
     sentences: Sequence[Sequence[int]]
     """The rows of the whole query, and of each sentence if it has several."""
-    added: Mapping[str, Scores]
-    """The other parts of the relevance beside BM25, by name."""
 
-    @property
+    @cached_property
     def best(self) -> float:
         return float(np.max(self.relevance, initial=0.0))
 
@@ -83,7 +110,11 @@ class Bm25:
     waits = False
 
     def __init__(
-        self, tools: Sequence[Tool], notes: Mapping[str, str] | None = None, index_path: Path | None = None
+        self,
+        tools: Sequence[Tool],
+        notes: Mapping[str, str] | None = None,
+        index_path: Path | None = None,
+        on_progress: Progress = unseen,
     ) -> None:
         # In the order of the keys, so that a stable sort by relevance breaks ties by key.
         catalog = dict(sorted({tool.key: tool for tool in reversed(tools)}.items()))
@@ -91,6 +122,7 @@ class Bm25:
         self._keys = list(catalog)
         self._tools = list(catalog.values())
         self._notes = dict(notes or {})
+        self._on_progress = on_progress
         self._pins = Pins(self._tools)
         self._engine, self._meaning = self._build() if index_path is None else self._load_or_build(index_path)
         self._reader = Reader(self._engine, shipped(), self._pins.folded_names)
@@ -155,8 +187,19 @@ class Bm25:
         return index
 
     def _build(self) -> index_file.Index:
-        engine = Okapi(Corpus.read(map(self._texts, self._tools)))
-        return engine, Meaning.of(engine, shipped())
+        engine = Okapi(Corpus.read(self._read()))
+        meaning = Meaning.of(engine, shipped())
+        if len(self._tools) >= LARGE:
+            give_back_memory()
+        self._on_progress(len(self._tools), len(self._tools))
+        return engine, meaning
+
+    def _read(self) -> Iterator[Sequence[str]]:
+        """The texts of each tool. Reading is most of the work on a large catalog, and what is told of it."""
+        for number, tool in enumerate(self._tools):
+            if number % _TOLD == 0:
+                self._on_progress(number, len(self._tools))
+            yield self._texts(tool)
 
     def _texts(self, tool: Tool) -> Sequence[str]:
         return texts(tool, self._notes.get(tool.key, ""))
@@ -166,32 +209,33 @@ class Bm25:
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
-        # The nearest sentence counts: a long text as a whole is near to no tool.
-        meaning = self._meaning.nearness(np.array([vectors[rows].sum(0) for rows in said]), words)
-        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(np.max(meaning, initial=0.0))))] = 0
-        parts = [(words, 1.0), (meaning, MEANING_BESIDE_NEAR if near else MEANING)]
-        parts += [(near(text), NEAR)] if near else []
-        largest = [float(np.max(scores, initial=0.0)) for scores, _ in parts]
+        meaning = self._nearness(np.array([vectors[rows].sum(0) for rows in said]), words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
-        # With an embedding model none is divided by its largest value: a model that does not know the query's language
-        # finds next to nothing, which would count as much as what the table of words knows.
-        most = (ceiling, 1.0, 1.0)
-        units = most if near else [max(part, HALF * full) for part, full in zip(largest, most, strict=False)]
-        shares = [weight / (unit or 1.0) for (_, weight), unit in zip(parts, units, strict=True)]
-        best = float(np.max(sum(scores * share for (scores, _), share in zip(parts, shares, strict=True)), initial=0.0))
-        sure = confidence(largest[0] / (ceiling or 1.0), max(largest[1:]))
-        words, meaning, *embedding = (
-            scores * (share * sure / (best or 1.0)) for (scores, _), share in zip(parts, shares, strict=True)
-        )
+        measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
+        measures += [_Measure(near(text), NEAR, 1.0)] if near else []
+        shares = [measure.share(beside_model=near is not None) for measure in measures]
+        best = float(np.max(_sum(measures, shares), initial=0.0)) or 1.0
+        by_words, *others = (measure.largest for measure in measures)
+        # The best hit is as relevant as it is sure; the others in proportion.
+        sure = confidence(by_words / (ceiling or 1.0), max(others))
+        scales = [share * sure / best for share in shares]
+        _, meaning, *embedding = (measure.scores * scale for measure, scale in zip(measures, scales, strict=True))
         return _QueryScores(
             query,
-            words + meaning + sum(embedding),
-            shares[0] * sure / (best or 1.0),
-            meaning,
-            vectors,
-            said,
-            {EMBEDDING_PART: embedding[0]} if near else {},
+            relevance=_sum(measures, scales),
+            scale=scales[0],
+            meaning=meaning,
+            embedding=embedding[0] if embedding else None,
+            vectors=vectors,
+            sentences=said,
         )
+
+    def _nearness(self, said: Matrix, words: Scores) -> Scores:
+        """How near each tool is to the nearest sentence, since a long text as a whole is near to no tool; 0 for those
+        that have no word of the query and are hardly near."""
+        meaning = self._meaning.nearness(said, words)
+        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(np.max(meaning, initial=0.0))))] = 0
+        return meaning
 
     def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
         if limit <= 0:
@@ -221,14 +265,13 @@ class Bm25:
                 scores[word, field.name] += share * saturated * query.shares[term] * unit
         yield from (Part(word, field, score) for (word, field), score in scores.items() if score)
         yield from self._meaning_parts(number, answer, counts, lift)
-        yield from (
-            Part("", name, lift * float(column[number])) for name, column in answer.added.items() if column[number]
-        )
+        if answer.embedding is not None and answer.embedding[number]:
+            yield Part("", EMBEDDING_PART, lift * float(answer.embedding[number]))
 
     def _meaning_parts(
         self, number: int, answer: _QueryScores, words_of_tool: Mapping[str, Sequence[int]], lift: float
     ) -> Iterator[Part]:
-        """What each word of the query adds to its meaning's part, and the word of the tool to which it is nearest. The
+        """What each word of the query adds to its meaning's part, and a near word of the tool, if it has one. The
         part is divided among the words that point towards the tool, by how far they do."""
         score = lift * float(answer.meaning[number])
         if not score:
@@ -244,8 +287,8 @@ class Bm25:
             asked, word = words[row]
             cosines = stems @ (vectors[row] / np.linalg.norm(vectors[row]))
             nearest = int(cosines.argmax())
-            is_other = told[nearest][1] != f"{asked}~"
-            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_other else None
+            is_near = told[nearest][1] != f"{asked}~" and cosines[nearest] >= LEAST_NEAR
+            near = NearWord(told[nearest][0], round(float(cosines[nearest]), 2)) if is_near else None
             yield Part(word, MEANING_PART, score * value / sum(counted.values()), near)
 
     def _counts(self, number: int) -> Mapping[str, list[int]]:
@@ -264,6 +307,12 @@ def confidence(by_words: float, by_meaning: float) -> float:
     It is about the share of right first hits: a third at .35, half at .5, .7 at .7, .9 at .9, as measured.
     """
     return max(by_meaning, 0.8 * min(by_words, 1.0))
+
+
+def _sum(measures: Iterable[_Measure], shares: Iterable[float]) -> Scores:
+    first, *others = (measure.scores * share for measure, share in zip(measures, shares, strict=True))
+    total: Scores = sum(others, first)
+    return total
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from mcpctl.config import Config
-from mcpctl.models import Tool
+from mcpctl.models import Progress, Tool
 from mcpctl.search.bm25 import WEAK, Bm25
 from mcpctl.search.json_service import Service
 from mcpctl.search.ranking import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
@@ -87,11 +87,13 @@ class Cloud:
             yield Explanation(key, round(min(float(relevance), _MAX_RELEVANCE), 4), "", (), None, text)
 
 
-def cloud_builder(config: Config) -> Build:
+def cloud_builder(config: Config, on_progress: Progress) -> Build:
     """A function that makes the provider for each catalog, all with one service."""
     settings = config.search
     service = Service(settings.cloud_url, CLOUD_TOKEN, _MAX_ANSWER) if settings.cloud_url else None
-    return lambda tools, notes, index_path: Cloud(Bm25(tools, notes, index_path), service, settings.cloud_timeout_s)
+    return lambda tools, notes, index_path: Cloud(
+        Bm25(tools, notes, index_path, on_progress), service, settings.cloud_timeout_s
+    )
 
 
 def _offer(tool: Tool) -> dict[str, str]:

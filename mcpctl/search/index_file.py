@@ -16,13 +16,14 @@ from mcpctl.paths import private_dir
 from mcpctl.search.meaning import Meaning
 from mcpctl.search.posting_lists import Corpus, Okapi
 from mcpctl.search.tokens import LAYOUT
+from mcpctl.search.word_table import FOLDER, MADE
 
 Index = tuple[Okapi, Meaning]
 
 
 def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
-    """A hash that tells the index of these tools from that of others, or of another version of mcpctl."""
-    digest = sha256(f"{__version__} {LAYOUT}".encode())
+    """A hash that tells the index of these tools from that of others, or of another version of mcpctl or its table."""
+    digest = sha256(f"{__version__} {LAYOUT} ".encode() + (FOLDER / MADE).read_bytes())
     for tool in tools:
         for text in (tool.key, tool.text, notes.get(tool.key, "")):
             data = text.encode("utf-8", "surrogatepass")
@@ -55,7 +56,7 @@ def save(path: Path, mark: str, index: Index) -> None:
         "counts": corpus.counts,
         "document": corpus.document,
         "frequency": corpus.frequency,
-        "tools": meaning.tools,
+        "tools": meaning.tools.astype(meaning.stems.dtype),
         "stem_vectors": meaning.stems,
     }
     with contextlib.suppress(OSError, McpctlError):

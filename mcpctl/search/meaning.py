@@ -20,29 +20,31 @@ _STRANGE = 0.7
 """The weight of a word that no tool has, beside that of a word that one tool has."""
 UNRELATED = 0.1
 """A lower cosine counts as 0."""
-_LARGE = 10_000
+LARGE = 10_000
 """From so many tools on, all are compared by the first numbers of the vectors alone, which say most, …"""
-_FIRST = 32
+_FIRST = 24
 """… these, …"""
 _BEST = 1_000
 """… and only the best ones by all numbers."""
+_AT_ONCE = 4_096
+"""How many rows are added up at once: the commonest words are in all tools."""
 
 Matrix = NDArray[np.float32]
-Kept = NDArray[np.float16]
-"""Half the memory, and as good."""
+Kept = NDArray[np.floating]
+"""As vectors are kept: of a large catalog in 16 bits, which is half the size; among few tools they would break ties."""
 
 
 class Meaning:
     """The tools and the stems of a catalog in the space of a table of words."""
 
     def __init__(self, engine: Okapi, tools: Kept, stems: Kept) -> None:
-        self.tools = tools
+        self._columns: Matrix = tools.T[: _FIRST if len(tools) >= LARGE else None].astype(np.float32, order="C")
+        self.tools: Matrix = tools.astype(np.float32) if len(tools) >= LARGE else self._columns.T
         """A row of length 1 for each document, or of zeros if the table has none of its words."""
         self.stems = stems
         """A row for each stem, in the corpus's order."""
         self._engine = engine
         self._first = len(engine.corpus.surface)
-        self._columns: Matrix = tools.T[: _FIRST if len(tools) >= _LARGE else None].astype(np.float32, order="C")
 
     @classmethod
     def of(cls, engine: Okapi, table: WordTable) -> "Meaning":
@@ -59,13 +61,15 @@ class Meaning:
         order = np.argsort(document, kind="stable")
         term = np.repeat(np.arange(counts.size, dtype=np.int32), counts)
         by_document = np.bincount(document, minlength=len(corpus)), term[order], weight[order]
+        del term, order
         tools = _units(_product(*by_document, vectors))
         length = np.linalg.norm(vectors, axis=1, keepdims=True)
         length[length == 0] = np.median(length[length > 0]) if length.any() else 1
         there = _units(_product(counts, document, weight, tools)) * length
         vectors = np.where(known, (1 - _MOVE) * vectors, 0) + _MOVE * there
         tools = _units(_product(*by_document, vectors))
-        return cls(engine, tools.astype(np.float16), vectors.astype(np.float16))
+        kept = np.float16 if len(corpus) >= LARGE else np.float32
+        return cls(engine, tools.astype(kept), vectors.astype(kept))
 
     def vectors(self, stems: Collection[str]) -> Matrix:
         """A row for each stem of a query: as long as it counts there, of zeros for what neither the catalog nor the
@@ -91,26 +95,38 @@ class Meaning:
         In a large catalog that is only roughly so, but for the tools that are the best together with scores `beside`.
         """
         units = _units(said)
-        near = _nearest(units[:, : len(self._columns)], self._columns)
-        if len(self._columns) < self.tools.shape[1]:
-            both = near * (1 / (near.max() or 1)) + beside * (1 / (beside.max() or 1))
-            best = np.argpartition(both, -_BEST)[-_BEST:]
-            near[best] = _nearest(units, self.tools[best].T.astype(np.float32))
+        cosines = _cosines(units[:, : len(self._columns)], self._columns)
+        if len(self._columns) == self.tools.shape[1]:
+            return _near(cosines)
+        both = np.maximum(cosines, np.float32(UNRELATED))
+        both -= np.float32(UNRELATED)
+        near = both.astype(np.float64)
+        both /= both.max() or 1
+        both += beside * (1 / (beside.max() or 1))
+        best = np.argpartition(both, -_BEST)[-_BEST:]
+        near[best] = _near(_cosines(units, self.tools[best].T))
         return near
 
 
-def _nearest(units: Matrix, columns: Matrix) -> Scores:
+def _cosines(units: Matrix, columns: Matrix) -> Matrix:
     # Not by matmul: BLAS would start threads for it, and wait for them on a busy machine.
-    cosines = np.max([np.einsum("ji,j->i", columns, unit) for unit in units], axis=0).astype(np.float64)
+    nearest: Matrix
+    nearest, *others = [np.einsum("ji,j->i", columns, unit) for unit in units]
+    for cosines in others:
+        np.maximum(nearest, cosines, out=nearest)
+    return nearest
+
+
+def _near(cosines: Matrix) -> Scores:
     # Four digits, so that tools with the same text are equal in spite of rounding.
-    near: Scores = np.maximum(np.round((cosines - UNRELATED) / (1 - UNRELATED), 4), 0)
-    return near
+    near: Scores = np.round((cosines.astype(np.float64) - UNRELATED) / (1 - UNRELATED), 4)
+    return np.maximum(near, 0)
 
 
-def _units(rows: NDArray[np.floating]) -> Matrix:
-    """Rows of length 1; those of zeros stay."""
-    units: Matrix = rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-    return units
+def _units(rows: Matrix) -> Matrix:
+    """These rows, which it changes to the length 1; those of zeros stay."""
+    rows /= np.maximum(np.sqrt(np.einsum("ij,ij->i", rows, rows)), np.float32(1e-9))[:, None]
+    return rows
 
 
 def _product(counts: NDArray[np.integer], column: NDArray[np.int32], values: Matrix, dense: Matrix) -> Matrix:
@@ -119,7 +135,8 @@ def _product(counts: NDArray[np.integer], column: NDArray[np.int32], values: Mat
     start = 0
     for row, end in enumerate(np.cumsum(counts).tolist()):
         # By row this takes a fifth of the time that np.add.reduceat takes for all, and no memory.
-        if start < end:
-            np.einsum("i,ij->j", values[start:end], dense[column[start:end]], out=product[row])
+        for begin in range(start, end, _AT_ONCE):
+            part = slice(begin, min(begin + _AT_ONCE, end))
+            product[row] += np.einsum("i,ij->j", values[part], dense[column[part]])
         start = end
     return product

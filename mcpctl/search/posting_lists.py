@@ -2,8 +2,9 @@
 
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from typing import overload
 
 import numpy as np
@@ -17,6 +18,8 @@ K1 = 1.2
 SURFACE = 0.75
 """The weight of the written word beside its stem, which is a term of its own: `users` is nearer to `list_users` than to
 `get_user`, and still finds both."""
+_PORTION = 500_000
+"""How many words are counted at once."""
 
 Scores = NDArray[np.float64]
 Floats = NDArray[np.float32]
@@ -57,12 +60,12 @@ class Corpus(Sequence[Mapping[str, float]]):
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
         """The corpus of documents, each with a text for each of `FIELDS`."""
         vocabulary: dict[str, int] = {}
-        forms, place, lengths = _read(documents, vocabulary)
+        forms, per_field, lengths = _read(documents, vocabulary)
         surface = list(vocabulary)
         norms = _norms(lengths)
         stems, of_stem = _stems(surface)
-        of_words = _postings(forms, place, norms, len(surface))
-        of_stems = _postings(of_stem[forms], place, norms, len(stems))
+        of_words = _postings(forms, per_field, norms, len(surface))
+        of_stems = _postings(of_stem[forms], per_field, norms, len(stems))
         return cls(surface, stems, norms, *(np.concatenate(both) for both in zip(of_words, of_stems, strict=True)))
 
     def __len__(self) -> int:
@@ -138,67 +141,72 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         if not places:
             return np.zeros(self.corpus_size)
         holders = np.concatenate([self.corpus.document[place] for place, _ in places])
-        added = np.concatenate([self.added[place] * weight for place, weight in places])
+        added = np.concatenate(
+            [self.added[place] if weight == 1 else self.added[place] * weight for place, weight in places]
+        )
         return np.bincount(holders, added, minlength=self.corpus_size).astype(np.float64, copy=False)
 
 
-class _Runs(dict[str, int]):
-    """The numbers of distinct runs of letters and digits, and the words of each: most runs of a catalog are in it more
-    than once."""
+class _Runs(dict[str, tuple[int, tuple[int, ...]]]):
+    """How many words runs of letters and digits are, and the numbers of their forms: most are in a catalog more than
+    once."""
 
     def __init__(self, vocabulary: dict[str, int]) -> None:
         self._vocabulary = vocabulary
-        self.forms: list[int] = []
-        """The numbers of the forms of all runs, …"""
-        self.ends: list[int] = [0]
-        """… where those of each run begin, and those of the last one end."""
-        self.words: list[int] = []
-        """How many words each run has."""
 
-    def __missing__(self, run: str) -> int:
+    def __missing__(self, run: str) -> tuple[int, tuple[int, ...]]:
         read = list(words(run))
-        self.forms += [self._vocabulary.setdefault(form, len(self._vocabulary)) for forms in read for form in forms]
-        self.ends.append(len(self.forms))
-        self.words.append(len(read))
-        self[run] = number = len(self)
-        return number
+        numbers = [self._vocabulary.setdefault(form, len(self._vocabulary)) for forms in read for form in forms]
+        self[run] = len(read), tuple(numbers)
+        return self[run]
 
 
 def _read(documents: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
-    """The numbers of all forms in the order of the text, the place of each (its document and field, in one number), and
-    the count of words by document and field."""
+    """The numbers of all forms in the order of the text; the count of forms and the count of words of each field."""
     numbered = _Runs(vocabulary)
-    found = array("i")
-    sizes: list[int] = []
+    numbers, forms_of, words_of = array("i"), array("i"), array("i")
     for document in documents:
         for text in document:
-            before = len(found)
-            if text:
-                found.extend(map(numbered.__getitem__, runs(text)))
-            sizes.append(len(found) - before)
-    run = np.array(found, np.int32)
-    place = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    lengths = np.bincount(place, np.array(numbered.words, np.int32)[run], len(sizes)).astype(np.int64)
-    ends = np.array(numbered.ends, np.int32)
-    count = np.diff(ends)[run]
-    # The n-th form of a run is n places after its first.
-    nth = np.arange(count.sum(), dtype=np.int32) - np.repeat(np.cumsum(count, dtype=np.int32) - count, count)
-    forms = np.array(numbered.forms, np.int32)[np.repeat(ends[run], count) + nth]
-    return forms, np.repeat(place, count), lengths.reshape(-1, len(FIELDS))
+            found = runs(text) if text else ()
+            counts, read = zip(*map(numbered.__getitem__, found), strict=True) if found else ((), ())
+            before = len(numbers)
+            numbers.extend(chain.from_iterable(read))
+            forms_of.append(len(numbers) - before)
+            words_of.append(sum(counts))
+    forms, per_field, lengths = (np.array(column, np.int32) for column in (numbers, forms_of, words_of))
+    return forms, per_field, lengths.astype(np.int64).reshape(-1, len(FIELDS))
 
 
-def _postings(terms: Numbers, place: Numbers, norms: Scores, size: int) -> tuple[Numbers, Numbers, Floats]:
+def _postings(terms: Numbers, per_field: Numbers, norms: Scores, size: int) -> tuple[Numbers, Numbers, Floats]:
     """How many documents have each of `size` terms; for each pair of a term and a document that has it, sorted by term,
     the document and the weighted frequency."""
-    keys = terms.astype(np.int64) * norms.size + place
+    keys = terms.astype(np.int64)
+    keys *= norms.size
+    keys += np.repeat(np.arange(norms.size), per_field)
     # Of numbers alone, and in place: the order that would sort them takes several times the time and the memory.
     keys.sort()
+    parts = [_pairs(part, norms) for part in _portions(keys)] or [_pairs(keys, norms)]
+    term, document, frequency = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return np.bincount(term, minlength=size).astype(np.int32), document, frequency
+
+
+def _portions(keys: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Keys in portions, so that memory need not be had for all at once; a term in a document is in one of them."""
+    start = 0
+    while start < keys.size:
+        last = keys[min(start + _PORTION, keys.size) - 1]
+        end = int(np.searchsorted(keys, last - last % len(FIELDS) + len(FIELDS)))
+        yield keys[start:end]
+        start = end
+
+
+def _pairs(keys: NDArray[np.int64], norms: Scores) -> tuple[Numbers, Numbers, Floats]:
+    """The terms, the documents and the weighted frequencies of sorted keys."""
     heads = np.flatnonzero(np.diff(keys // len(FIELDS), prepend=-1))
     weights = norms.ravel()[keys % max(norms.size, 1)]
-    frequency = np.add.reduceat(weights, heads) if heads.size else weights
     term, place = np.divmod(keys[heads], max(norms.size, 1))
-    counts = np.bincount(term, minlength=size)
-    return counts.astype(np.int32), (place // len(FIELDS)).astype(np.int32), frequency.astype(np.float32)
+    frequency = np.add.reduceat(weights, heads) if heads.size else weights
+    return term.astype(np.int32), (place // len(FIELDS)).astype(np.int32), frequency.astype(np.float32)
 
 
 def _norms(lengths: NDArray[np.int64]) -> Scores:

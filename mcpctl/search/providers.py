@@ -5,22 +5,28 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mcpctl.config import Config
-from mcpctl.models import Progress, Tool
+from mcpctl.models import Progress, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.search.ranking import Build, Provider, Ranking
 
 
-def build(tools: Sequence[Tool], notes: Mapping[str, str] | None = None, index_path: Path | None = None) -> Provider:
+def build(
+    tools: Sequence[Tool],
+    notes: Mapping[str, str] | None = None,
+    index_path: Path | None = None,
+    on_progress: Progress = unseen,
+) -> Provider:
     """The default provider over these tools."""
     from mcpctl.search.bm25 import Bm25
 
-    return Bm25(tools, notes, index_path)
+    return Bm25(tools, notes, index_path, on_progress)
 
 
 def builder(config: Config, paths: Paths, provider: str | None = None, on_progress: Progress | None = None) -> Build:
     """A function that makes the provider of that name, or the configured one, for each catalog.
 
-    With `on_progress` a search waits until all embeddings are there; without it, words rank meanwhile.
+    With `on_progress`, which is told of indexing too, a search waits until all embeddings are there; without it, words
+    rank meanwhile.
     """
     name = provider or config.optimization
     if name == "semantic":
@@ -30,10 +36,10 @@ def builder(config: Config, paths: Paths, provider: str | None = None, on_progre
     if name == "cloud":
         from mcpctl.search.cloud import cloud_builder
 
-        return cloud_builder(config)
+        return cloud_builder(config, on_progress or unseen)
     if name == "off":
         return lambda tools, notes, index_path: Off(config.project)
-    return build
+    return lambda tools, notes, index_path: build(tools, notes, index_path, on_progress or unseen)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
+from mcpctl.search.service_names import SERVICE_NAMES
 from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
-from mcpctl.search.spelling import Dictionary, Speller
+from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
 MAX_WORDS = 256
@@ -92,8 +93,8 @@ class Reader:
 
     def read(self, query: str) -> Query:
         """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
-        tools nor the dictionary have as words like them, if they are not most of the query: then it is in a language
-        that neither knows."""
+        tools nor the dictionary have as words like them. If most of the query are such words, and some are like none,
+        it is in a language that neither knows, and nothing is read as something else."""
         found = list(islice(_words(without_small_talk(query)), 4 * MAX_WORDS + 1))
         distinct = list({word.forms: word for word in reversed(found)}.values())[::-1]
         selected = list(_first(distinct))
@@ -115,14 +116,21 @@ class Reader:
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
-        lacking = {form for forms in missing.values() for form in forms}
+        lacking = {form for forms in missing.values() for form in forms} - SERVICE_NAMES
         is_short = len(selected) <= SHORT
         return _Manner(
             is_short,
-            is_foreign=content > 2 and 2 * strange > content,
+            is_foreign=content > 2 and 2 * strange > content and not self._is_mistyped(missing, is_short),
             is_bound=len(lacking & BINDING_WORDS) > 1,
             named=self._speller.named([forms[-1] for forms in missing], lacking) if is_short and lacking else {},
         )
+
+    def _is_mistyped(self, missing: Mapping[tuple[str, ...], Sequence[str]], is_short: bool) -> bool:
+        """Whether each strange word is like a known one: in a language that nobody knows, hardly all of them are."""
+        all_strange = (form for forms in missing.values() for form in forms if self._is_strange(form))
+        strange = list(islice(all_strange, MAX_CORRECTED))
+        like_none = [form for form in strange if not self._speller.readings(form, is_short, False)]
+        return 2 * len(like_none) < len(strange) and all(len(form) < SHORTEST for form in like_none)
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
         for form, terms in known.items():
@@ -152,7 +160,7 @@ class Reader:
             self._add_unknown(read, form, is_heard=bool(readings))
 
     def _corrections(self, form: str, is_name: bool, manner: _Manner) -> Sequence[str]:
-        if manner.is_foreign or not manner.tries or not self._is_strange(form):
+        if manner.is_foreign or not manner.tries or form in SERVICE_NAMES or not self._is_strange(form):
             return []
         manner.tries -= 1
         return self._speller.readings(form, manner.is_short, is_name)

@@ -29,6 +29,8 @@ MEANING_PART = "meaning"
 CONTEXT_PART = "context"
 PINNED_PART = "exact"
 EMBEDDING_PART = "embedding"
+LEAST_NEAR = 0.3
+"""The cosine of a word that is told to be near: less have nearly any two."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +55,8 @@ class Part:
     """A field's name, `meaning` (near to words of the tool), `embedding` (similar for an embedding model), `context`,
     or `exact` (the query names the tool)."""
     score: float
-    near: "NearWord | None" = None
-    """Of a part of the meaning the tool's nearest word, unless it is the word itself."""
+    near: NearWord | None = None
+    """Of a part of the meaning the tool's nearest word, if one is near and is not the word itself."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,10 @@ class Explanation:
         reasons = [f"the query is its {self.pinned}"] if self.pinned else []
         words = self.by_word()
         rest = words.pop("", {})
-        near = {part.word: part.near for part in self.parts if part.near}
+        near: dict[str, NearWord] = {}
+        for part in self.parts:
+            if part.near and (part.word not in near or part.near.cosine > near[part.word].cosine):
+                near[part.word] = part.near
         for word, fields in list(words.items())[:8]:
             told = [str(near[word]) if field == MEANING_PART and word in near else field for field in fields]
             reasons.append(f"'{word}' in {', '.join(told)}: {sum(fields.values()):.2f}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.config import Config
-from mcpctl.models import Progress, Tool
+from mcpctl.models import Progress, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.search.bm25 import Bm25
 from mcpctl.search.embeddings import Directions, Embeddings, Model
@@ -124,7 +124,7 @@ class _Space:
 def semantic_builder(config: Config, paths: Paths, on_progress: Progress | None) -> Build:
     """A function that makes the provider for each catalog, all with one model, which is loaded when first needed."""
     embeddings = Embeddings(lambda: _model(config), paths, config.search.semantic_timeout_s, on_progress)
-    return lambda tools, notes, index_path: Semantic(Bm25(tools, notes, index_path), embeddings)
+    return lambda tools, notes, index_path: Semantic(Bm25(tools, notes, index_path, on_progress or unseen), embeddings)
 
 
 def _model(config: Config) -> Model:

@@ -84,8 +84,12 @@ class Speller:
                 forms: dict[str, str] = {}
                 for slip in likely:
                     forms.setdefault(stem(slip), slip)
-                return list(forms.values())[:MOST_READINGS]
+                return [self._whole(form) for form in list(forms.values())[:MOST_READINGS]]
         return []
+
+    def _whole(self, slip: str) -> str:
+        """The word of the catalog of which a slip leaves only the stem: `creat` is create."""
+        return f"{slip}e" if slip not in self._catalog and f"{slip}e" in self._catalog else slip
 
     def _in_catalog(self, word: str, slips: Callable[[str], list[str]]) -> Mapping[str, float]:
         """The words of the catalog, or with the stem of one, that slips make of a word; each with its rarity."""

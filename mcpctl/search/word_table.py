@@ -15,6 +15,8 @@ from mcpctl.errors import Unusable
 
 FOLDER = Path(__file__).with_name("table")
 WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"
+MADE = "made.json"
+"""What a table was made from, and the hashes of its files."""
 
 
 class WordTable:

@@ -102,7 +102,7 @@ def measured(folders: Sequence[Path], tokens: int, limit: int | None) -> Iterato
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, action="append", required=True, help="a folder with a set")
+    parser.add_argument("--data", type=Path, nargs="+", action="extend", required=True, help="folders with a set")
     parser.add_argument("--tokens", type=int, default=2000, help="what an answer may take (default 2000)")
     parser.add_argument("--results", type=int, help="results that are asked for (default: no number)")
     parser.add_argument("--json", action="store_true", help="a JSON array instead of a table")

@@ -140,7 +140,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", type=int, action="append", help="catalog sizes instead of 500, 5000 and 50000")
     quality_of = parser.add_mutually_exclusive_group()
-    quality_of.add_argument("--data", type=Path, action="append", default=[], help="a folder with a set; no costs then")
+    quality_of.add_argument(
+        "--data", type=Path, nargs="+", action="extend", default=[], help="folders with a set; no costs then"
+    )
     quality_of.add_argument("--probes", action="store_true", help="the probes of this repository; no costs then")
     parser.add_argument("--model", type=Path, metavar="DIR", help="a sentence-embedding model to measure too")
     parser.add_argument("--cost", choices=BUILDERS, help=argparse.SUPPRESS)

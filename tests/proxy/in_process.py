@@ -23,6 +23,7 @@ from mcpctl.proxy import process, stdio_client
 from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.proxy.metatools import Offer
 from mcpctl.proxy.own_token import own_token
+from mcpctl.search import word_table
 from mcpctl.upstreams import upstream
 from tests import command_tree
 from tests.proxy.client import LATEST, SHARED_THREADS, Client
@@ -141,6 +142,7 @@ _patches = contextlib.ExitStack()
 
 def _begins(client: InProcess) -> None:
     if not _running:
+        word_table.shipped()  # mapped once by each process, and then for good
         _before.update(_things())
         for module in (errors, upstream):
             _patches.enter_context(mock.patch.object(module, "print", _print, create=True))

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mcpctl.models import Tool
 from mcpctl.search.bm25 import Bm25
-from mcpctl.search.ranking import Explanation, Part
+from mcpctl.search.ranking import Explanation, NearWord, Part
 from tests.search.test_bm25 import CATALOG, catalogs, prose, tool
 
 LARGE = [*CATALOG, *(tool(f"s{n}:do_{word}", f"Does {word} with care", how={}) for n, word in enumerate("abcdefghij"))]
@@ -44,6 +44,23 @@ def test_the_word_of_a_tool_that_a_word_is_near_to_is_told_beside_what_that_adds
     assert near["rain"].cosine == pytest.approx(0.6, abs=0.3)
     assert f"'rain' in meaning (≈ weather {near['rain'].cosine:.2f})" in why.short
     assert all(part.score > 0 for part in why.parts)
+
+
+def test_a_word_that_is_near_to_none_of_the_tool_is_told_without_one() -> None:
+    near = [
+        part.near for why in explained(CATALOG, "rain of the coming days", "bounce it", "merge") for part in why.parts
+    ]
+    assert all(each is None or each.cosine >= 0.3 for each in near)
+    assert any(near)
+
+
+def test_of_a_compound_the_nearest_of_its_parts_is_told() -> None:
+    parts = (
+        Part("ordnerinhalt", "meaning", 0.3, NearWord("directory", 0.77)),
+        Part("ordnerinhalt", "meaning", 0.1, NearWord("understanding", 0.38)),
+    )
+    why = Explanation("s:t", 0.4, "ordnerinhalt", parts, None)
+    assert why.short == "'ordnerinhalt' in meaning (≈ directory 0.77): 0.40"
 
 
 def test_each_word_is_told_with_the_fields_that_have_it() -> None:

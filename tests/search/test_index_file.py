@@ -95,3 +95,10 @@ def test_an_index_of_words_that_were_split_otherwise_is_made_anew(monkeypatch: p
     before = mark(TOOLS, {})
     monkeypatch.setattr("mcpctl.search.index_file.LAYOUT", -1)
     assert mark(TOOLS, {}) != before
+
+
+def test_another_table_of_words_makes_another_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = mark([], {})
+    (tmp_path / "made.json").write_text("{}", encoding="utf-8")
+    monkeypatch.setattr("mcpctl.search.index_file.FOLDER", tmp_path)
+    assert mark([], {}) != before

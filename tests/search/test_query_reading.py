@@ -26,7 +26,7 @@ CLUSTER = [
 ]
 
 
-def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "") -> Query:
+def read(query: str, tools: Sequence[Tool] = (*CATALOG, *CLUSTER), known: str = "word") -> Query:
     stems = list(dict.fromkeys(map(stem, known.split())))
     dictionary = WordTable.of(stems, np.zeros((len(stems), 2), np.int8), [1_000] * len(stems))
     return Reader(Okapi(Corpus.read(map(texts, tools))), dictionary, Pins(tools).folded_names).read(query)
@@ -50,9 +50,33 @@ def test_words_of_a_language_that_nobody_knows_are_not_corrected() -> None:
     assert found.unknown == found.unheard == ["ouvrir", "brancha", "serveur", "maintenant"]
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("lsit namepsaces of one clutser", {"lsit": "list", "namepsaces": "namespaces", "clutser": "cluster"}),
+        ("sned teh reqeust to the serevr", {"sned": "send", "reqeust": "request", "serevr": "server"}),
+    ],
+)
+def test_a_query_of_which_most_words_were_mistyped_is_of_no_other_language(query: str, meant: dict[str, str]) -> None:
+    assert dict(read(query).read_as) == {word: [reading] for word, reading in meant.items()}
+
+
 def test_of_a_name_the_first_letter_is_right() -> None:
     assert not read("send the message to Lames").read_as
     assert dict(read("list the Namspaces of it").read_as) == {"namspaces": ["namespaces"]}
+
+
+def test_the_name_of_a_service_is_not_mistyped() -> None:
+    tools = [tool("files:write_file"), *CATALOG]
+    assert dict(read("wryte a file", tools).read_as) == {"wryte": ["write"]}
+    for query in ("wrike", "list all that is in wrike", "Wrike", "wrike file"):
+        found = read(query, tools)
+        assert not found.read_as
+        assert "wrike" in found.unheard
+
+
+def test_a_word_of_which_a_slip_leaves_the_stem_is_told_in_full() -> None:
+    assert dict(read("creatr", [tool("s:create_issue")]).read_as) == {"creatr": ["create"]}
 
 
 @pytest.mark.parametrize(

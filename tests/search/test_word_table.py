@@ -9,9 +9,8 @@ import pytest
 
 from mcpctl.errors import Unusable
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import COUNTS, FOLDER, VECTORS, WORDS, WordTable, shipped
+from mcpctl.search.word_table import COUNTS, FOLDER, MADE, VECTORS, WORDS, WordTable, shipped
 from tests.words.inputs import digest
-from tests.words.making import MADE
 from tests.words.recipe import SOURCES, TEACHER, Recipe
 
 LARGEST = 4_700_000

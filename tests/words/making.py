@@ -11,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mcpctl.search.tokens import meaning_words
-from mcpctl.search.word_table import COUNTS, VECTORS, WORDS, WordTable
+from mcpctl.search.word_table import COUNTS, MADE, VECTORS, WORDS, WordTable
 from tests.words import training
 from tests.words.inputs import Input, digest
 from tests.words.recipe import Recipe, Source
 from tests.words.sources import MAX_TEXT, Text
 
-MADE = "made.json"
-"""What a table was made from, beside it."""
 Halves = NDArray[np.float16]
 _PORTION = 8_192
 """How many texts are embedded between two lines of progress, and how many vectors are turned at once."""

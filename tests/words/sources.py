@@ -91,24 +91,12 @@ def tldr(path: Path) -> Iterator[Text]:
 
 def home_assistant(wheel: Path) -> Iterator[Text]:
     """What the integrations of Home Assistant say to their users."""
-    with zipfile.ZipFile(wheel) as archive:
-        folders: dict[str, dict[str, str]] = {}
-        for path in sorted(archive.namelist()):
-            if match := re.fullmatch(r"(.*/translations/)([A-Za-z-]+)\.json", path):
-                folders.setdefault(match[1], {})[match[2]] = path
-        for paths in folders.values():
-            yield from _translated(archive, paths)
+    yield from _messages(wheel, r"(.*/translations/)([A-Za-z-]+)\.json")
 
 
 def home_assistant_frontend(wheel: Path) -> Iterator[Text]:
     """What the pages of Home Assistant say to their users."""
-    with zipfile.ZipFile(wheel) as archive:
-        folders: dict[str, dict[str, str]] = {}
-        for path in sorted(archive.namelist()):
-            if match := re.fullmatch(r"(.*/translations/(?:.*/)?)([A-Za-z-]+)-[0-9a-f]{32}\.json", path):
-                folders.setdefault(match[1], {})[match[2]] = path
-        for paths in folders.values():
-            yield from _translated(archive, paths)
+    yield from _messages(wheel, r"(.*/translations/(?:.*/)?)([A-Za-z-]+)-[0-9a-f]{32}\.json")
 
 
 def catalogs(wheel: Path) -> Iterator[Text]:
@@ -184,6 +172,17 @@ def _last_versions(archive: zipfile.ZipFile, pattern: str) -> list[str]:
     """Of each service the file of its last version."""
     found = {match[1]: name for name in sorted(archive.namelist()) if (match := re.fullmatch(pattern, name))}
     return list(found.values())
+
+
+def _messages(wheel: Path, pattern: str) -> Iterator[Text]:
+    """The messages in the files that a pattern fits, whose groups are the folder and the language."""
+    with zipfile.ZipFile(wheel) as archive:
+        folders: dict[str, dict[str, str]] = {}
+        for path in sorted(archive.namelist()):
+            if match := re.fullmatch(pattern, path):
+                folders.setdefault(match[1], {})[match[2]] = path
+        for paths in folders.values():
+            yield from _translated(archive, paths)
 
 
 def _translated(archive: zipfile.ZipFile, paths: Mapping[str, str]) -> Iterator[Text]:

@@ -78,4 +78,4 @@ def test_notice_names_each() -> None:
     assert "the tldr-pages team and contributors" in notice
     assert "WordNet 3.1 Copyright 2011 by Princeton University" in notice
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["license-files"] == ["LICENSE", "NOTICE"]
+    assert project["license-files"] == ["LICENSE", "LICENSE.Apache-2.0", "NOTICE"]

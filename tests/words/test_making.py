@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mcpctl.search.word_table import COUNTS, VECTORS, WORDS, WordTable
+from mcpctl.search.word_table import COUNTS, MADE, VECTORS, WORDS, WordTable
 from tests.words import sources
 from tests.words.inputs import Input, digest
-from tests.words.making import MADE, Lessons, make
+from tests.words.making import Lessons, make
 from tests.words.recipe import Recipe, Source
 from tests.words.sources import Text
 from tests.words.training import Matrix, vocabulary

@@ -78,11 +78,8 @@ def learned(
             cosine = (unit * wanted).sum(1, keepdims=True)
             total += float(cosine.sum())
             slope = (cosine * unit - wanted) / length
-            sizes = np.diff(np.append(begins, len(numbers)))
-            order_of = np.argsort(numbers, kind="stable")
-            distinct, at = np.unique(numbers[order_of], return_index=True)
-            per_word = np.repeat(slope, sizes, axis=0)[order_of]
-            gradient = np.add.reduceat(per_word, at, axis=0) + PULL * (words[distinct] - start[distinct])
+            distinct, slopes, _ = _by_word(numbers, begins, slope)
+            gradient = slopes + PULL * (words[distinct] - start[distinct])
             first[distinct] = 0.9 * first[distinct] + 0.1 * gradient
             second[distinct] = 0.999 * second[distinct] + 0.001 * gradient**2
             rate = RATE * (1 - (step - 1) / steps) * np.sqrt(1 - 0.999**step) / (1 - 0.9**step)
@@ -97,12 +94,18 @@ def _begun(bags: Bags, target: NDArray[np.int64], vectors: Matrix, size: int) ->
     counts = np.zeros(size, np.int64)
     for batch in np.array_split(np.arange(len(bags)), -(-len(bags) // (16 * BATCH))):
         numbers, begins = bags.of(batch)
-        sizes = np.diff(np.append(begins, len(numbers)))
-        rows = np.repeat(vectors[target[batch]], sizes, axis=0)
-        order = np.argsort(numbers, kind="stable")
-        distinct, at = np.unique(numbers[order], return_index=True)
-        sums[distinct] += np.add.reduceat(rows[order], at, axis=0)
-        counts[distinct] += np.diff(np.append(at, len(numbers)))
+        distinct, added, count = _by_word(numbers, begins, vectors[target[batch]])
+        sums[distinct] += added
+        counts[distinct] += count
     rarity = np.log(max(len(bags), 2) / counts.clip(1)) / np.log(max(len(bags), 2))
     begun: Matrix = sums * (rarity / counts.clip(1)).astype(np.float32)[:, None]
     return begun
+
+
+def _by_word(numbers: Numbers, begins: NDArray[np.int64], rows: Matrix) -> tuple[Numbers, Matrix, NDArray[np.int64]]:
+    """The distinct words of some texts, as `Bags.of` has them; for each the sum of its texts' rows, and of how many."""
+    sizes = np.diff(np.append(begins, len(numbers)))
+    order = np.argsort(numbers, kind="stable")
+    distinct, at = np.unique(numbers[order], return_index=True)
+    sums: Matrix = np.add.reduceat(np.repeat(rows, sizes, axis=0)[order], at, axis=0)
+    return distinct, sums, np.diff(np.append(at, len(numbers)))

@@ -98,7 +98,7 @@ def measured(source: Source, providers: Sequence[str]) -> list[Measured]:
     config = load(source.paths.config, source.project)
     results = []
     for name in dict.fromkeys(providers or [config.optimization]):
-        with output.progress("embedding", "tools") as on_progress:
+        with output.progress("indexing", "tools") as on_progress:
             provider = builder(config, source.paths, name, on_progress)(tools, searched(tools), None)
             provider.search([""])  # so that the first query does not wait for what all need
         with output.progress("searching", "queries") as on_progress:

@@ -35,8 +35,9 @@ def search(
     the toolset. A terminal gets the 10 best tools, a pipe all of them.
 
     --explain shows what each word of the query adds in each field; their sum is the relevance (values above 0.9 are
-    compressed: only an exact name scores 1, with the rest under "exact"). "meaning" is the share of latent
-    semantic analysis: words that occur together. "embedding" is the similarity that an embedding model finds.
+    compressed: only an exact name scores 1, with the rest under "exact"). "meaning" is the share of nearness of
+    meaning; (≈ directory 0.71) is a near word of the tool. "embedding" is the similarity that an embedding model
+    finds.
 
     \b
     Examples:
@@ -55,7 +56,7 @@ def search(
     paths = opt.paths(config, data_dir)
     usage = columns.usage(paths, columns.FOUND, options)
     with rows.catalog(paths, toolset, project, servers=filters.servers) as catalog:
-        with output.progress("embedding", "tools") as on_progress:
+        with output.progress("indexing", "tools") as on_progress:
             build = builder(catalog.config, paths, on_progress=on_progress)
             results = search_rows.search(
                 catalog, [" ".join(query)], filters, usage, build, explained=explain, index_path=paths.search_index
