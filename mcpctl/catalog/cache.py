@@ -22,6 +22,8 @@ from mcpctl.toolsets.toolset import Toolset
 
 _MOST_TOLD = 500
 """Characters that are kept of a failure."""
+_SPARE = 300
+"""How many levels deeper a definition could be nested and still be read."""
 
 
 class Catalog:
@@ -291,7 +293,7 @@ def _named(definition: bytes, kind: str) -> tuple[str, str]:
     if len(definition) > bounds.DEFINITION:
         return "", ""
     try:
-        decoded = msgspec.json.decode(definition)
+        decoded = _decoded(definition)
         text = definition.decode()
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         decoded, text = _repaired(definition)
@@ -311,6 +313,15 @@ def _repaired(definition: bytes) -> tuple[Any, str]:
     try:
         loose = json.loads(definition.decode("utf-8", "replace"), parse_constant=lambda _: None, strict=False)
         text = json.dumps(loose, ensure_ascii=False).encode("utf-8", "replace")
-        return msgspec.json.decode(text), text.decode()
+        return _decoded(text), text.decode()
     except (ValueError, RecursionError):
         return None, ""
+
+
+def _decoded(text: bytes) -> Any:
+    """The value; raises `RecursionError` for one that is nested so deep that who decodes it later, with more on the
+    stack, or writes it into an answer, might not be able to."""
+    value = msgspec.json.decode(text)
+    if text.count(b"{") + text.count(b"[") > _SPARE:
+        msgspec.json.decode(b"[" * _SPARE + text + b"]" * _SPARE)
+    return value

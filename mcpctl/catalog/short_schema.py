@@ -5,8 +5,10 @@ from typing import Any
 
 from mcpctl.catalog.told_texts import EXACT, NAMED, cut
 
-_SUPERFLUOUS = frozenset(("$schema", "$id", "$comment", "title", "examples", "example"))
+_SUPERFLUOUS = frozenset(("$schema", "$comment", "title", "examples", "example"))
 """What says nothing that names, types and descriptions do not say."""
+_NAMED = NAMED | {"dependencies", "mapping"}
+"""Members with names of their own, as the older drafts and OpenAPI have them, too."""
 _DEEPEST = 64
 """Schemas in schemas; what is nested deeper stays as it is."""
 
@@ -20,7 +22,7 @@ def shortened(schema: Mapping[str, Any], longest: int) -> dict[str, Any]:
 def _schema(schema: Mapping[str, Any], longest: int, depth: int) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in schema.items():
-        if name in NAMED and isinstance(value, Mapping):
+        if name in _NAMED and isinstance(value, Mapping):
             found[name] = {key: _member(item, longest, depth + 1) for key, item in value.items()}
         elif name == "description" and isinstance(value, str):
             found[name] = cut(value, longest)

@@ -10,6 +10,12 @@ from mcpctl.models import Tool
 MAX_DEPTH = 5
 MAX_CHOICES = 5
 MAX_PARTS = 8
+MAX_SCHEMAS = 200
+"""The most schemas that are looked at for one parameter's type: a small schema can fan out without end."""
+MAX_VALUES = 32
+"""The most choices that are looked at: more than are shown, since some may be the same."""
+MAX_REF = 1000
+"""The longest reference that is followed."""
 MAX_NAME = 64
 MAX_VALUE = 24
 
@@ -18,6 +24,14 @@ _PLAIN = re.compile(r"[\w./@$+-]([\w./@$+ -]*[\w./@$+-])?…?")
 _LIKE_JSON = re.compile(r"-?\d.*|true|false|null")
 
 Schema = Mapping[str, Any]
+
+
+class _Root:
+    """The schema in which references lead somewhere, and how many more schemas may be looked at."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+        self.left = MAX_SCHEMAS
 
 
 class Parameter(NamedTuple):
@@ -82,7 +96,7 @@ def _parts(root: Schema) -> list[Schema]:
 
 
 def _parameter(name: Any, schema: Any, root: Schema, *, required: bool) -> Parameter:
-    types = _alternatives(schema, root, MAX_DEPTH)
+    types = _alternatives(schema, _Root(root), MAX_DEPTH)
     if not required:
         # Who may leave it out need not know that null is the same.
         types = [written for written in types if written != "null"] or types
@@ -99,10 +113,11 @@ def _union(types: list[str]) -> str:
     return "|".join([*types[:MAX_CHOICES], "…"] if len(types) > MAX_CHOICES else types)
 
 
-def _alternatives(schema: Any, root: Schema, depth: int) -> list[str]:
+def _alternatives(schema: Any, root: _Root, depth: int) -> list[str]:
     """The types a value may have, each once; at most one more than are shown."""
     found: dict[str, None] = {}
-    if isinstance(schema, dict) and depth:
+    root.left -= 1
+    if isinstance(schema, dict) and depth and root.left >= 0:
         for written in _own(schema, root, depth):
             found[written] = None
             if written == "any" or len(found) > MAX_CHOICES:
@@ -112,23 +127,23 @@ def _alternatives(schema: Any, root: Schema, depth: int) -> list[str]:
     return list(found) or ["any"]
 
 
-def _own(schema: Schema, root: Schema, depth: int) -> Iterator[str]:
+def _own(schema: Schema, root: _Root, depth: int) -> Iterator[str]:
     if "const" in schema:
         yield _value(schema["const"])
     elif choices := _list(schema.get("enum")):
-        yield from (_value(choice) for choice in choices)
+        yield from (_value(choice) for choice in choices[:MAX_VALUES])
     elif schema.get("type"):
         yield from _typed(schema, root, depth)
     elif members := _list(schema.get("anyOf")) or _list(schema.get("oneOf")):
         for member in members:
             yield from _alternatives(member, root, depth - 1)
     elif "$ref" in schema:
-        yield from _alternatives(_target(schema, root), root, depth - 1)
+        yield from _alternatives(_target(schema, root.schema), root, depth - 1)
     else:
         yield from _whole(schema, root, depth)
 
 
-def _whole(schema: Schema, root: Schema, depth: int) -> list[str]:
+def _whole(schema: Schema, root: _Root, depth: int) -> list[str]:
     """The first type that a part of `allOf` declares, else what the schema's members imply."""
     for member in _list(schema.get("allOf"))[:MAX_PARTS]:
         if (types := _alternatives(member, root, depth - 1)) != ["any"]:
@@ -138,23 +153,23 @@ def _whole(schema: Schema, root: Schema, depth: int) -> list[str]:
     return ["{…}" if "properties" in schema else "any"]
 
 
-def _typed(schema: Schema, root: Schema, depth: int) -> Iterator[str]:
+def _typed(schema: Schema, root: _Root, depth: int) -> Iterator[str]:
     declared = schema["type"]
-    for kind in declared if isinstance(declared, list) else [declared]:
+    for kind in declared[: len(_NAMES) + 1] if isinstance(declared, list) else [declared]:
         if kind == "array":
             yield _array(schema, root, depth)
         else:
             yield _NAMES.get(kind, "any") if isinstance(kind, str) else "any"
 
 
-def _array(schema: Schema, root: Schema, depth: int) -> str:
+def _array(schema: Schema, root: _Root, depth: int) -> str:
     return f"[{_union(_alternatives(schema.get('items'), root, depth - 1))}]"
 
 
 def _target(schema: Schema, root: Schema) -> Any:
     """What a local `$ref` points to (RFC 6901), None for any other."""
     ref = schema.get("$ref")
-    if not isinstance(ref, str) or not ref.startswith("#"):
+    if not isinstance(ref, str) or not ref.startswith("#") or len(ref) > MAX_REF:
         return None
     target: Any = root
     for step in ref.split("/")[1:]:

@@ -24,6 +24,8 @@ _FIRST = 3
 _LONG = 600
 _SCHEMA_SHARE = 0.5
 """The share of the budget that one schema may take."""
+_LONGEST = 1 << 16
+"""The most bytes of a schema that is shortened: going through a larger one would hold up other searches."""
 _LINE = 80
 """The longest signature where there is room for little else."""
 _BYTES = 4
@@ -46,9 +48,9 @@ class _Draft:
         """What may be said of the tool, the most first, with schemas of at most so many bytes."""
         cuts = (_LONG, BRIEF) if self.is_first else (BRIEF,)
         schema = told_texts.of(self.tool).input_schema
-        if _cost(schema) <= most:
+        if (size := _cost(schema)) <= most:
             yield from (self._written(described, {"inputSchema": schema}) for described in cuts)
-        if not self.is_named and _cost(shorter := shortened(schema, BRIEF)) <= most:
+        if not self.is_named and size <= _LONGEST and _cost(shorter := shortened(schema, BRIEF)) <= most:
             yield self._written(BRIEF, {"inputSchema": shorter})
         told = {"signature": signature(self.tool)}
         yield from (self._written(described, told) for described in (*cuts, 0))

@@ -22,6 +22,7 @@ _COMPARABLE = 0.5
 """The share of the best relevance from which on another server's result is comparable."""
 _FOLLOWING = 0.3
 """The share of the best relevance from which on a result is worth the room that others leave."""
+_LONGEST_TITLE = 200
 _NAMED_SHARE = 0.5
 """The share of the budget that the schema of a named tool may take from other results."""
 _FULL_BUDGETS = 16
@@ -107,8 +108,9 @@ def _entry(tool: Tool, hit: Hit, split: bool, *, full: bool) -> dict[str, Any]:
     if full:  # the two halves of the key
         entry |= {"toolName": tool.name, "serverName": tool.server}
     told = told_texts.of(tool)
-    if told.title and (full or _letters(told.title) != _letters(tool.name)):
-        entry["title"] = told.title[:200]
+    title = (told.title or "")[:_LONGEST_TITLE]
+    if title and (full or _letters(title) != _letters(tool.name)):
+        entry["title"] = title
     if told.description:
         entry["description"] = told.description
     entry["relevance"] = round(hit.relevance, 2)

@@ -1,5 +1,6 @@
 """Reading of queries: the words that tools have, corrections of mistyped ones, and the tools that a query names."""
 
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -178,7 +179,7 @@ class Reader:
                 self._add_unknown_segment(read, word, is_alone=word == segment)
 
     def _add_unknown_segment(self, read: Query, word: str, is_alone: bool) -> None:
-        if len(word) == 1 and is_alone and (near := [pair for pair in self._pairs if word in pair][:MAX_PAIRS]):
+        if len(word) == 1 and is_alone and (near := self._pairs.get(word)):
             read.read_as[word] = near
             read.weight += self._rarest
             for pair in near:
@@ -187,8 +188,14 @@ class Reader:
             self._add_unknown(read, word)
 
     @cached_property
-    def _pairs(self) -> Sequence[str]:
-        return [word for word in self._words if len(word) == 2 and is_cjk(word)]
+    def _pairs(self) -> Mapping[str, Sequence[str]]:
+        """The first pairs of the catalog that have each character."""
+        pairs_of: dict[str, list[str]] = defaultdict(list)
+        for word in self._words:
+            for char in dict.fromkeys(word) if len(word) == 2 and is_cjk(word) else ():
+                if len(pairs_of[char]) < MAX_PAIRS:
+                    pairs_of[char].append(word)
+        return pairs_of
 
     def _add_unknown(self, read: Query, form: str, *, is_heard: bool = False) -> None:
         read.unknown.append(form)

@@ -81,7 +81,7 @@ class Explanation:
     def shares(self) -> tuple[Part, ...]:
         """The parts in four digits, scaled so that they add up to the relevance; if the query names the tool, the part
         `exact` is the rest up to 1."""
-        if not self.parts:
+        if not (self.parts or self.pinned):
             return ()
         ranked = min(self.score, _MAX_RANKED) if self.pinned else self.relevance
         exact = [part.score * ranked / (self.score or 1.0) * _DIGITS for part in self.parts]

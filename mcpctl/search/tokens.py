@@ -142,7 +142,9 @@ _MIN_WORDS = 2
 
 def sentences(text: str, most: int) -> list[str]:
     """The first sentences of a text with at least two words each, stop words not counted; none if it is one alone."""
-    found = [part for part in _SENTENCE.split(text) if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS]
+    found = [
+        part for part in _SENTENCE.split(text[:MAX_TEXT]) if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS
+    ]
     return found[:most] if len(found) > 1 else []
 
 

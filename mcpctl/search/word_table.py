@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from mcpctl.errors import Unusable
+
 FOLDER = Path(__file__).with_name("table")
 WORDS, VECTORS, COUNTS = "words.npy", "vectors.npy", "counts.npy"
 MADE = "made.json"
@@ -69,8 +71,11 @@ class WordTable:
 
 @cache
 def shipped() -> WordTable:
-    """The table that comes with mcpctl; it is mapped, so that what is not looked up is not read."""
-    return WordTable(_mapped(WORDS), _mapped(VECTORS), _mapped(COUNTS))
+    """The table that comes with mcpctl; it is mapped, so that what is not looked up is not read. Raises `Unusable`."""
+    try:
+        return WordTable(_mapped(WORDS), _mapped(VECTORS), _mapped(COUNTS))
+    except (OSError, ValueError, EOFError) as error:
+        raise Unusable(f"the words in {FOLDER} cannot be read: {error}", "install mcpctl again") from None
 
 
 def _mapped(name: str) -> NDArray:  # type: ignore[type-arg]

@@ -41,6 +41,16 @@ def test_parameters_with_the_names_of_what_is_left_out_stay() -> None:
     assert shortened(schema, 10) == schema
 
 
+def test_what_refers_to_a_schema_or_a_parameter_finds_it() -> None:
+    schema = {
+        "$id": "https://a.example/tool",
+        "properties": {"user": {"$ref": "user"}, "pet": {"discriminator": {"mapping": {"title": "#/$defs/b"}}}},
+        "dependencies": {"title": ["user"], "example": {"required": ["pet"]}},
+        "$defs": {"a": {"$id": "user", "type": "string"}, "b": {}},
+    }
+    assert shortened(schema, 10) == schema
+
+
 def test_a_long_description_ends_in_an_ellipsis() -> None:
     found = shortened({"description": LONG, "properties": {"a": {"description": LONG}}}, 20)
     assert found == {

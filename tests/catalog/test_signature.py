@@ -1,6 +1,7 @@
 """A tool's parameters in one line."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from mcpctl.catalog.signature import signature
 from mcpctl.models import Tool
+from tests.effort import calls
 
 
 def written(schema: Any, limit: int = 400) -> str:
@@ -167,6 +169,27 @@ def test_a_schema_that_fans_out_without_end_is_written_in_bounded_time() -> None
     fan = {f"L{n}": {"anyOf": [{"$ref": f"#/$defs/L{n + 1}"}] * 1000 + [{"type": "string"}]} for n in range(50)}
     schema = {"$defs": fan, "properties": {f"p{n}": {"$ref": "#/$defs/L0"} for n in range(5000)}}
     assert len(written(schema)) <= 400
+
+
+def nested(outer: Callable[[Any], Any]) -> Any:
+    schema: Any = {"type": "string"}
+    for _ in range(4):
+        schema = outer(schema)
+    return schema
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        nested(lambda inner: {"type": ["array"] * 50, "items": inner}),
+        nested(lambda inner: {"anyOf": [inner] * 50}),
+        {"enum": [{}] * 100_000},
+        {"$ref": "#" + "/a" * 100_000},
+        {"type": ["string"] * 100_000},
+    ],
+)
+def test_a_type_that_says_the_same_over_and_over_is_read_a_little(schema: Any) -> None:
+    assert calls(lambda: parameter(schema)) < 20_000
 
 
 members = st.sampled_from(

@@ -1,13 +1,18 @@
 """How much an answer says of each tool."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from mcpctl.catalog.cache import held
+from mcpctl.catalog.cache import tool as stored_tool
 from mcpctl.models import Tool
 from mcpctl.proxy import search_results
 from mcpctl.search.ranking import Hit, Ranking
+from mcpctl.store.state import ListKey
+from tests.effort import calls
 
 SENTENCE = "It does what a tool of this kind does, and says so in a sentence. "
 
@@ -115,3 +120,23 @@ def test_results_of_a_server_beyond_its_share_come_where_others_leave_room_in_th
     assert [each["relevance"] for each in with_room] == sorted((e["relevance"] for e in with_room), reverse=True)
     assert sum(each["toolKey"].startswith("many:") for each in with_room) == 8
     assert sum(each["toolKey"].startswith("many:") for each in without) == 4
+
+
+@pytest.mark.parametrize("tokens", [100, 600, 2000, 20_000])
+def test_a_huge_schema_is_not_gone_through(tokens: int) -> None:
+    huge = [tool(n, 20_000) for n in range(4)]
+    answer(huge)
+    assert calls(lambda: answer(huge, tokens)) < 10_000
+
+
+def deeper(frames: int, work: Callable[[], object]) -> object:
+    return deeper(frames - 1, work) if frames else work()
+
+
+@pytest.mark.parametrize("depth", [100, 300, *range(500, 1001, 20)])
+def test_a_schema_that_is_nested_as_deep_as_can_be_read_is_shown_with_more_on_the_stack(depth: int) -> None:
+    definition = b'{"name":"t","inputSchema":%s{}%s}' % (b'{"items":' * depth, b"}" * depth)
+    listed = held(ListKey("s", ""), [definition]).tools
+    assert len(listed) == 1 or depth > 300
+    for each in listed:
+        deeper(100, lambda each=each: answer([stored_tool("s", "t", each.text)], 20_000))  # type: ignore[misc]

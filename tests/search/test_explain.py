@@ -99,3 +99,8 @@ def test_words_are_in_the_order_of_what_they_add_and_what_is_of_no_word_is_last(
     why = Explanation("s:t", 1.0, "a b", parts, None)
     assert list(why.by_word()) == ["a", "b", ""]
     assert why.short == "'a' in name, title: 0.40; 'b' in name: 0.20; meaning: 0.40"
+
+
+def test_a_name_without_a_word_is_explained_by_itself() -> None:
+    (why,) = explained([tool("s:~", "Nothing")], "~")
+    assert [(part.field, part.score) for part in why.shares()] == [("exact", 1.0)]

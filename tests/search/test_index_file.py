@@ -60,6 +60,16 @@ def test_a_torn_index_is_made_anew(tmp_path: Path) -> None:
     assert answers(build(TOOLS, index_path=kept)) == answers(build(TOOLS))
 
 
+@pytest.mark.parametrize(("place", "value"), [(8, 0x01), (10, 0x63), (6, 0xFF)])
+def test_a_bit_in_the_directory_of_the_archive_may_be_wrong(tmp_path: Path, place: int, value: int) -> None:
+    kept = tmp_path / "index.npz"
+    build(TOOLS, index_path=kept)
+    data = bytearray(kept.read_bytes())
+    data[data.index(b"PK\x01\x02") + place] ^= value  # encrypted, compressed in an unknown way, of a later version
+    kept.write_bytes(data)
+    assert answers(build(TOOLS, index_path=kept)) == answers(build(TOOLS))
+
+
 def test_only_its_owner_can_read_it_and_nothing_else_is_left(tmp_path: Path) -> None:
     build(TOOLS, index_path=tmp_path / "index.npz")
     (file,) = tmp_path.iterdir()

@@ -168,3 +168,24 @@ def test_a_right_word_is_corrected_only_to_make_the_name_of_a_tool() -> None:
 
 def test_umlauts_may_be_written_as_two_letters() -> None:
     assert dict(read("Laender", [tool("geo:länder"), *CATALOG], "länder").read_as) == {"laender": ["länder"]}
+
+
+class Seen(str):
+    """A word that counts how often it is looked into."""
+
+    __slots__ = ()
+    times = 0
+
+    def __contains__(self, part: object) -> bool:
+        Seen.times += 1
+        return super().__contains__(str(part))
+
+
+def test_single_characters_are_not_looked_for_in_every_pair() -> None:
+    chinese = [chr(0x7100 + n) for n in range(400)]
+    engine = Okapi(Corpus.read([texts(tool("s:t", "".join(chinese[:300])))]))
+    engine.corpus.surface = list(map(Seen, engine.corpus.surface))
+    reader = Reader(engine, WordTable.of([], np.zeros((0, 2), np.int8), []))
+    assert reader.read(chinese[5]).read_as == {chinese[5]: ["".join(chinese[4:6]), "".join(chinese[5:7])]}
+    assert reader.read(" ".join(chinese[200:])).unheard == chinese[300:]
+    assert Seen.times <= len(engine.corpus.surface)

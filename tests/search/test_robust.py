@@ -56,7 +56,20 @@ def test_one_tool_that_fits_is_a_good_match() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["word", "create_issue ", "ab1", "a" * 50 + " ", "图片", "\x00\x1b[2J", "\u0301", "(a+)+$", "AaA", "{{", "🎉 "],
+    [
+        "word",
+        "create_issue ",
+        "ab1",
+        "a" * 50 + " ",
+        "图片",
+        "\x00\x1b[2J",
+        "\u0301",
+        "(a+)+$",
+        "AaA",
+        "{{",
+        "🎉 ",
+        "ab cd. ",
+    ],
 )
 def test_of_a_hundred_thousand_characters_the_beginning_is_searched(piece: str, provider: Provider) -> None:
     query = (piece * (100_000 // len(piece) + 1))[:100_000]

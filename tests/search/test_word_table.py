@@ -2,10 +2,12 @@
 
 import json
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mcpctl.errors import Unusable
 from mcpctl.search.tokens import meaning_words
 from mcpctl.search.word_table import COUNTS, FOLDER, MADE, VECTORS, WORDS, WordTable, shipped
 from tests.words.inputs import digest
@@ -39,6 +41,22 @@ def test_a_word_that_is_not_there_has_no_row(word: str, small: WordTable) -> Non
     assert word not in small
     assert small.row(word) is None
     assert small.rows_of(["rain", word]).tolist() == [small.row("rain"), -1]
+
+
+@pytest.mark.parametrize("left", [None, b"", b"no numbers", b"half"])
+def test_a_table_that_is_not_whole_is_said_to_be_unusable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bytes | None
+) -> None:
+    for name in (WORDS, VECTORS, COUNTS):
+        (tmp_path / name).write_bytes((FOLDER / name).read_bytes())
+    torn = tmp_path / VECTORS
+    whole = torn.read_bytes()
+    torn.unlink()
+    if left is not None:
+        torn.write_bytes(whole[: len(whole) // 2] if left == b"half" else left)
+    monkeypatch.setattr("mcpctl.search.word_table.FOLDER", tmp_path)
+    with pytest.raises(Unusable, match="cannot be read"):
+        shipped.__wrapped__()
 
 
 def test_the_commonest_word_is_found_among_those_that_are_common_enough(small: WordTable) -> None:
