@@ -59,7 +59,7 @@ class _Measure:
 
     @cached_property
     def largest(self) -> float:
-        return float(np.max(self.scores, initial=0.0))
+        return float(self.scores.max(initial=0.0))
 
     def share(self, *, beside_model: bool) -> float:
         """What one unit of a score adds to the sum of all respects."""
@@ -203,7 +203,7 @@ class Bm25:
         """How near each tool is to the nearest sentence, since a long text as a whole is near to no tool; 0 for those
         that have no word of the query and are hardly near."""
         meaning = self._meaning.nearness(said, words)
-        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(np.max(meaning, initial=0.0))))] = 0
+        meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
         return meaning
 
     def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:

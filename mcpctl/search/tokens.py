@@ -142,9 +142,10 @@ _MIN_WORDS = 2
 
 def sentences(text: str, most: int) -> list[str]:
     """The first sentences of a text with at least two words each, stop words not counted; none if it is one alone."""
-    found = [
-        part for part in _SENTENCE.split(text[:MAX_TEXT]) if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS
-    ]
+    parts = _SENTENCE.split(text[:MAX_TEXT])
+    if len(parts) == 1:
+        return []
+    found = [part for part in parts if len(list(islice(words(part), _MIN_WORDS))) == _MIN_WORDS]
     return found[:most] if len(found) > 1 else []
 
 
