@@ -1,7 +1,7 @@
 """The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -178,23 +178,22 @@ class Bm25:
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
         said = list(_said(text, query))
-        meaning = self._nearness(np.array([vectors[rows].sum(0) for rows in said]), words)
+        meaning = self._nearness(np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])]), words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
         measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
         measures += [_Measure(near(text), NEAR, 1.0)] if near else []
         shares = [measure.share(beside_model=near is not None) for measure in measures]
-        best = float(np.max(sum(_scaled(measures, shares)), initial=0.0)) or 1.0
+        parts = [measure.scores * share for measure, share in zip(measures, shares, strict=True)]
+        relevance = sum(parts[1:], parts[0])
         by_words, *others = (measure.largest for measure in measures)
         # The best hit is as relevant as it is sure; the others in proportion.
-        sure = confidence(by_words / (ceiling or 1.0), max(others))
-        scales = [share * sure / best for share in shares]
-        parts = _scaled(measures, scales)
+        unit = confidence(by_words / (ceiling or 1.0), max(others)) / (float(relevance.max(initial=0.0)) or 1.0)
         return QueryScores(
             query,
-            relevance=sum(parts[1:], parts[0]),
-            scale=scales[0],
-            meaning=parts[1],
-            embedding=parts[2] if near else None,
+            relevance=relevance * unit,
+            scale=shares[0] * unit,
+            meaning=parts[1] * unit,
+            embedding=parts[2] * unit if near else None,
             vectors=vectors,
             sentences=said,
         )
@@ -226,10 +225,6 @@ def confidence(by_words: float, by_meaning: float) -> float:
     It is about the share of right first hits: a third at .35, half at .5, .7 at .7, .9 at .9, as measured.
     """
     return max(by_meaning, 0.8 * min(by_words, 1.0))
-
-
-def _scaled(measures: Iterable[_Measure], factors: Iterable[float]) -> list[Scores]:
-    return [measure.scores * factor for measure, factor in zip(measures, factors, strict=True)]
 
 
 def _said(text: str, query: Query) -> Iterator[Sequence[int]]:

@@ -81,6 +81,11 @@ class _Manner:
     tries: int = MAX_CORRECTED
 
 
+_LookedUp = tuple[Mapping[str, Sequence[str]], Sequence[str]]
+_MOST_KEPT = 4_096
+"""The most words of queries of which is kept what the catalog has of them."""
+
+
 class Reader:
     """Reads queries for one index."""
 
@@ -90,6 +95,7 @@ class Reader:
         self._words = engine.corpus.surface
         self._dictionary = dictionary
         self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
+        self._looked_up_before: dict[tuple[str, ...], _LookedUp] = {}
 
     def read(self, query: str) -> Query:
         """The query's words without small talk. Abbreviations are read as what they stand for, and words that neither
@@ -100,18 +106,27 @@ class Reader:
         selected = list(_first(distinct))
         read = Query(cut=len(found) > 4 * MAX_WORDS or len(selected) < len(distinct) or len(query) > MAX_TEXT)
         western = [word for word in selected if not word.is_cjk]
-        known = {word.forms: self._known_forms(word.forms) for word in western}
-        missing = {word.forms: _missing(word.forms, known[word.forms]) for word in western}
+        looked_up = {word.forms: self._looked_up(word.forms) for word in western}
+        missing = {forms: lacking for forms, (_, lacking) in looked_up.items()}
         manner = self._manner(selected, missing)
         for word in selected:
             if word.is_cjk:
                 self._read_segment(read, word.forms[0])
             else:
-                self._add_known(read, known[word.forms])
+                self._add_known(read, looked_up[word.forms][0])
                 for form in missing[word.forms]:
                     self._read_missing(read, form, word.is_name, manner)
         self._add_short_forms(read, [word.forms[-1] for word in western])
         return read
+
+    def _looked_up(self, forms: tuple[str, ...]) -> _LookedUp:
+        """What the catalog has of a word, and the forms that it lacks; kept, since queries say the same words."""
+        if (found := self._looked_up_before.get(forms)) is None:
+            if len(self._looked_up_before) >= _MOST_KEPT:
+                self._looked_up_before.clear()
+            known = self._known_forms(forms)
+            found = self._looked_up_before[forms] = known, _missing(forms, known)
+        return found
 
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
