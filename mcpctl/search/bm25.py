@@ -1,9 +1,9 @@
 """The default ranking: BM25 over weighted fields and nearness of meaning, exact names first."""
 
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -57,7 +57,7 @@ class _Measure:
     most: float
     """What a score can be."""
 
-    @cached_property
+    @functools.cached_property
     def largest(self) -> float:
         return float(self.scores.max(initial=0.0))
 
@@ -108,22 +108,19 @@ class Bm25:
         queries = queries[:MAX_QUERIES]
         answers = [self._answer(query, near) for query in queries]
         lifts = _lifts(answers)
-        relevance = np.zeros(len(self._keys))
-        for lift, answer in zip(lifts, answers, strict=True):
-            np.maximum(relevance, lift * answer.relevance, out=relevance)
-        nearness = np.zeros(len(self._keys))
-        if context:
-            nearness = np.minimum(self._answer(context, near).relevance, 1.0)
-            relevance *= 1 + CONTEXT * nearness
+        lifted = [lift * answer.relevance for lift, answer in zip(lifts, answers, strict=True)]
+        relevance = functools.reduce(np.maximum, lifted) if lifted else np.zeros(len(self._keys))
+        nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else None
+        if nearness is not None:
+            relevance = relevance * (1 + CONTEXT * nearness)
         pinned = self.named(queries)
-        is_weak = not pinned and bool(np.max(relevance, initial=0.0) < WEAK)
+        is_weak = not pinned and bool(relevance.max(initial=0.0) < WEAK)
 
         def explained(hit: Hit) -> Explanation:
             number = self._numbers[hit.key]
-            lifted = [lift * float(answer.relevance[number]) for lift, answer in zip(lifts, answers, strict=True)]
-            best = max(range(len(answers)), key=lifted.__getitem__)
+            best = max(range(len(answers)), key=lambda query: float(lifted[query][number]))
             parts = list(self._explaining.parts(answers[best], number, self._texts(self._tools[number]), lifts[best]))
-            if nearness[number]:
+            if nearness is not None and nearness[number]:
                 share = CONTEXT * float(nearness[number])
                 parts.append(Part("", CONTEXT_PART, share * sum(part.score for part in parts)))
             return Explanation(hit.key, hit.relevance, queries[best], tuple(parts), pinned.get(hit.key))
