@@ -11,7 +11,7 @@ from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
 from mcpctl.search.service_names import SERVICE_NAMES
-from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
+from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, VAGUE_WORDS, without_small_talk
 from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
@@ -24,6 +24,8 @@ MAX_PAIRS = 4
 """The most pairs that are searched for a single character of Chinese or Japanese."""
 BESIDE = 0.5
 """The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
+VAGUE = 0.3
+"""The weight of a word that is said of anything."""
 SHORTENED = 0.3
 """The weight of the abbreviation of a word if tools have the word too."""
 
@@ -149,8 +151,9 @@ class Reader:
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
         for form, terms in known.items():
-            read.add(terms, form)
-            read.weight += sum(self._idf[term] for term in terms)
+            share = VAGUE if form in VAGUE_WORDS else 1.0
+            read.add(terms, form, share)
+            read.weight += share * sum(self._idf[term] for term in terms)
             read.meaning[stem(form)] = form
             if stands_for := long_forms(form):
                 self._add_readings(read, form, stands_for, BESIDE)

@@ -51,6 +51,11 @@ _BINDING = """
 BINDING_WORDS = frozenset(_BINDING.split())
 """The words that bind others in languages beside English: they count only where a catalog has them."""
 
+VAGUE_WORDS = frozenset(
+    ["show", "make", "look", "see", "tell", "give", "put", "take", "use", "using", "want", "need", "let", "try", "new"]
+)
+"""Words that are said of anything: "show folder contents" asks for what folders have rather than for what shows."""
+
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
 """The same of Chinese, at the ends of what no tool has."""
 

@@ -189,3 +189,13 @@ def test_single_characters_are_not_looked_for_in_every_pair() -> None:
     assert reader.read(chinese[5]).read_as == {chinese[5]: ["".join(chinese[4:6]), "".join(chinese[5:7])]}
     assert reader.read(" ".join(chinese[200:])).unheard == chinese[300:]
     assert Seen.times <= len(engine.corpus.surface)
+
+
+def test_what_is_said_of_anything_counts_less_than_what_it_is_said_of() -> None:
+    tools = [
+        tool("git:git_show", "Show the contents of a commit"),
+        tool("files:list_directory", "List the files of a directory"),
+        *(tool(f"files:{name}", f"{name} a file") for name in ("read", "write", "move", "copy")),
+    ]
+    assert keys(Bm25(tools), "show folder files")[0] == "files:list_directory"
+    assert keys(Bm25(tools), "show commit")[0] == keys(Bm25(tools), "show")[0] == "git:git_show"
