@@ -158,13 +158,14 @@ class Bm25:
         meaning = Meaning.of(engine, shipped())
         if len(self._tools) >= LARGE:
             give_back_memory()
-        self._on_progress(len(self._tools), len(self._tools))
+        if len(self._tools) >= _TOLD:
+            self._on_progress(len(self._tools), len(self._tools))
         return engine, meaning
 
     def _read(self) -> Iterator[Sequence[str]]:
         """The texts of each tool. Reading is most of the work on a large catalog, and what is told of it."""
         for number, tool in enumerate(self._tools):
-            if number % _TOLD == 0:
+            if number % _TOLD == 0 and len(self._tools) >= _TOLD:
                 self._on_progress(number, len(self._tools))
             yield self._texts(tool)
 
