@@ -130,7 +130,8 @@ class Gateway:
     def when_current(self, work: Callable[[], None]) -> None:
         """Do `work` once what is in force is known, in the order of asking: nearly always at once."""
         if pending := self._look():
-            pending.add_done_callback(lambda _: work())
+            # Looked at again then: the file may have changed while something else was made known.
+            pending.add_done_callback(lambda _: self.when_current(work))
         else:
             work()
 

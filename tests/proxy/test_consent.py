@@ -932,3 +932,28 @@ def test_what_the_file_denies_while_a_server_starts_is_not_sent(scene: Play) -> 
         assert len(server.calls) == 1
 
     scene(played)
+
+
+def test_a_change_of_the_file_counts_for_a_call_that_waits_for_something_else(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secret = "ghp_" + "a1B2" * 9
+
+    async def tells(_: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        return {"content": [{"type": "text", "text": f"it is {secret}"}]}
+
+    async def played(world: World) -> None:
+        world.configure(policy={"redact_responses": "secrets"})
+        world.begin()
+        client = await world.client(LATEST)
+        assert secret not in await client.call("tells:tell")
+        known = asyncio.Event()
+        settling = asyncio.ensure_future(known.wait())
+        settling.add_done_callback(lambda _: world.gateway._settled())
+        monkeypatch.setattr(world.gateway, "_settling", settling)
+        calling = client.start_call("tells:tell")
+        world.configure(policy={})
+        known.set()
+        assert secret in (await calling)["result"]["content"][0]["text"]
+
+    scene(played, tells=lambda: MemoryServer(tool("tell", readOnlyHint=True), answer=tells))
