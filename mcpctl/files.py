@@ -111,10 +111,11 @@ def edit(
 
 
 def create(path: Path, content: bytes, *, replaces: bool) -> None:
-    """Write a new file; raises `Unusable` where there is something of the name, unless the file is to replace it."""
+    """Write a new file; raises `Unusable` where there is something of the name, unless the file is to replace it, and
+    `Refused` for a link to another folder: what is named is replaced, and not what a stranger's link leads to."""
     hint = "choose another file"
     if replaces:
-        edit(path, lambda _: content, hint, private=False)
+        edit(path, lambda _: content, hint, private=False, within=path.absolute().parent)
         return
     try:
         is_new = _create(path, content, private=False)

@@ -168,7 +168,13 @@ def write(plan: Plan) -> None:
     for change in plan.changes:
         change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
         if change.action != "unchanged":
-            files.edit(change.path, lambda before, change=change: _kept(plan.paths, change, before), HINT)  # type: ignore[misc]
+            within = client_kinds.project_of(change.path)
+            files.edit(
+                change.path,
+                lambda before, change=change: _kept(plan.paths, change, before),  # type: ignore[misc]
+                HINT,
+                within=within,
+            )
 
 
 def _kept(paths: Paths, change: FileChange, before: bytes | None) -> bytes | None:

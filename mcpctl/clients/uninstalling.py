@@ -66,7 +66,13 @@ def write(changes: Sequence[FileChange], paths: Paths) -> None:
     """Make the changes, and forget what was kept of the files."""
     for change in changes:
         if change.action != "unchanged":
-            files.edit(change.path, lambda before, change=change: _kept(paths, change, before), installing.HINT)  # type: ignore[misc]
+            within = client_kinds.project_of(change.path)
+            files.edit(
+                change.path,
+                lambda before, change=change: _kept(paths, change, before),  # type: ignore[misc]
+                installing.HINT,
+                within=within,
+            )
         install_state.forget(paths, change.client.name, change.path)
 
 

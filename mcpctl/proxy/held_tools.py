@@ -99,7 +99,8 @@ class HeldTools:
         try:
             return await self._policy.run(lambda file: pins.see(file, of, listed.tools, listed.instructions))
         except Unusable as error:
-            warn(f"the tools of '{of.server}' cannot be pinned: {error}")
+            if not self._policy.is_closed:  # at its end, a process pins nothing more
+                warn(f"the tools of '{of.server}' cannot be pinned: {error}")
             return None
 
     async def _check_together(self) -> None:
@@ -126,7 +127,7 @@ class HeldTools:
 
 
 def _named(keys: list[str]) -> str:
-    plain = [key for key in keys if is_plain(key)][:_NAMED]
+    plain = [key if ":" in key else f"the instructions of {key}" for key in keys if is_plain(key)][:_NAMED]
     more = ", …" if plain and len(plain) < len(keys) else ""
     return f" ({', '.join(plain)}{more})" if plain else ""
 

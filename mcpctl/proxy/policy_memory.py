@@ -27,7 +27,7 @@ class PolicyMemory:
         self._writing = ThreadPoolExecutor(1, "policy")
         self._mine: PolicyFile | None = None
         self._theirs: PolicyFile | None = None
-        self._is_closed = False
+        self.is_closed = False
         self._closing = threading.Lock()
         self._version: object = None
         self._pinned: int | None = None
@@ -101,7 +101,7 @@ class PolicyMemory:
     async def run(self, work: Callable[[PolicyFile], _T]) -> _T:
         """Do something with it in a thread of its own, one after the other; raises what `work` does, `StateError` and
         `Unusable`."""
-        if self._is_closed:
+        if self.is_closed:
             raise self._unusable("is closed")
         try:
             async with asyncio.timeout(_PATIENCE_S):
@@ -129,7 +129,7 @@ class PolicyMemory:
         mine = PolicyFile.connect(self._paths)
         mine.wait_for_nobody()
         with self._closing:
-            if self._is_closed:
+            if self.is_closed:
                 mine.close()  # nobody waits for it any more
             else:
                 self._mine = mine
@@ -137,7 +137,7 @@ class PolicyMemory:
     def close(self) -> None:
         """Let go of it."""
         with self._closing:
-            self._is_closed = True
+            self.is_closed = True
         self._let_go()
         self._writing.submit(self._close)
         self._writing.shutdown(wait=False)
