@@ -10,15 +10,18 @@ import msgspec
 
 from mcpctl import definitions, files
 from mcpctl.catalog.cache import Catalog
-from mcpctl.errors import Unusable, warn
+from mcpctl.errors import Refused, Unusable, warn
 from mcpctl.jsonc.faults import told
 from mcpctl.jsonc.positions import Positions
 from mcpctl.models import Tool
 from mcpctl.policy.holding import Locked
+from mcpctl.toolsets.toolset_files import repository_of
 
 DEFAULT = Path("mcpctl.lock.json")
-_VERSION = 1
-_HINT = "write it anew with: mcpctl tools lock"
+_HASHES = {1: definitions.OLDER, 2: definitions.VERSION}
+"""How the hashes of each version of the file are made; the last is the one that is written."""
+_VERSION = max(_HASHES)
+_HINT = "write it again with: mcpctl tools lock"
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,13 @@ class Lock:
     instructions: Mapping[str, str]
     """By server, the hash of what it said of itself."""
     lines: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    version: int = _VERSION
 
     @property
     def pins(self) -> Locked:
         """What tools are compared with, and what servers say of themselves."""
-        tools = {key: definitions.pin_of(tool) for key, tool in self.tools.items()}
+        pin_of = definitions.pin_of if self.version == _VERSION else definitions.older_pin_of
+        tools = {key: pin_of(tool) for key, tool in self.tools.items()}
         return tools | {(server, ""): said for server, said in self.instructions.items()}
 
     def line(self, server: str, name: str = "") -> int:
@@ -75,16 +80,30 @@ def _json(value: Any) -> str:
 
 
 def write(path: Path, catalog: Catalog) -> bool:
-    """Write the file, unless it is as it would be; whether it was written."""
+    """Write the file, unless it is as it would be; whether it was written.
+
+    Raises `Refused` for a link that leads out of its repository, and for a file that is not a lock file: a name may
+    come from a stranger's checkout.
+    """
     content = text(catalog).encode()
     before: list[bytes | None] = []
 
     def change(old: bytes | None) -> bytes:
+        if old and not _is_lock(old):
+            raise Refused(f"{path} is not a lock file, so it is not replaced", "name another file", "not_a_lock_file")
         before.append(old)
         return content
 
-    files.edit(path, change, "name another file", private=False)
+    files.edit(path, change, "name another file", private=False, within=repository_of(path.absolute().parent))
     return before[-1] != content
+
+
+def _is_lock(content: bytes) -> bool:
+    try:
+        document = msgspec.json.decode(content)
+    except (msgspec.MsgspecError, RecursionError):
+        return False
+    return isinstance(document, dict) and isinstance(document.get("version"), int) and "servers" in document
 
 
 def read(path: Path) -> Lock:
@@ -94,8 +113,9 @@ def read(path: Path) -> Lock:
         document = msgspec.json.decode(content)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise Unusable(f"{path} is not JSON: {told(content, error)}", _HINT, "lock_unreadable") from error
-    if not isinstance(document, dict) or document.get("version") != _VERSION:
-        raise Unusable(f"{path} is not a lock file of version {_VERSION}", _HINT, "lock_unreadable")
+    version = document.get("version") if isinstance(document, dict) else None
+    if not isinstance(version, int) or version not in _HASHES:
+        raise Unusable(f"{path} is not a lock file of version 1 or {_VERSION}", _HINT, "lock_unreadable")
     positions = Positions(content)
     tools: dict[tuple[str, str], Tool] = {}
     instructions: dict[str, str] = {}
@@ -105,17 +125,17 @@ def read(path: Path) -> Lock:
         lines[server, ""] = positions.of(("servers", server))[0]
         for name, entry in _members(_members(said).get("tools")).items():
             lines[server, name] = positions.of(("servers", server, "tools", name))[0]
-            tools[server, name] = _tool(server, name, entry, f"{path}:{lines[server, name]}")
-    return Lock(path, tools, instructions, lines)
+            tools[server, name] = _tool(server, name, entry, version, f"{path}:{lines[server, name]}")
+    return Lock(path, tools, instructions, lines, version)
 
 
-def _tool(server: str, name: str, entry: Any, where: str) -> Tool:
+def _tool(server: str, name: str, entry: Any, version: int, where: str) -> Tool:
     members = _members(entry)
     annotations = {**_members(members.get("annotations")), **_members(members.get("hints"))}
     said = {member: members[member] for member in members if member not in ("hash", "hints", "annotations", "name")}
     definition = {"name": name, **said, "annotations": annotations}
     tool = Tool(server, name, definition, json.dumps(definition, ensure_ascii=False))
-    if definitions.hash_of(tool) != members.get("hash"):
+    if definitions.hash_of(tool, _HASHES[version]) != members.get("hash"):
         # Who reads the file must be able to rely on what it says.
         raise Unusable(f"{where}: the hash of this tool is not that of its definition", _HINT, "lock_unreadable")
     return tool
