@@ -35,6 +35,9 @@ CHANGES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a looser hint": ({"annotations": {"readOnlyHint": True}}, ["E701"]),
     "a hint left out": ({"annotations": {}}, ["I902"]),
     "a default that is declared": ({"annotations": {"readOnlyHint": False, "openWorldHint": True}}, ["I902"]),
+    "the icons": ({"icons": [{"src": "https://example.com/lock.png"}]}, ["W806"]),
+    "the page": ({"_meta": {"ui": {"resourceUri": "ui://pay"}}}, ["W806"]),
+    "what may change by itself": ({"_meta": {"requested": 2}}, []),
     "much": ({"description": "x", "annotations": {"destructiveHint": False}}, ["E701", "I902", "W801"]),
 }
 """What may change of READ, and the rules that say so."""

@@ -178,13 +178,16 @@ class Catalog:
         return {name: each.capabilities for name, each in listed.items() if each}
 
     def known(self) -> list[Tool]:
-        """Every tool that the configuration permits, as its server defines it, whatever client it is listed for."""
+        """Every tool that the configuration permits, as its server last listed it, whatever client it is listed
+        for."""
         view = replace_fields(self.view, toolset=None)
-        every = {(tool.server, tool.name): tool for name in view.config.enabled for tool in self._every_tool(name)}
-        return [tool for tool in every.values() if _may_be_found(_let_go(tool), view)]
+        every = (tool for name in view.config.enabled for tool in self.newest(name).values())
+        return [tool for tool in every if _may_be_found(_let_go(tool), view)]
 
-    def _every_tool(self, server: str) -> list[Tool]:
-        return [tool for listed in reversed(self.every(server)) for tool in listed.tools]
+    def newest(self, server: str) -> dict[str, Tool]:
+        """The tools of an enabled server by name, each as the newest list has it, whatever the client could do."""
+        lists = sorted(self.every(server), key=lambda listed: listed.fetched_at)
+        return {tool.name: tool for listed in lists for tool in listed.tools}
 
     def keys(self) -> list[str]:
         """The keys of all tools that may be found."""

@@ -47,6 +47,8 @@ def of_tool(old: Tool, new: Tool, suspicion: Suspicion = no_suspicion) -> Iterat
         before, after = _json(old.definition.get(schema)), _json(new.definition.get(schema))
         if before != after or before == _TOO_DEEP:
             yield _change(new, "W802", f"{schema} changed", before, after)
+    if (before := _json(definitions.shown(old.definition))) != (after := _json(definitions.shown(new.definition))):
+        yield _change(new, "W806", "what clients show of it changed", before, after)
     if _titles(old) != _titles(new):
         yield _change(new, "I903", "the title changed", old.title, new.title)
     yield from _hints(old, new)

@@ -10,11 +10,11 @@ from mcpctl.catalog.drift import Change, Suspicion
 from mcpctl.catalog.drift_rules import RULES
 from mcpctl.catalog.lists import Listed
 from mcpctl.catalog.lock_file import Lock
-from mcpctl.feature_names import RESOURCES, is_feature, kind_of_list, split
+from mcpctl.feature_names import RESOURCES, kind_of_list, split
 from mcpctl.models import Row, Tool
 from mcpctl.rules import Selection
 from mcpctl.store import pins
-from mcpctl.store.pins import Pin, PinnedServer, ServerPins
+from mcpctl.store.pins import Pin, PinnedServer, ServerPins, Shown
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import ListKey
 from mcpctl.tool_keys import join
@@ -154,8 +154,8 @@ class _Server:
         if not (here and others) or any(said.approved for said in here) or here[0].seen < others[0].seen:
             return
         before = {pin.name: pin.pin for pin in self.before}
-        now = {pin.name: pin.pin for pin in self.pinned.values() if not is_feature(pin.name)}
-        same = sum(before.get(name) == pin for name, pin in now.items())
+        now = self.catalog.newest(self.server)
+        same = sum(definitions.is_pin_of(before.get(name, ""), tool) for name, tool in now.items())
         told = f"the server is started in another way than when its tools were first pinned: {same} of its {len(now)}"
         yield Change(self.server, "", "W805", f"{told} tools are as they were")
 
@@ -180,35 +180,38 @@ def against(
 def _locked(
     catalog: Catalog, lock: Lock, server: str, permitted: Collection[tuple[str, str]], suspicion: Suspicion
 ) -> Iterator[Change]:
-    lists = catalog.every(server)
-    shown = set()
-    for listed in lists:
-        for tool in listed.tools:
-            shown.add(tool.name)
-            before = lock.tools.get((server, tool.name))
-            if before:
+    shown = catalog.newest(server)
+    for name, tool in shown.items():
+        if before := lock.tools.get((server, name)):
+            if not definitions.is_pin_of(lock.pins[server, name], tool):
                 yield from drift.of_tool(before, tool, suspicion)
-            elif (server, tool.name) in permitted:
-                yield from drift.of_new(tool, suspicion)
-        said = lock.instructions.get(server)
-        if said is not None and said != definitions.hashed(listed.instructions):
-            yield Change(server, "", "W804", "the server's instructions changed", None, listed.instructions)
+        elif (server, name) in permitted:
+            yield from drift.of_new(tool, suspicion)
+    said, listed = lock.instructions.get(server), catalog.listed(server)
+    if listed and said is not None and said != definitions.hashed(listed.instructions):
+        yield Change(server, "", "W804", "the server's instructions changed", None, listed.instructions)
     yield from (drift.gone(server, name) for locked, name in lock.tools if locked == server and name not in shown)
 
 
-def approved(
-    catalog: Catalog, file: PolicyFile, wanted: Wanted
-) -> tuple[list[Tool], list[tuple[ListKey, list[Tool], str | None]]]:
-    """What `tools approve` would pin: the tools, and by list which of them, with the server's instructions where it is
-    approved as a whole."""
-    tools: dict[tuple[str, str], Tool] = {}
-    lists: list[tuple[ListKey, list[Tool], str | None]] = []
+def shown(catalog: Catalog, file: PolicyFile, wanted: Wanted) -> list[Shown]:
+    """What a person who is shown `since_pinned` says yes to, by list: the tools that differ from their pins; of those
+    that do not in any list, each as it is. A list that was made before a change, for other clients, shows what was
+    before it, which nobody has said yes to."""
+    known = pins.read(file)
+    lists: list[Shown] = []
     for server, fingerprint in catalog.config.fingerprints.items():
         if not wanted.has_server(server):
             continue
-        for listed in (*catalog.every(server), *catalog.features(server)):
-            chosen = [tool for tool in listed.tools if wanted.has(server, tool.name)]
-            tools.update({(tool.key, definitions.pin_of(tool)): tool for tool in chosen})
-            whole = listed.instructions if wanted.has(server, "") else None
-            lists.append((ListKey(server, fingerprint, listed.capabilities), chosen, whole))
-    return list(tools.values()), lists
+        pinned = known.get((server, fingerprint), _NO_PINS)
+        every = (*catalog.every(server), *catalog.features(server))
+        differing = {tool.name for each in every for tool in each.tools if _differs(pinned, tool, each)}
+        for each in every:
+            tools = [tool for tool in each.tools if wanted.has(server, tool.name)]
+            tools = [tool for tool in tools if tool.name not in differing or _differs(pinned, tool, each)]
+            whole = each.instructions if wanted.has(server, "") else None
+            lists.append(Shown(ListKey(server, fingerprint, each.capabilities), tools, whole))
+    return lists
+
+
+def _differs(pinned: ServerPins, tool: Tool, listed: Listed) -> bool:
+    return tool.name not in pinned.known or bool(pinned.drift(tool, listed.capabilities))

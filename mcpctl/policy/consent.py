@@ -1,18 +1,8 @@
-"""What a user's yes is bound to: the tool as it is defined, who calls it, and its arguments, to the last digit."""
+"""The part of a user's yes that is a call's own: its arguments, to the last digit."""
 
 import hashlib
 import json
 from typing import Any
-
-from mcpctl.store.grants import Grant
-
-
-def binding(grant: Grant, arguments_digest: str) -> str:
-    """What a yes to one call is bound to: all that a grant is, but in whichever session, and the arguments."""
-    digest = hashlib.sha256()
-    for part in (grant.key, grant.pin, grant.project, grant.token, arguments_digest):
-        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()
 
 
 def digest_of(arguments: bytes) -> str:

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 from mcpctl import definitions, feature_names, hints
 from mcpctl.failure import Failed, Failure
 from mcpctl.models import Tool
-from mcpctl.policy.consent import binding
 from mcpctl.policy.holding import NOT_LOCKED
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.policy_settings import ASK as ASK_RULE
 from mcpctl.policy_settings import DENY
-from mcpctl.store.grants import Grant
+from mcpctl.store.grants import Grant, binding
 from mcpctl.tool_keys import OWN, join
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"

@@ -97,7 +97,7 @@ class Holding:
         return drift if self.on_change == HOLD else ""
 
     def _is_locked(self, tool: Tool) -> bool:
-        return self.locked is None or self.locked.get((tool.server, tool.name)) == definitions.pin_of(tool)
+        return self.locked is None or definitions.is_pin_of(self.locked.get((tool.server, tool.name), ""), tool)
 
 
 NOTHING = Holding()

@@ -1,5 +1,6 @@
 """The yeses in `policy.db` that hold for more than one call."""
 
+import hashlib
 import time
 from collections.abc import Collection
 from typing import NamedTuple
@@ -23,6 +24,14 @@ class Grant(NamedTuple):
     """The id of the token; empty where there was none."""
     session: str
     """The session that it ends with; empty where it holds always."""
+
+
+def binding(grant: Grant, arguments_digest: str) -> str:
+    """What a yes to one call is bound to: all that a grant is, but in whichever session, and the arguments."""
+    digest = hashlib.sha256()
+    for part in (grant.key, grant.pin, grant.project, grant.token, arguments_digest):
+        digest.update(part.encode("utf-8", "surrogatepass") + b"\0")
+    return digest.hexdigest()
 
 
 def held(file: PolicyFile) -> Collection[Grant]:

@@ -139,7 +139,7 @@ def test_a_yes_lets_the_call_through_once(revision: str, scene: Play, home: Path
     assert first["rule_place"] == "config.toml"
     assert first["key"] == DELETE
     assert len(first["arguments_hash"]) == 64
-    assert first["pin"].startswith("sha256/v1:")
+    assert first["pin"].startswith("sha256/v2:")
 
 
 @ERAS

@@ -409,8 +409,7 @@ def test_what_changed_is_shown_and_approved_as_of_a_tool(scene: Play, paths: Pat
     assert rows == [("shop:@prompts/greet", "arguments changed"), ("shop:@resources/shop://till", "name changed")]
     with rows_of.catalog(paths) as catalog, PolicyFile.connect(paths) as file:
         wanted = differences.wanted(catalog, ["shop:@prompts/greet"], ())
-        for of, tools, said in drift_check.approved(catalog, file, wanted)[1]:
-            pins.approve(file, of, tools, said)
+        pins.approve(file, drift_check.shown(catalog, file, wanted))
     scene(approved, shop=shop)
 
 
@@ -440,7 +439,7 @@ def test_pins_of_resources_that_are_gone_do_not_pile_up(paths: Paths, monkeypatc
 
     with PolicyFile.connect(paths) as file:
         pins.see(file, of, resources(1, 2, 3), "")
-        pins.approve(file, of, resources(1))
+        pins.approve(file, [pins.Shown(of, resources(1))])
         assert len(pins.see(file, of, resources(3, 4), "").known) == 4
         assert [*pins.see(file, of, resources(4, 5), "").known] == [f"@resources/shop://{n}" for n in (1, 4, 5)]
 

@@ -7,11 +7,13 @@ from mcpctl import output
 from mcpctl.catalog import drift_check, rows
 from mcpctl.commands.tools import differences
 from mcpctl.errors import NotFound, Refused, WrongUsage
+from mcpctl.feature_names import kind_of_list
 from mcpctl.output import changes
 from mcpctl.paths import Paths
 from mcpctl.plurals import counted
 from mcpctl.rules import Selection
 from mcpctl.store import pins
+from mcpctl.store.pins import Shown
 
 TERMINAL = Path("/dev/tty")
 _WHAT = "name tools, --server NAME or --all"
@@ -27,21 +29,28 @@ def approve(
         raise WrongUsage("--all and names contradict each other", _WHAT)
     with rows.catalog(paths, project=project, quiet=True) as catalog, differences.pinned(paths, catalog) as file:
         wanted = differences.wanted(catalog, keys, servers)
-        found = drift_check.since_pinned(catalog, file, wanted, with_unpinned=True)
-        tools, lists = drift_check.approved(catalog, file, wanted)
-        if not tools:
+        suspicion = drift_check.suspicion(catalog)
+        found = drift_check.since_pinned(catalog, file, wanted, suspicion, with_unpinned=True)
+        shown = drift_check.shown(catalog, file, wanted)
+        approved = list(dict.fromkeys(tool.key for each in shown for tool in each.tools))
+        if not approved:
             raise NotFound("no tools of these servers are listed", "list them with: mcpctl tools refresh", "not_listed")
         for line in changes.lines(drift_check.rows(found, Selection("error"))):
             output.say(line, always=True)
-        if asks and not _is_right(counted(len(tools), "tool"), changed=bool(found)):
+        if asks and not _is_right(_number(approved, shown), changed=bool(found)):
             raise Refused("nothing was approved", "look again with: mcpctl tools diff", "not_approved")
-        for of, chosen, instructions in lists:
-            pins.approve(file, of, chosen, instructions)
-    return list(dict.fromkeys(tool.key for tool in tools))
+        pins.approve(file, shown)
+    return approved
+
+
+def _number(approved: Sequence[str], shown: Sequence[Shown]) -> str:
+    clients = {each.of.capabilities for each in shown if each.tools and not kind_of_list(each.of.capabilities)}
+    kinds = f" (as {len(clients)} kinds of clients see {'it' if len(approved) == 1 else 'them'})"
+    return counted(len(approved), "tool") + (kinds if len(clients) > 1 else "")
 
 
 def _is_right(number: str, *, changed: bool) -> bool:
-    question = f"approve {number} as shown?" if changed else f"approve {number}, which are as they were?"
+    question = f"approve {number} as shown?" if changed else f"approve {number}, as before?"
     output.say(f"{question} [y/N]", always=True)
     with TERMINAL.open(encoding="utf-8", errors="replace") as terminal:
         return terminal.readline(10).strip().lower() in ("y", "yes")

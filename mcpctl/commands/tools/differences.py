@@ -68,8 +68,9 @@ def _key(catalog: Catalog, typed: str) -> str:
 def pinned(paths: Paths, catalog: Catalog) -> Iterator[PolicyFile]:
     """What is pinned; raises `WrongUsage` where nothing ever is."""
     if not catalog.config.policy.is_on:
-        hint = f"add [policy] to {catalog.config.path}; or compare with a lock file: --lock FILE"
-        raise WrongUsage("nothing is pinned: there is no policy", hint, "no_policy")
+        message = f"tools are pinned only where [policy] stands in {catalog.config.path}"
+        hint = "add that line; or compare with a lock file: mcpctl tools lock, then mcpctl tools diff --lock"
+        raise WrongUsage(message, f"{hint} {lock_file.DEFAULT}", "no_policy")
     with PolicyFile.connect(paths) as file:
         yield file
 

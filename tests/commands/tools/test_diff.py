@@ -60,9 +60,14 @@ def test_another_program_of_the_same_name_is_said_until_it_is_approved(
     configured.configure(paths, {"files": configured.stub("--other")}, policy=POLICY)
     configured.listed(paths, "files", [READ, {**WRITE, "description": "Writes elsewhere."}])
     configured.pinned(paths, "files")
-    (row,) = mcpctl("tools", "diff", "--json").json
-    assert (row["rule"], row["key"]) == ("W805", "files")
-    assert "1 of its 2 tools are as they were" in row["message"]
+    assert {row["tool"]: row["held"] for row in mcpctl("tools", "ls", "--json").json} == {
+        "read": None,
+        "write": "changed",
+    }
+    changed, other = mcpctl("tools", "diff", "--json").json[::-1]
+    assert (changed["rule"], changed["key"]) == ("W801", "files:write")
+    assert (other["rule"], other["key"]) == ("W805", "files")
+    assert "1 of its 2 tools are as they were" in other["message"]
     assert mcpctl("tools", "approve", "--server", "files", "--yes").code == 0
     assert mcpctl("tools", "diff", "--json").json == []
     configured.configure(paths, {"files": configured.stub()}, policy=POLICY)
@@ -74,7 +79,8 @@ def test_without_a_policy_nothing_is_pinned(mcpctl: Mcpctl, paths: Paths) -> Non
     configured.listed(paths, "files", [READ])
     ran = mcpctl("tools", "diff")
     assert ran.code == 2
-    assert "there is no policy" in ran.err
+    assert "tools are pinned only where [policy] stands in" in ran.err
+    assert "mcpctl tools diff --lock mcpctl.lock.json" in ran.err
 
 
 @pytest.mark.parametrize("format", ["github", "sarif", "junit", "jsonl"])
