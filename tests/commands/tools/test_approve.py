@@ -156,7 +156,7 @@ def test_an_approval_is_of_the_program_that_was_approved(
     configured.listed(paths, "files", [READ, WRITE])
     configured.pinned(paths, "files")
     with PolicyFile.connect(paths) as file:
-        (now,) = [each for key, each in pins.read(file).items() if not each.approved_words]
+        (now,) = [each for each in pins.read(file).values() if not each.approved_words]
     assert not any(now.is_approved(cache.tool("files", tool["name"], json.dumps(tool))) for tool in (READ, WRITE))
 
 
