@@ -47,10 +47,12 @@ APPROVAL_FIELDS = (
     "id", "state", "scope", "key", "risk", "hints", "arguments", "rule", "rule_place", "project", "token_id",
     "session_id", "arguments_hash", "pin", "channel", "created_at", "expires_at", "answered_at",
 )  # fmt: skip
+LOOSENED = "loosened"
+"""The decision that a change of the configuration is by which more may be called without a yes."""
 DECISIONS = (
-    "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable",
+    "allowed", "asked", "approved", "declined", "expired", "denied", "held", "unanswerable", LOOSENED,
 )  # fmt: skip
-"""What may be decided of a call."""
+"""What may be decided of a call, or by a change of the configuration."""
 CHECK_FIELDS = (
     "server", "status", "transport", "implementation", "revision", "tools", "prompts", "resources", "connect_ms",
     "list_ms", "environment", "problems",

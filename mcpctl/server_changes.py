@@ -107,13 +107,6 @@ def _denials(entry: Any) -> Mapping[str, bool | str]:
     return dict(tools) if isinstance(tools, MutableMapping) else {}
 
 
-def loosens(path: Path, name: str, before: str, after: str) -> bool:
-    """Whether the file's new text lets tools of a server be offered that its old one keeps back in the entry."""
-    old, new = (config.parsed(path, text).servers.get(name, Server()) for text in (before, after))
-    let_go = [tool for tool, allowed in old.tools.items() if allowed is False and new.tools.get(tool) is not False]
-    return bool(let_go) or (old.only is not None and (new.only is None or not set(new.only).issubset(old.only)))
-
-
 def _check(path: Path, document: Any, name: str) -> None:
     import tomlkit
 

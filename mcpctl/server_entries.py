@@ -93,7 +93,11 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
     return values
 
 
-def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
+Permit = Callable[[str, str], None]
+"""Raises `Refused` where nobody may put the second text of the file in place of the first."""
+
+
+def add(path: Path, name: str, table: Mapping[str, Any], permit: Permit) -> None:
     """Add an entry to the file; raises if the name is taken."""
     if not server_settings.NAME.match(name):
         raise WrongUsage(f"'{name}' cannot name a server", "use letters, digits, '_' and '-'")
@@ -108,16 +112,16 @@ def add(path: Path, name: str, table: Mapping[str, Any]) -> None:
             )
         servers[name] = dict(table)
 
-    edit(path, change)
+    edit(path, change, permit)
 
 
 Merge = Callable[[Config], Mapping[str, Mapping[str, Any]]]
 """A function from a configuration to the entries to put into its file, by name."""
 
 
-def merge(path: Path, choose: Merge) -> None:
+def merge(path: Path, choose: Merge, permit: Permit) -> None:
     """Put entries into the file in one write; an entry replaces the one of the same name."""
-    edit(path, lambda document: put(document, choose(config.load(path))))
+    edit(path, lambda document: put(document, choose(config.load(path))), permit)
 
 
 def merged(path: Path, choose: Merge) -> tuple[str, str]:
@@ -134,7 +138,7 @@ def edited(path: Path, change: Callable[[Any], None]) -> tuple[str, str]:
     return (before or b"").decode("utf-8-sig"), _changed(path, before, change)
 
 
-def remove(path: Path, names: Sequence[str]) -> None:
+def remove(path: Path, names: Sequence[str], permit: Permit) -> None:
     """Remove entries from the file; raises `NotFound`, and removes none, if there is no entry of one of the names."""
 
     def change(document: Any) -> None:
@@ -143,7 +147,7 @@ def remove(path: Path, names: Sequence[str]) -> None:
         for name in dict.fromkeys(names):
             _remove(document["servers"], name)
 
-    edit(path, change)
+    edit(path, change, permit)
 
 
 def _remove(servers: Any, name: str) -> None:
@@ -157,7 +161,7 @@ def _remove(servers: Any, name: str) -> None:
         body_of(servers)[place] = (None, Whitespace(after))
 
 
-def enable(path: Path, name: str, enabled: bool) -> None:
+def enable(path: Path, name: str, enabled: bool, permit: Permit) -> None:
     """Switch an entry on or off."""
 
     def change(document: Any) -> None:
@@ -168,7 +172,7 @@ def enable(path: Path, name: str, enabled: bool) -> None:
             with before_comments(entry):
                 entry["enabled"] = False
 
-    edit(path, change)
+    edit(path, change, permit)
 
 
 def remark(path: Path, name: str) -> str | None:
@@ -266,9 +270,18 @@ def before_comments(table: Any) -> Iterator[Any]:
     body_of(table).extend(after)
 
 
-def edit(path: Path, change: Callable[[Any], None]) -> None:
-    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept."""
-    files.edit(path, lambda before: _changed(path, before, change).encode(), _ELSEWHERE)
+def edit(path: Path, change: Callable[[Any], None], permit: Permit) -> None:
+    """Have `change` edit the document in the file, or tables for a new one; comments and order are kept.
+
+    `permit` is asked about the very text that is written.
+    """
+
+    def permitted(before: bytes | None) -> bytes:
+        after = _changed(path, before, change)
+        permit((before or b"").decode("utf-8-sig"), after)
+        return after.encode()
+
+    files.edit(path, permitted, _ELSEWHERE)
 
 
 def _changed(path: Path, before: bytes | None, change: Callable[[Any], None]) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mcpctl.commands.people import AGENTS
 from mcpctl.errors import ExitCode
 from mcpctl.main import main
 from mcpctl.paths import Paths, find
@@ -61,6 +62,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def paths(home: Path) -> Paths:
     """Where things are in this test's home."""
     return find()
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody sits at a terminal of their own."""
+    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: True)
+    for name in AGENTS:
+        monkeypatch.delenv(name, raising=False)
 
 
 @dataclass(frozen=True)

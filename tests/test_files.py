@@ -227,7 +227,7 @@ def test_edits_of_a_file_that_was_replaced_meanwhile_are_made_to_the_new_one(pat
     fd = os.open(path, os.O_RDWR)
     os.close(fd)
     path.write_text(json.dumps({"name": "triage", "tools": [], "mine": 1}), encoding="utf-8")
-    edits.change(place_of(paths, "triage"), lambda draft: draft.add("tools", reference(KEY)))
+    edits.change(place_of(paths, "triage"), lambda draft: draft.add("tools", reference(KEY)), edits.notes_alone)
     assert json.loads(path.read_text(encoding="utf-8")) == {"name": "triage", "tools": [reference(KEY)], "mine": 1}
 
 

@@ -57,7 +57,7 @@ def add_to(place: ToolsetPlace, subject: NotedTool, notes: Sequence[Note], *, dr
         nonlocal added
         added = edits.add_notes(draft, subject, notes)
 
-    diff = edits.change(place, change, dry_run=dry_run)
+    diff = edits.change(place, change, edits.notes_alone, dry_run=dry_run)
     return Done(subject, place, diff, added)
 
 
@@ -84,7 +84,7 @@ def remove(
                 raise _no_note(key, name, present)
         removed[:] = edits.remove_notes(draft, subject, names)
 
-    diff = edits.change(place, change, dry_run=dry_run)
+    diff = edits.change(place, change, edits.notes_alone, dry_run=dry_run)
     return Done(subject, place, diff, Added([], [])), removed
 
 
@@ -110,7 +110,7 @@ class FoundNote:
             if note != self.note:
                 edits.rewrite_note(draft, self.subject, note)
 
-        diff = edits.change(self.place, change, dry_run=dry_run)
+        diff = edits.change(self.place, change, edits.notes_alone, dry_run=dry_run)
         return Done(self.subject, self.place, diff, Added([], []))
 
 
@@ -141,13 +141,18 @@ def override(
     hints: Mapping[str, bool],
     title: str | None,
     inherit: Sequence[str],
+    permit: edits.Permit,
     *,
     project: str | None = None,
     dry_run: bool = False,
 ) -> Done:
     """Override hints and the title of a tool of the toolset in force, or let it inherit them from its server again."""
     place, subject = _named(paths, option, key, project)
-    diff = edits.change(place, lambda draft: edits.override(draft, subject, hints, title, inherit), dry_run=dry_run)
+
+    def change(draft: Draft) -> None:
+        edits.override(draft, subject, hints, title, inherit)
+
+    diff = edits.change(place, change, permit, dry_run=dry_run)
     return Done(subject, place, diff, Added([], []))
 
 

@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mcpctl import policy_settings
@@ -25,7 +25,9 @@ from mcpctl.toolsets.toolset_files import ToolsetPlace, names, not_found, place_
 _WILDCARD = re.compile("[*?]")
 
 
-def build(paths: Paths, reference: str, words: Sequence[str], description: str | None) -> tuple[str, int]:
+def build(
+    paths: Paths, reference: str, words: Sequence[str], description: str | None, permit: edits.Permit
+) -> tuple[str, int]:
     """Make a toolset of the tools that `words` stand for; how it is called, and how many there are."""
     place = place_of(paths, reference)
     if place.inner:
@@ -35,11 +37,11 @@ def build(paths: Paths, reference: str, words: Sequence[str], description: str |
     tools = _tools(paths, words)
     if not tools:
         raise WrongUsage("no tool was named", "name tools by their keys, or write them to stdin and give -", "no_tools")
-    edits.create(place, tools, description)
+    edits.create(place, tools, description, permit)
     return place.reference, len(tools)
 
 
-def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
+def add(paths: Paths, reference: str, words: Sequence[str], permit: edits.Permit) -> list[str]:
     """Put tools into a toolset; the keys of those that were not in it."""
     tools = _tools(paths, words)
     added: list[Tool] = []
@@ -47,11 +49,11 @@ def add(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
     def change(draft: Draft) -> None:
         added[:] = edits.add_tools(draft, tools)
 
-    edits.change(place_of(paths, reference), change)
+    edits.change(place_of(paths, reference), change, permit)
     return [tool.key for tool in added]
 
 
-def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
+def remove(paths: Paths, reference: str, words: Sequence[str], permit: edits.Permit) -> list[str]:
     """Take tools out of a toolset, listed or not; their keys. Raises `NotFound` when one is not in it."""
     place = place_of(paths, reference)
     with rows.catalog(paths, quiet=True) as catalog:
@@ -66,7 +68,7 @@ def remove(paths: Paths, reference: str, words: Sequence[str]) -> list[str]:
             if not named & removed:
                 raise NotFound(f"tool '{key}' is not in the toolset '{reference}'", hint, "not_in_toolset")
 
-    edits.change(place, change)
+    edits.change(place, change, permit)
     return wanted
 
 
@@ -85,18 +87,23 @@ def delete(paths: Paths, reference: str) -> None:
         raise not_found(place) from None
 
 
-def equip(paths: Paths, reference: str) -> str:
-    """Put a toolset in force for every client that names none; how it is called. It must be readable."""
+def equip(paths: Paths, reference: str, permit: Callable[[str | None], None]) -> str:
+    """Put a toolset in force for every client that names none; how it is called. It must be readable.
+
+    `permit` raises `Refused` where nobody may put it in force.
+    """
     place = place_of(paths, reference)
     if problem := read(place).lacks_tools:
         warn(f"{place.reference}: {problem}; see: {shlex.join(['mcpctl', 'annotate', 'check', str(place.path)])}")
+    permit(place.reference)
     with State.connect(paths) as state:
         state.equip(place.reference)
     return place.reference
 
 
-def unequip(paths: Paths) -> None:
-    """Put no toolset in force."""
+def unequip(paths: Paths, permit: Callable[[str | None], None]) -> None:
+    """Put no toolset in force, where `permit` raises no `Refused`."""
+    permit(None)
     with State.connect(paths) as state:
         state.equip(None)
 

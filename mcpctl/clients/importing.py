@@ -212,7 +212,7 @@ def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
     return msgspec.structs.replace(server, **ours) == existing
 
 
-def run(path: Path, batch: Import, *, dry_run: bool = False) -> list[str]:
+def run(path: Path, batch: Import, permit: server_entries.Permit, *, dry_run: bool = False) -> list[str]:
     """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done.
 
     A dry run writes nothing and returns the change as a diff. Raises `Unusable` if some could not be imported.
@@ -221,7 +221,7 @@ def run(path: Path, batch: Import, *, dry_run: bool = False) -> list[str]:
     if dry_run:
         diff = import_preview.diff(path, batch.select)
     elif batch.entries:
-        server_entries.merge(path, batch.select)
+        server_entries.merge(path, batch.select, permit)
     else:
         batch.select(config.load(path))
     for line in remarks(batch.rows):

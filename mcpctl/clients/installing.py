@@ -161,10 +161,11 @@ def preview(plan: Plan) -> list[str]:
     return lines
 
 
-def write(plan: Plan) -> None:
-    """Make the changes: first that of config.toml, so that no server is ever in neither file."""
+def write(plan: Plan, permit: server_entries.Permit) -> None:
+    """Make the changes, where `permit` raises no `Refused`: first that of config.toml, so that no server is ever in
+    neither file."""
     if plan.changes_config:
-        server_entries.edit(plan.paths.config, plan.put)
+        server_entries.edit(plan.paths.config, plan.put, permit)
     for change in plan.changes:
         change.take(plan.batch)  # somebody may have changed config.toml since it was looked at
         if change.action != "unchanged":

@@ -221,9 +221,9 @@ def preview(path: Path, batch: PolicyImport) -> list[str]:
     return import_preview.between(path, *server_entries.edited(path, lambda document: put(document, load(path), batch)))
 
 
-def write(path: Path, batch: PolicyImport) -> None:
-    """Make the change; `batch.rows` then says what was done."""
-    server_entries.edit(path, lambda document: put(document, load(path), batch))
+def write(path: Path, batch: PolicyImport, permit: server_entries.Permit) -> None:
+    """Make the change, where `permit` raises no `Refused`; `batch.rows` then says what was done."""
+    server_entries.edit(path, lambda document: put(document, load(path), batch), permit)
 
 
 def put(document: Any, loaded: Config, batch: PolicyImport) -> None:

@@ -19,6 +19,7 @@ def install(
     split_execute: Split = False,
     rename: opt.Rename = None,
     no_check: opt.NoCheck = False,
+    from_script: opt.FromScript = False,
     json: client_changes.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -48,6 +49,7 @@ def install(
       mcpctl install zed --rename github=github-zed
     """
     from mcpctl.clients import importing, installing
+    from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
     from mcpctl.config import load
     from mcpctl.errors import warn
@@ -66,7 +68,7 @@ def install(
         warn(remark)
     if not dry_run and plan.changes_anything:
         client_changes.agree(diff, yes=yes, json=json)
-        installing.write(plan)
+        installing.write(plan, Gate(paths, from_script).config)
     for remark in installing.rule_remarks(plan):
         warn(remark)
     rows = installing.rows(plan)

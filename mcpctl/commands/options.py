@@ -71,6 +71,12 @@ def say_project(project: str | None) -> None:
 
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array, or one object for a single thing.")]
+FromScript = Annotated[
+    bool,
+    typer.Option(
+        "--from-script", help="Write also what lets more be called without a question, where no person runs this."
+    ),
+]
 Jsonl = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
 Format = Annotated[
     str,

@@ -1,9 +1,16 @@
 """What only a person may do: a program that a model runs could otherwise say yes for its user."""
 
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mcpctl import posix
 from mcpctl.errors import Refused
+
+if TYPE_CHECKING:
+    from mcpctl.paths import Paths
+    from mcpctl.toolsets.toolset_files import ToolsetPlace
 
 AGENTS = (
     "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "GEMINI_CLI", "CURSOR_AGENT", "CODEX_SANDBOX",
@@ -18,7 +25,59 @@ def only_for_people(what: str) -> None:
 
     It stops accidents, not a program that wants to deceive: one that runs as the user can do what the user can.
     """
-    agent = next((name for name in AGENTS if os.environ.get(name)), None)
-    if agent or not posix.has_terminal():
-        why = f"{agent} is set, so an agent runs this" if agent else "this does not run in front of a terminal"
+    if why := _why_nobody():
         raise Refused(f"only a person can {what}: {why}", "run it in a terminal of your own", "needs_a_person")
+
+
+def _agent() -> str | None:
+    return next((name for name in AGENTS if os.environ.get(name)), None)
+
+
+def _why_nobody() -> str:
+    """Why it is no person who runs this; empty where it may be one."""
+    if agent := _agent():
+        return f"{agent} is set, so an agent runs this"
+    return "" if posix.has_terminal() else "this does not run in front of a terminal"
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What a change goes through before it is written: one that lets more be called without a yes is a person's.
+
+    Each raises `Refused` where nobody sits at a terminal of their own; `from_script` stands in for somebody, but not
+    where an agent runs this. What passes is put on record.
+    """
+
+    paths: "Paths"
+    from_script: bool = False
+
+    def config(self, before: str, after: str) -> None:
+        """For another text of config.toml."""
+        from mcpctl.catalog import loosening
+
+        self._permit(loosening.by_config(self.paths, before, after), self.paths.config.name, after)
+
+    def toolset(self, place: "ToolsetPlace", before: str, after: str) -> None:
+        """For another text of a toolset's file."""
+        from mcpctl.catalog import loosening
+
+        self._permit(loosening.by_toolset(self.paths, place, before, after), place.reference, after)
+
+    def equip(self, reference: str | None) -> None:
+        """For another toolset in force."""
+        from mcpctl.catalog import loosening
+
+        found = loosening.by_equipping(self.paths, reference)
+        self._permit(found, "the equipped toolset", f"{reference} {os.urandom(8).hex()}")
+
+    def _permit(self, found: Sequence[str], what: str, after: str) -> None:
+        if not found:
+            return
+        from mcpctl.catalog import loosening
+
+        why = _why_nobody()
+        if why and (_agent() or not self.from_script):
+            message = f"only a person can have this called without a question: {loosening.told(found)}: {why}"
+            no_agent = "" if _agent() else "; in a Dockerfile or in CI, add --from-script"
+            raise Refused(message, f"run it in a terminal of your own{no_agent}", "needs_a_person")
+        loosening.record(self.paths, found, what, after, "script" if why else "terminal")

@@ -32,6 +32,7 @@ def overview(request: Request) -> Response:
         sessions, active = _sessions(records)
         summary = board.summaries.totals(records, "day", wanted=CallFilter(since=shown.begin))
         saving = board.saving(records, CallFilter(since=shown.begin))
+        loosened = records.loosened(shown.begin, _FIRST)
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
@@ -40,7 +41,7 @@ def overview(request: Request) -> Response:
         sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
         held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
-        saving=saving, as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
+        saving=saving, loosened=loosened, as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
         times=charts.times(summary.rows or (), shown),
     )  # fmt: skip
 

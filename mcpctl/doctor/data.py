@@ -69,6 +69,13 @@ def of_removed(case: Case) -> Iterator[Finding]:
     yield from (found("D150", remark) for remark in evictions.remarks(evictions.rows(case.paths)))
 
 
+def of_loosened(case: Case) -> Iterator[Finding]:
+    """What has lately been changed so that more may be called without a question."""
+    for row in health.loosened(case.paths):
+        through = f"through the {row['channel']}" if row["channel"] != "file" else "by an edit of the file"
+        yield found("D151", f"{row['made_at']}: {row['rule_place']}, {through}: {row['key']}", row["rule_place"])
+
+
 def of_decisions(case: Case) -> Iterator[Finding]:
     """Whether the two databases that are not derived can be used."""
     if _is_full(case.paths.data):

@@ -16,7 +16,7 @@ AREAS: Mapping[str, Sequence[Check]] = {
     ),
     "permissions": (permissions.of_files, permissions.of_owners),
     "programs": (programs.of_mcpctl, programs.of_commands, programs.of_windows),
-    "data": (data.of_folder, data.of_journals, data.of_index, data.of_removed, data.of_decisions),
+    "data": (data.of_folder, data.of_journals, data.of_index, data.of_removed, data.of_loosened, data.of_decisions),
     "processes": (processes.of_dead_owners,),
     # The last: what is started here may put right what the others look at.
     "clients": (clients.of_files, clients.of_starts),

@@ -178,6 +178,7 @@ class Gateway:
             return
         for problem in config.problems.values():
             warn(f"{problem}; this server is skipped")
+        self.background(asyncio.to_thread(file.note_loosened, self.config, config))
         self._follow(config)
         await self.held.follow(config)
         await self.server_features.follow(config)

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, READ_FIELDS, Found, Row
+from mcpctl.models import CALL_FIELDS, DECISION_FIELDS, DISCOVERY_FIELDS, LOOSENED, READ_FIELDS, Found, Row
 from mcpctl.store import filters, query, schema
 from mcpctl.store.filters import EVERYTHING, CallFilter
 
@@ -39,6 +39,12 @@ def find_decisions(db: sqlite3.Connection, *, session: str | None = None, call: 
     """What was decided, in the order in which it was."""
     conditions = query.Conditions().equal("session_id", session).equal("call_id", call)
     return query.select(db, "decisions", _DECISION_COLUMNS, conditions, "made_at, session_id, position")
+
+
+def loosened(db: sqlite3.Connection, since: str | None, at_most: int) -> list[Row]:
+    """The changes since then by which more may be called without a yes, the newest first."""
+    conditions = query.Conditions().equal("decision", LOOSENED).when("made_at >= ?", since)
+    return list(query.select(db, "decisions", _DECISION_COLUMNS, conditions, "made_at DESC").rows(at_most, 0))
 
 
 def reads_of_session(db: sqlite3.Connection, session: str) -> Found:

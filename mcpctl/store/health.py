@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcpctl.errors import Unusable
+from mcpctl.models import Row
 from mcpctl.paths import Paths
-from mcpctl.store import index, journal, journal_lines, policy_file, sqlite, state_file, steps
+from mcpctl.store import clock, index, journal, journal_lines, policy_file, sqlite, state_file, steps
+from mcpctl.store.records import Records
 from mcpctl.store.steps import Kind
 
 _LOOKS_S = 0.5
@@ -19,6 +21,7 @@ _STEPS = 10_000
 _MOST_READ = 32 << 20
 """How many bytes of journals are read, those of the newest first: what is quick."""
 _MOST_BAD = 1000
+_LOOSENED_S = 7 * 86_400
 
 
 @dataclass
@@ -68,6 +71,17 @@ def dead(paths: Paths) -> list[str]:
         with closing(sqlite.connect_unchanged(paths.index, patience_s=_LOOKS_S)) as db:
             index.mark_the_dead(db, paths.sessions)
             return [row[0] for row in db.execute(index.DEAD)]
+    except sqlite3.Error:
+        return []  # there is no index, or it is damaged
+
+
+def loosened(paths: Paths) -> list[Row]:
+    """The changes of the last days by which more may be called without a yes, as the index has them."""
+    if not paths.index.is_file():
+        return []  # and to open a pipe would be to wait for its writer
+    try:
+        with Records.as_they_lie(paths) as records:
+            return list(records.loosened(clock.iso(time.time() - _LOOSENED_S)))
     except sqlite3.Error:
         return []  # there is no index, or it is damaged
 

@@ -95,6 +95,10 @@ class Records:
         """What was decided of calls, and of attempts that became none, in the order in which it was."""
         return calls.find_decisions(self._db, session=session, call=call)
 
+    def loosened(self, since: str | None, at_most: int = 10) -> Sequence[Row]:
+        """The changes by which more may be called without a yes, since that time if there is one, the newest first."""
+        return calls.loosened(self._db, since, at_most)
+
     def newest_calls(self, prefix: str = "", at_most: int = 50) -> Sequence[Row]:
         """The newest calls whose id begins so: `{id, server, tool, status, started_at}`."""
         return calls.newest(self._db, prefix, at_most)

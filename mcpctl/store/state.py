@@ -238,6 +238,18 @@ class State:
             else:
                 self._db.execute("INSERT OR REPLACE INTO settings VALUES ('toolset', ?)", (reference.encode(),))
 
+    # ---- what was loosened
+
+    def claim_loosening(self, hashed: str) -> bool:
+        """Whether nobody else has put on record that a file with this hash loosens; nobody else does so any more."""
+        with told():
+            changed = self._db.execute(
+                "INSERT INTO settings VALUES ('loosened', ?)"
+                " ON CONFLICT DO UPDATE SET value = excluded.value WHERE value != excluded.value",
+                (hashed.encode(),),
+            )
+        return changed.rowcount > 0
+
     # ---- checks
 
     def found_harmless(self) -> str:

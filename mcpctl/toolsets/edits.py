@@ -87,12 +87,19 @@ class Draft:
 
 
 Change = Callable[[Draft], None]
+Permit = Callable[[ToolsetPlace, str, str], None]
+"""Raises `Refused` where nobody may put the second text of a toolset's file in place of the first."""
 
 
-def change(place: ToolsetPlace, make: Change, *, dry_run: bool = False) -> list[str]:
+def notes_alone(_: ToolsetPlace, __: str, ___: str) -> None:
+    """Permits all: for changes of notes, by which nothing can be called that could not be."""
+
+
+def change(place: ToolsetPlace, make: Change, permit: Permit, *, dry_run: bool = False) -> list[str]:
     """Change a toolset's file under its lock, and return the change as the lines of a diff.
 
-    A dry run writes nothing. Raises `NotFound` if there is no file.
+    `permit` is asked about the very text that is written. A dry run writes nothing. Raises `NotFound` if there is no
+    file.
     """
     diff: list[str] = []
 
@@ -101,6 +108,8 @@ def change(place: ToolsetPlace, make: Change, *, dry_run: bool = False) -> list[
             raise not_found(place)
         after = _applied(make, before, place)
         diff[:] = _diff(place, before, after)
+        if diff and not dry_run:
+            permit(place, before.decode(), after.decode())
         return after
 
     if dry_run:
@@ -126,8 +135,8 @@ def _diff(place: ToolsetPlace, before: bytes, after: bytes) -> list[str]:
     return list(difflib.unified_diff(old, new, path, path, lineterm=""))
 
 
-def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) -> None:
-    """Create a toolset's file; raises if it exists."""
+def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None, permit: Permit) -> None:
+    """Create a toolset's file; raises if it exists. `permit` is asked as for a change."""
     name = place.path.stem
     check_name(name, "toolset")
     about = {"description": description} if description else {}
@@ -136,7 +145,9 @@ def create(place: ToolsetPlace, tools: Iterable[Tool], description: str | None) 
 
     def create_file(before: bytes | None) -> bytes:
         if before is None:
-            return f"{json.dumps(content, ensure_ascii=False, indent=2)}\n".encode()
+            text = f"{json.dumps(content, ensure_ascii=False, indent=2)}\n"
+            permit(place, "", text)
+            return text.encode()
         hint = f"add tools to it with: mcpctl toolsets add {shlex.quote(str(place.reference))} KEY"
         raise McpctlError(f"there is a toolset '{place.reference}' already", hint, "toolset_exists")
 

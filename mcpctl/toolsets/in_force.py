@@ -18,7 +18,7 @@ _MOST_FOLLOWED = 64
 
 def named(config: Config, option: str | None) -> str | None:
     """The reference to the toolset that goes before the equipped one; None if nothing names one."""
-    return _chosen(option) or _of_project(config)
+    return _chosen(option) or of_project(config)
 
 
 def current(paths: Paths, config: Config, option: str | None, state: State) -> Toolset | None:
@@ -47,7 +47,7 @@ def _chosen(option: str | None) -> str | None:
     return option or os.environ.get(VARIABLE)
 
 
-def _of_project(config: Config) -> str | None:
+def of_project(config: Config) -> str | None:
     reference = config.toolset
     # Relative to the file that names it, since a client may start mcpctl in any folder.
     return str(config.beside(reference)) if reference and is_path(reference) else reference

@@ -747,6 +747,7 @@ def test_without_a_policy_a_server_that_is_denied_comes_disabled(mcpctl: Mcpctl,
     assert paths.config.read_bytes() == before
 
 
+@pytest.mark.usefixtures("person")
 def test_with_a_policy_a_rule_that_comes_is_not_said_to_be_left_out(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     write(paths.config, '[policy]\ndefault = "ask"\n')
     write(user / ".gemini/settings.json", '{"mcpServers": {"a": {"command": "a", "trust": true}}}')
@@ -759,6 +760,7 @@ def test_with_a_policy_a_rule_that_comes_is_not_said_to_be_left_out(mcpctl: Mcpc
     assert "left out" not in ran.err
 
 
+@pytest.mark.usefixtures("person")
 def test_with_a_policy_rules_come_with_their_servers(mcpctl: Mcpctl, claude: Path, paths: Paths) -> None:
     write(paths.config, '# mine\n[policy]\ndefault = "ask"\n')
     ran = mcpctl("install", "claude-code")

@@ -15,13 +15,11 @@ from mcpctl.store import approvals, retention
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from tests.commands.approvals import waiting
-from tests.commands.tools.conftest import person
 from tests.configured import DEMO, READ, WRITE, configure, demo_tools, listed, pinned, stub
 from tests.conftest import Mcpctl
 from tests.dashboard.streams import Source, Streams, streams
 from tests.recorded import CLAUDE, CURSOR, call, created, opened, session
 
-__all__ = ["person"]  # a fixture of others
 HOLD = {"policy": {"on_change": "hold"}}
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
+from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
 from tests.proxy.client import Client
 from tests.proxy.conftest import Serve
@@ -197,6 +198,7 @@ def test_new_rules_of_redaction_count_for_what_is_recorded_next(home: Path, scen
 
 
 @pytest.mark.process
+@pytest.mark.usefixtures("person")
 def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcpctl: Mcpctl) -> None:
     client: Client = serve({"counter": command("counter")})
     assert not client.call("counter:count").is_error
@@ -207,6 +209,24 @@ def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcp
     words = command("pages", "5")
     assert mcpctl("servers", "add", "pages", "--", *words).code == 0
     assert any(hit["toolKey"].startswith("pages:") for hit in client.discover("tool")["results"])
+
+
+def test_an_edit_that_loosens_is_one_decision_on_record(home: Path, paths: Paths, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure({"two": {"tools": {"second": False}}})
+        world.begin()
+        client = await world.client()
+        assert "is not permitted" in await client.call("two:second")
+        world.configure()
+        assert await client.call("two:second") == "{}"
+        world.configure({"two": {"enabled": False}})
+        assert "is disabled" in await client.call("two:second")
+
+    scene(played, one=one, two=two)
+    with Records(paths) as records:
+        (made,) = records.loosened(None)
+    assert (made["rule"], made["rule_place"], made["channel"]) == ("configuration loosened", "config.toml", "file")
+    assert "two:second" in made["key"].split(", ")
 
 
 def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def test_a_round_trip_through_a_file_of_hypertool_loses_nothing(
     path = tmp_path / "config.json"
     path.write_text(text, encoding="utf-8")
     place = place_of(paths, str(path))
-    edits.change(place, lambda draft: _all(draft))
+    edits.change(place, lambda draft: _all(draft), edits.notes_alone)
     after = json.loads(path.read_text(encoding="utf-8"))
     mine = after["toolsets"]["triage"] if whole else after
     assert [note["name"] for note in mine["toolNotes"][0]["notes"]] == ["team", "new"]
@@ -167,10 +167,12 @@ def test_a_time_of_the_last_change_is_neither_written_nor_changed(paths: Paths, 
     for path in (tmp_path / "t1.json", paths.toolsets / "t1.json"):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text('{"name": "t1", "lastModified": "2020", "tools": []}', encoding="utf-8")
-        edits.change(place_of(paths, str(path)), lambda draft: edits.override(draft, SUBJECT, {}, "T", []))
+        edits.change(
+            place_of(paths, str(path)), lambda draft: edits.override(draft, SUBJECT, {}, "T", []), edits.notes_alone
+        )
         assert json.loads(path.read_text(encoding="utf-8"))["lastModified"] == "2020"
         path.unlink()
-        edits.create(place_of(paths, str(path)), [TOOL], None)
+        edits.create(place_of(paths, str(path)), [TOOL], None, edits.notes_alone)
         assert "lastModified" not in json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -195,14 +197,14 @@ def test_two_branches_that_add_different_tools_and_notes_can_be_merged(paths: Pa
             note(draft, name)
 
         assert _git(tmp_path, "switch", "-q", "-c", branch, "main") == 0
-        edits.change(place, change)
+        edits.change(place, change, edits.notes_alone)
         assert _git(tmp_path, "commit", "-qam", branch) == 0
 
     place = place_of(paths, str(tmp_path / "team.json"))
     assert _git(tmp_path, "init", "-q", "-b", "main") == 0
-    edits.create(place, map(_tool, "hdbf"), None)
+    edits.create(place, map(_tool, "hdbf"), None, edits.notes_alone)
     for name in "hd":
-        edits.change(place, partial(note, name=name))
+        edits.change(place, partial(note, name=name), edits.notes_alone)
     assert _git(tmp_path, "add", "team.json") == _git(tmp_path, "commit", "-qm", "begin") == 0
     add("left", "e")
     add("right", "c")
@@ -227,8 +229,8 @@ def test_a_file_beside_the_repository_is_written_when_it_is_named_from_there(
     (tmp_path / "repository" / ".git").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "repository")
     place = place_of(paths, "../beside.json")
-    edits.create(place, [TOOL], None)
-    assert edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", [])) != []
+    edits.create(place, [TOOL], None, edits.notes_alone)
+    assert edits.change(place, lambda draft: edits.override(draft, SUBJECT, {}, "T", []), edits.notes_alone) != []
     assert (place.path, place.within) == (tmp_path / "beside.json", tmp_path)
 
 
@@ -252,5 +254,5 @@ def test_what_cannot_be_written_is_said_and_leaves_nothing_behind(paths: Paths, 
     path = tmp_path / "t.json"
     path.write_text("{", encoding="utf-8")
     with pytest.raises(McpctlError):
-        edits.change(place_of(paths, str(path)), lambda draft: None)
+        edits.change(place_of(paths, str(path)), lambda draft: None, edits.notes_alone)
     assert [file.name for file in tmp_path.iterdir() if file.name != "home"] == ["t.json"]

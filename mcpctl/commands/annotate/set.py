@@ -35,6 +35,7 @@ def set(
     title: Title = None,
     inherit: Inherit = None,
     dry_run: opt.DryRun = False,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     toolset: opt.Toolset = None,
     project: opt.Project = None,
@@ -53,11 +54,13 @@ def set(
     """
     from mcpctl.catalog import tool_notes
     from mcpctl.commands.annotate import columns
+    from mcpctl.commands.people import Gate
 
     values = {"read_only": read_only, "destructive": destructive, "idempotent": idempotent, "open_world": open_world}
     hints, inherited = columns.hints(values, title, inherit or [])
     paths = opt.paths(config, data_dir)
-    change = tool_notes.override(paths, toolset, key, hints, title, inherited, project=project, dry_run=dry_run)
+    permit = Gate(paths, from_script).toolset
+    change = tool_notes.override(paths, toolset, key, hints, title, inherited, permit, project=project, dry_run=dry_run)
     columns.write_change(
         key, change, [*hints, *(["title"] if title else []), *inherited] if change.diff else [], dry_run, json
     )

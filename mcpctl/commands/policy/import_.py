@@ -27,6 +27,7 @@ def import_(
     source: From = None,
     dry_run: opt.DryRun = False,
     yes: opt.Yes = False,
+    from_script: opt.FromScript = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -54,6 +55,7 @@ def import_(
     from mcpctl import output
     from mcpctl.clients import policy_import
     from mcpctl.commands import agreement
+    from mcpctl.commands.people import Gate
     from mcpctl.commands.policy.columns import IMPORTED
     from mcpctl.errors import WrongUsage, warn
     from mcpctl.models import Found
@@ -72,7 +74,7 @@ def import_(
             if not agreement.is_terminal():
                 raise WrongUsage("nobody can be asked here", "see the change with --dry-run, then write it with --yes")
             agreement.ask(diff, "Write this to config.toml?")
-        policy_import.write(paths.config, batch)
+        policy_import.write(paths.config, batch, Gate(paths, from_script).config)
         output.say(f"written to {paths.config}; see what it makes of your tools with: mcpctl policy check", always=True)
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))

@@ -21,6 +21,7 @@ def add(
     start_timeout: entry.StartTimeout = None,
     call_timeout: entry.CallTimeout = None,
     no_check: opt.NoCheck = False,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -39,6 +40,7 @@ def add(
       mcpctl servers add acme --url https://acme.example/mcp --header 'Authorization=Bearer ${ACME_TOKEN}'
     """
     from mcpctl import output, server_entries
+    from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
     from mcpctl.errors import warn
 
@@ -48,7 +50,7 @@ def add(
     )  # fmt: skip
     table = server_entries.entry(given)
     paths = opt.paths(config, data_dir, creates=True)
-    server_entries.add(paths.config, name, table)
+    server_entries.add(paths.config, name, table, Gate(paths, from_script).config)
     if remark := server_entries.remark(paths.config, name):
         warn(f"{name}: {remark}")
     output.write_done(json, lambda: server_entries.show(paths, name), name)

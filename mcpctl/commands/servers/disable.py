@@ -16,8 +16,9 @@ def disable(
       mcpctl servers disable github
     """
     from mcpctl import output, server_entries
+    from mcpctl.commands.people import Gate
 
     paths = opt.paths(config, data_dir)
-    server_entries.enable(paths.config, name, False)
+    server_entries.enable(paths.config, name, False, Gate(paths).config)
     output.write_done(json, lambda: server_entries.show(paths, name), name)
     output.say(f"disabled in {paths.config}")

@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def enable(
     name: opt.ServerName,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -16,8 +17,9 @@ def enable(
       mcpctl servers enable github
     """
     from mcpctl import output, server_entries
+    from mcpctl.commands.people import Gate
 
     paths = opt.paths(config, data_dir)
-    server_entries.enable(paths.config, name, True)
+    server_entries.enable(paths.config, name, True, Gate(paths, from_script).config)
     output.write_done(json, lambda: server_entries.show(paths, name), name)
     output.say(f"enabled in {paths.config}")

@@ -36,6 +36,7 @@ def import_(
     rename: opt.Rename = None,
     dry_run: opt.DryRun = False,
     no_check: opt.NoCheck = False,
+    from_script: opt.FromScript = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -63,6 +64,7 @@ def import_(
     """
     from mcpctl import output
     from mcpctl.clients import importing
+    from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
     from mcpctl.commands.servers.columns import IMPORTED
     from mcpctl.models import Found
@@ -73,7 +75,7 @@ def import_(
     _say_read(batch, importing.places(source))
     paths = opt.paths(config, data_dir, creates=True)
     try:
-        diff = importing.run(paths.config, batch, dry_run=dry_run)
+        diff = importing.run(paths.config, batch, Gate(paths, from_script).config, dry_run=dry_run)
     finally:
         # Of what went into the file, also where other entries could not.
         if not dry_run and not no_check:

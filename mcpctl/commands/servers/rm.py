@@ -5,6 +5,7 @@ from mcpctl.commands import options as opt
 
 def rm(
     names: opt.ServerNames,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -20,10 +21,11 @@ def rm(
       mcpctl servers rm github weather notes
     """
     from mcpctl import output, server_entries
+    from mcpctl.commands.people import Gate
     from mcpctl.store import server_logs
 
     paths = opt.paths(config, data_dir)
-    server_entries.remove(paths.config, names)
+    server_entries.remove(paths.config, names, Gate(paths, from_script).config)
     for name in names:
         server_logs.remove(paths, name)
     removed = list(dict.fromkeys(names))

@@ -43,6 +43,7 @@ def set(
     call_timeout: entry.CallTimeout = None,
     unset: Unset = None,
     dry_run: opt.DryRun = False,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -52,7 +53,7 @@ def set(
     A command after -- replaces the program and its arguments. --env, --header, --oauth and --deny are put beside what
     the entry has; --arg, --project, --only and --inherit-env replace all of theirs. --unset takes the names of
     config.toml, as servers show --json has them. An entry that could not be used then is not written. Only a person at
-    a terminal can have tools offered that deny or only kept back.
+    a terminal can have tools called without a question that could not be before; elsewhere it needs --from-script.
 
     \b
     Examples:
@@ -63,7 +64,7 @@ def set(
     """
     from mcpctl import output, server_changes, server_entries
     from mcpctl.clients import import_preview
-    from mcpctl.commands.people import only_for_people
+    from mcpctl.commands.people import Gate
     from mcpctl.errors import WrongUsage, warn
     from mcpctl.output.text import block_of
 
@@ -86,9 +87,7 @@ def set(
         if before != after and not diff:
             warn("only what is not shown here, such as the value of a variable, would change")
         return
-    if server_changes.loosens(path, name, before, after):
-        only_for_people("have tools offered that were not")
-    server_entries.edit(path, change)
+    server_entries.edit(path, change, Gate(paths, from_script).config)
     if remark := server_entries.remark(path, name):
         warn(f"{name}: {remark}")
     output.write_done(json, lambda: server_entries.show(paths, name), name)

@@ -6,6 +6,7 @@ from pathlib import Path
 from mcpctl import output, server_changes, server_entries
 from mcpctl.catalog import explained, rows
 from mcpctl.catalog.cache import Catalog
+from mcpctl.commands.people import Gate
 from mcpctl.commands.tools.columns import PERMITTED
 from mcpctl.errors import WrongUsage, warn
 from mcpctl.models import PERMISSION_FIELDS, Found, Row
@@ -51,7 +52,7 @@ def _written(
 ) -> list[Row]:
     keys = [_parts(key, instead) for key in dict.fromkeys(typed)]
     changed: set[str] = set()
-    server_entries.edit(paths.config, changing(paths.config, keys, changed))
+    server_entries.edit(paths.config, changing(paths.config, keys, changed), Gate(paths).config)
     with rows.catalog(paths, quiet=True) as catalog:
         return [_row(catalog, paths, join(*parts), done if join(*parts) in changed else "unchanged") for parts in keys]
 

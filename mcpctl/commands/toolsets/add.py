@@ -6,6 +6,7 @@ from mcpctl.commands import options as opt
 def add(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -22,9 +23,10 @@ def add(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.commands.people import Gate
     from mcpctl.plurals import counted
 
     paths = opt.paths(config, data_dir)
-    keys_added = toolset_builder.add(paths, name, keys or [])
+    keys_added = toolset_builder.add(paths, name, keys or [], Gate(paths, from_script).toolset)
     output.write_done(json, lambda: toolset_builder.show(paths, name), *keys_added)
     output.say(f"added {counted(len(keys_added), 'tool')} to {name}", always=toolset_builder.has_wildcard(keys or []))

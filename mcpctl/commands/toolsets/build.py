@@ -13,6 +13,7 @@ def build(
     description: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The purpose of the toolset.", show_default=False)
     ] = None,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -32,10 +33,11 @@ def build(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.commands.people import Gate
     from mcpctl.plurals import counted
 
     words, paths = keys or [], opt.paths(config, data_dir)
-    reference, count = toolset_builder.build(paths, name, words, description)
+    reference, count = toolset_builder.build(paths, name, words, description, Gate(paths, from_script).toolset)
     output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
     output.say(counted(count, "tool"), always=toolset_builder.has_wildcard(words))
     output.say(f"put it in force with: mcpctl toolsets equip {reference}")

@@ -5,7 +5,9 @@ from mcpctl.commands import options as opt
 
 def equip(
     name: opt.ToolsetName,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
+    config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Put a toolset in force: every client and command that names no other finds and calls only its tools.
@@ -20,8 +22,9 @@ def equip(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.commands.people import Gate
 
-    paths = opt.paths(None, data_dir)
-    reference = toolset_builder.equip(paths, name)
+    paths = opt.paths(config, data_dir)
+    reference = toolset_builder.equip(paths, name, Gate(paths, from_script).equip)
     output.write_done(json, lambda: toolset_builder.show(paths, reference), reference)
     output.say("in force now; end it with: mcpctl toolsets unequip")

@@ -13,6 +13,7 @@ def rm(
     name: opt.ToolsetName,
     keys: opt.ToolKeys = None,
     everything: All = False,
+    from_script: opt.FromScript = False,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
@@ -32,6 +33,7 @@ def rm(
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.commands.people import Gate
     from mcpctl.errors import WrongUsage
     from mcpctl.plurals import counted
     from mcpctl.toolsets.toolset_files import is_path
@@ -44,7 +46,7 @@ def rm(
 
     paths = opt.paths(config, data_dir)
     if keys:
-        removed = toolset_builder.remove(paths, name, keys)
+        removed = toolset_builder.remove(paths, name, keys, Gate(paths, from_script).toolset)
         output.write_done(json, lambda: toolset_builder.show(paths, name), *removed)
         output.say(f"removed {counted(len(removed), 'tool')} from {name}", always=toolset_builder.has_wildcard(keys))
     else:

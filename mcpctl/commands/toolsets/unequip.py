@@ -3,7 +3,12 @@
 from mcpctl.commands import options as opt
 
 
-def unequip(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
+def unequip(
+    from_script: opt.FromScript = False,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
     """End the equipped toolset: all tools can be found and called again.
 
     \b
@@ -12,7 +17,9 @@ def unequip(json: opt.Json = False, data_dir: opt.DataDir = None) -> None:
     """
     from mcpctl import output
     from mcpctl.catalog import toolset_builder
+    from mcpctl.commands.people import Gate
 
-    toolset_builder.unequip(opt.paths(None, data_dir))
+    paths = opt.paths(config, data_dir)
+    toolset_builder.unequip(paths, Gate(paths, from_script).equip)
     output.write_done(json, lambda: {"equipped": None})
     output.say("no toolset is equipped")

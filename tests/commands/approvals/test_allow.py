@@ -17,12 +17,6 @@ from tests.proxy.client import journal_lines
 from tests.terminal import Terminal
 
 
-@pytest.fixture
-def person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody sits at a terminal."""
-    monkeypatch.setattr(people, "only_for_people", lambda what: None)
-
-
 @pytest.mark.parametrize(
     ("options", "scope", "session"),
     [((), "once", None), (("--session",), "session", GRANT.session), (("--always",), "always", "")],

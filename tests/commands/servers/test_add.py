@@ -315,6 +315,7 @@ def test_a_command_that_is_not_there_is_said(mcpctl: Mcpctl, words: list[str], e
     assert ran.err.startswith(expected) if expected else ran.err == ""
 
 
+@pytest.mark.usefixtures("person")
 def test_a_person_is_told_which_file_was_changed(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
     (tmp_path / "mcp.json").write_text('{"mcpServers": {"new": {"command": "run"}}}', encoding="utf-8")
     add = ["add", "s", "--", "sh"]

@@ -1,10 +1,13 @@
 """`mcpctl servers enable`"""
 
+import pytest
+
 from mcpctl.paths import Paths
 from tests.configured import configure, stub
 from tests.conftest import Mcpctl
 
 
+@pytest.mark.usefixtures("person")
 def test_disabling_and_enabling_leaves_the_file_as_it_was(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"a": stub("x"), "b": stub("y")})
     before = paths.config.read_bytes()

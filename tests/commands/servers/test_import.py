@@ -337,6 +337,7 @@ def test_comments_and_order_of_a_hand_written_file_are_kept(mcpctl: Mcpctl, user
     assert list(imported(paths)) == ["zeta", "alpha", "notion", "postgres", "linear", "scripts"]
 
 
+@pytest.mark.usefixtures("person")
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,6 +10,7 @@ from tests.conftest import Mcpctl
 from tests.recorded import two_sessions
 
 
+@pytest.mark.usefixtures("person")
 def test_the_entry_goes_and_the_rest_of_the_file_stays(mcpctl: Mcpctl, paths: Paths) -> None:
     before = '# mine\n[servers.a]\ncommand = "a" # a\n\n'
     entry = '[servers.b]\ncommand = "b"\n[servers.b.tools]\nt = false\n'
@@ -40,6 +41,7 @@ def test_several_entries_go_in_one_write_or_none(mcpctl: Mcpctl, paths: Paths) -
     assert mcpctl("servers", "rm").code == 2
 
 
+@pytest.mark.usefixtures("person")
 def test_a_comment_before_the_next_entry_stays(mcpctl: Mcpctl, paths: Paths) -> None:
     paths.config.parent.mkdir()
     for tools in ("", "[servers.a.tools]\nt = false\n"):
@@ -95,6 +97,7 @@ def test_without_a_file_nothing_is_found_and_none_is_made(mcpctl: Mcpctl, paths:
     assert not paths.config.exists()
 
 
+@pytest.mark.usefixtures("person")
 @pytest.mark.parametrize("verb", ["rm", "disable"])
 @pytest.mark.parametrize(
     "text",

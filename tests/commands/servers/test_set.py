@@ -43,6 +43,7 @@ def test_only_what_is_given_changes_and_comments_and_order_stay(mcpctl: Mcpctl, 
     assert 'command = "new" # why a\n' in text
 
 
+@pytest.mark.usefixtures("person")
 @pytest.mark.parametrize(
     ("options", "changed"),
     [
@@ -148,5 +149,7 @@ def test_a_change_that_would_say_something_else_in_the_file_is_not_written(paths
     text = 'servers.a.command = "x"\nservers.b.command = "y"\n'
     by_hand(paths, text)
     with pytest.raises(Unusable, match="cannot be edited: it mixes forms of tables"):
-        server_entries.edit(paths.config, lambda document: document["servers"]["a"].update(tools={"t": False}))
+        server_entries.edit(
+            paths.config, lambda document: document["servers"]["a"].update(tools={"t": False}), lambda *_: None
+        )
     assert paths.config.read_text(encoding="utf-8") == text

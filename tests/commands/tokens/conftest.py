@@ -2,12 +2,7 @@
 
 import pytest
 
-from mcpctl.commands.people import AGENTS
-
 
 @pytest.fixture(autouse=True)
-def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def terminal(person: None) -> None:
     """Have the commands run in front of a terminal."""
-    for name in AGENTS:
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: True)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from mcpctl.commands.people import AGENTS
 from mcpctl.paths import Paths
 from tests import configured
 from tests.configured import READ, WRITE
@@ -24,11 +23,3 @@ def files(paths: Paths) -> Listing:
         configured.listed(paths, "files", tools, **more)
 
     return list_now
-
-
-@pytest.fixture
-def person(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody is at the terminal."""
-    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: True)
-    for name in AGENTS:
-        monkeypatch.delenv(name, raising=False)

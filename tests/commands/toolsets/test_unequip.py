@@ -1,10 +1,13 @@
 """`mcpctl toolsets unequip`"""
 
+import pytest
+
 from mcpctl.paths import Paths
 from tests.configured import demo_tools, toolset
 from tests.conftest import Mcpctl
 
 
+@pytest.mark.usefixtures("person")
 def test_all_tools_are_there_again(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
     toolset(paths, "triage", "notes:add_note")

@@ -1,0 +1,155 @@
+"""Whether a change that is about to be written, or was followed, lets more be called without a yes; read, and put on
+record."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from mcpctl import config
+from mcpctl.callers import Client
+from mcpctl.catalog import rows
+from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.lists import Lists
+from mcpctl.config import Config
+from mcpctl.errors import McpctlError
+from mcpctl.models import LOOSENED
+from mcpctl.paths import Paths
+from mcpctl.policy import loosening
+from mcpctl.policy.loosening import Known
+from mcpctl.policy.view import View
+from mcpctl.store.recorder import Origin, Recorder
+from mcpctl.store.state import State
+from mcpctl.toolsets import in_force
+from mcpctl.toolsets.toolset import Toolset
+from mcpctl.toolsets.toolset_files import NONE, ToolsetPlace, located, parsed, place_of, read_text
+
+FILE = "file"
+"""Through what a configuration is loosened that nobody was asked about: an edit of the file."""
+_TOLD = 5
+
+
+def by_config(paths: Paths, before: str, after: str) -> list[str]:
+    """What an edit of config.toml lets be called without a yes; see `loosening.loosened`. A text that cannot be used
+    lets nothing be called."""
+    try:
+        there = config.parsed(paths.config, after).known_projects
+    except McpctlError:
+        return []  # what the file said before still counts
+    with _opened(paths, before) as (equipped, known):
+        toolsets = _Toolsets(paths, equipped)
+        projects = [each for each in _projects(paths, before) if each is None or each in there]
+        old, new = ([_view(paths, text, project, toolsets) for project in projects] for text in (before, after))
+        return loosening.loosened(old, new, known)
+
+
+def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> list[str]:
+    """What an edit of a toolset's file lets be called without a yes: where it is in force, or, of one of the user's own
+    that may be in force for a client that names it, beside a policy."""
+    written = _text(paths)
+    with _opened(paths, written) as (equipped, known):
+        projects = _projects(paths, written)
+        both = [_Toolsets(paths, equipped, {_real(place.path): text}) for text in (before, after)]
+        old, new = ([_view(paths, written, project, each) for project in projects] for each in both)
+        if place.own and before:
+            for views, each in ((old, both[0]), (new, both[1])):
+                named = [replace(view, toolset=each.of(place.reference)) for view in views]
+                views += [view for view in named if view.config.policy.enforces]
+        return loosening.loosened(old, new, known)
+
+
+def by_equipping(paths: Paths, reference: str | None) -> list[str]:
+    """What putting a toolset in force for all lets be called without a yes, or putting none."""
+    written = _text(paths)
+    with _opened(paths, written) as (equipped, known):
+        both = [_Toolsets(paths, each) for each in (equipped, reference)]
+        projects = _projects(paths, written)
+        old, new = ([_view(paths, written, project, each) for project in projects] for each in both)
+        return loosening.loosened(old, new, known)
+
+
+def follow(paths: Paths, before: Config, after: Config) -> None:
+    """Put on record what an edit of config.toml that was followed has loosened, if no other process has."""
+    if found := by_config(paths, before.text, after.text):
+        record(paths, found, paths.config.name, after.text, FILE)
+
+
+def record(paths: Paths, found: Sequence[str], what: str, after: str, channel: str) -> None:
+    """Put on record, once, that a change loosened the configuration: what, where, and the hash of the file then."""
+    hashed = hashlib.sha256(after.encode()).hexdigest()
+    with State.connect(paths) as state:
+        if not state.claim_loosening(hashed):
+            return
+    recorder = Recorder(paths, config.load(paths.config).records, via="cli")
+    recorder.decision_made(
+        told(found), LOOSENED, "configuration loosened", place=what, channel=channel, arguments_hash=hashed,
+        origin=Origin(Client("mcpctl")),
+    )  # fmt: skip
+    recorder.flush()
+    recorder.close()
+
+
+def told(found: Sequence[str]) -> str:
+    """The keys that were loosened, the first of them by name."""
+    more = f" and {len(found) - _TOLD} more" if len(found) > _TOLD else ""
+    return f"{', '.join(found[:_TOLD])}{more}"
+
+
+def _text(paths: Paths) -> str:
+    return config.load(paths.config).text
+
+
+def _projects(paths: Paths, text: str) -> list[str | None]:
+    """Every project that a request may name; None for a request that names none."""
+    return [None, *sorted(config.parsed(paths.config, text).known_projects)]
+
+
+@contextmanager
+def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, Known]]:
+    """The equipped toolset, and what is known of the tools of all servers, those that are switched off included."""
+    loaded = config.parsed(paths.config, text)
+    used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
+    with State.opened(paths) as state:
+        found = Catalog(View(replace(loaded, servers=used)), state, Lists(rows.holding(paths, loaded)))
+        found.check_together()
+        yield state.equipped(), {name: found.newest(name) for name in used}
+
+
+def _view(paths: Paths, text: str, project: str | None, toolsets: "_Toolsets") -> View:
+    loaded = config.parsed(paths.config, text, project)
+    return View(loaded, toolsets.of(in_force.of_project(loaded)))
+
+
+class _Toolsets:
+    """The toolsets that projects name, and the equipped one for those that name none; `texts` has what is to be in
+    some of their files. What this command's environment names is not that of a client."""
+
+    def __init__(self, paths: Paths, equipped: str | None, texts: Mapping[str, str] | None = None) -> None:
+        self._paths = paths
+        self._equipped = equipped
+        self._texts = texts or {}
+        self._kept: dict[str, Toolset] = {}
+
+    def of(self, reference: str | None) -> Toolset | None:
+        """The toolset in force where a project names this one; one that cannot be read has no tools."""
+        named = reference or self._equipped
+        if not named or named == NONE:
+            return None
+        if named not in self._kept:
+            try:
+                self._kept[named] = self._read(place_of(self._paths, named))
+            except McpctlError as error:
+                self._kept[named] = Toolset(named, Path(), own=False, problem=error.message)
+        return self._kept[named]
+
+    def _read(self, place: ToolsetPlace) -> Toolset:
+        text = self._texts.get(_real(place.path))
+        return parsed(place, *located(read_text(place) if text is None else text, place))
+
+
+def _real(path: Path) -> str:
+    return os.path.realpath(path)

@@ -1,0 +1,278 @@
+"""Nothing that a command writes lets more be called without a yes, unless a person is there: over all that write."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click import Command
+
+from mcpctl import config
+from mcpctl.catalog import explained, rows
+from mcpctl.commands.people import AGENTS
+from mcpctl.main import ALONE, NOUNS
+from mcpctl.paths import Paths
+from mcpctl.policy.decide import decide
+from mcpctl.settings import Project
+from mcpctl.store.records import Records
+from mcpctl.store.state import State
+from tests import command_tree, configured
+from tests.conftest import Mcpctl
+
+PROGRAM = {"command": "npx", "args": ["-y", "gh-server"]}
+OTHER = {"command": "npx", "args": ["-y", "notes-server"]}
+TOOLS: list[dict[str, Any]] = [
+    {"name": "read", "annotations": {"readOnlyHint": True, "openWorldHint": False}},
+    {"name": "write", "annotations": {"readOnlyHint": False, "destructiveHint": False}},
+    {"name": "delete", "annotations": {"readOnlyHint": False, "destructiveHint": True}},
+    {"name": "odd"},
+]
+GH = {**PROGRAM, "projects": ["acme"]}
+OPEN: dict[str, Any] = {"notes": OTHER}
+SITUATIONS: dict[str, dict[str, Any]] = {
+    "nothing is restricted": {"servers": {"gh": GH, **OPEN}},
+    "a tool is denied": {"servers": {"gh": {**GH, "tools": {"delete": False}}, **OPEN}},
+    "some alone are offered": {"servers": {"gh": {**GH, "only": ["read", "odd"]}, **OPEN}},
+    "nothing is offered": {"servers": {"gh": {**GH, "only": []}, **OPEN}},
+    "a server is off": {"servers": {"gh": {**GH, "enabled": False}, **OPEN}},
+    "a policy": {"servers": {"gh": GH, **OPEN}, "policy": {}},
+    "a tool is asked about": {"servers": {"gh": {**GH, "tools": {"write": "ask"}}, **OPEN}, "policy": {}},
+    "a rule denies": {"servers": {"gh": GH, **OPEN}, "policy": {"deny": ["gh:delete", "gh:w*"]}},
+    "a rule asks": {"servers": {"gh": GH, **OPEN}, "policy": {"ask": ["gh:*"]}},
+    "a class is asked about": {"servers": {"gh": GH, **OPEN}, "policy": {"ask": ["@destructive", "@changing"]}},
+    "hints count for nothing": {"servers": {"gh": {**GH, "trust_hints": "no"}, **OPEN}, "policy": {}},
+    "all is asked about": {
+        "servers": {"gh": GH, **OPEN}, "policy": {"default": "ask", "auto_approve_read_only": False}
+    },
+    "a project has a toolset": {"servers": {"gh": GH, **OPEN}, "projects": {"acme": {"toolset": "small"}}},
+    "a policy beside a toolset": {
+        "servers": {"gh": GH, **OPEN}, "policy": {}, "projects": {"acme": {"toolset": "small"}}
+    },
+}  # fmt: skip
+HOMES = [(each, None) for each in SITUATIONS] + [
+    (each, equipped) for each in ("nothing is restricted", "a policy") for equipped in ("small", "marked")
+]
+"""Situations, and the toolset that is equipped in each."""
+CLIENT = {"mcpServers": {"gh": PROGRAM, "gh3": PROGRAM, "new": {"command": "other"}}}
+COMMANDS = (
+    ("servers", "add", "gh2", "--", "npx", "-y", "gh-server"),
+    ("servers", "add", "gh2", "--", "env", "X=1", "/usr/bin/npx", "gh-server"),
+    ("servers", "add", "gh2", "--only", "delete", "--env", "A=1", "--inherit-env", "B", "--cwd", "/", "--env-file", "e",
+     "--project", "acme", "--deny", "x", "--start-timeout", "1", "--call-timeout", "1", "--no-check", "--", "npx",
+     "gh-server"),
+    ("servers", "add", "web", "--url", "https://x.example/mcp", "--transport", "http", "--header", "A=b"),
+    ("servers", "add", "web", "--url", "https://x.example/mcp", "--oauth", "client_id=x"),
+    ("servers", "rm", "gh"),
+    ("servers", "rm", "gh", "notes"),
+    ("servers", "enable", "gh"),
+    ("servers", "disable", "gh"),
+    ("servers", "disable", "notes"),
+    ("servers", "set", "gh", "--unset", "tools"),
+    ("servers", "set", "gh", "--unset", "tools.delete", "--unset", "tools.write"),
+    ("servers", "set", "gh", "--unset", "only"),
+    ("servers", "set", "gh", "--unset", "trust_hints"),
+    ("servers", "set", "gh", "--unset", "projects"),
+    ("servers", "set", "gh", "--unset", "enabled"),
+    ("servers", "set", "gh", "--only", "*"),
+    ("servers", "set", "gh", "--only", "delete", "--only", "write"),
+    ("servers", "set", "gh", "--project", "other"),
+    ("servers", "set", "gh", "--deny", "read"),
+    ("servers", "set", "gh", "--env", "TOKEN=x", "--env-file", "e", "--inherit-env", "B", "--cwd", "/"),
+    ("servers", "set", "gh", "--start-timeout", "1", "--call-timeout", "1"),
+    ("servers", "set", "gh", "--arg", "gh-server"),
+    ("servers", "set", "gh", "--command", "bunx"),
+    ("servers", "set", "gh", "--", "npx", "gh-server", "--all"),
+    ("servers", "set", "notes", "--", "npx", "-y", "gh-server"),
+    ("servers", "set", "gh", "--unset", "command", "--unset", "args", "--url", "https://x.example/mcp", "--transport",
+     "http", "--header", "A=b"),
+    ("servers", "set", "gh", "--unset", "command", "--unset", "args", "--url", "https://x.example/mcp", "--oauth",
+     "client_id=x"),
+    ("servers", "import", "--from", "CLIENT", "--no-check"),
+    ("servers", "import", "--from", "CLIENT", "--replace", "--no-check"),
+    ("servers", "import", "--from", "CLIENT", "--prefix", "p-", "--no-check"),
+    ("servers", "import", "--from", "CLIENT", "--rename", "gh=gh9", "--no-check"),
+    ("tools", "allow", "gh:delete"),
+    ("tools", "allow", "gh:write"),
+    ("tools", "deny", "gh:read"),
+    ("toolsets", "build", "mine", "gh:delete", "gh:write", "--description", "d"),
+    ("toolsets", "add", "small", "gh:delete"),
+    ("toolsets", "add", "marked", "gh:write"),
+    ("toolsets", "rm", "small", "gh:read"),
+    ("toolsets", "rm", "small", "--all"),
+    ("toolsets", "equip", "small"),
+    ("toolsets", "equip", "marked"),
+    ("toolsets", "unequip"),
+    ("annotate", "set", "gh:delete", "--read-only", "--no-destructive", "--toolset", "marked"),
+    ("annotate", "set", "gh:read", "--inherit", "read-only", "--toolset", "marked"),
+    ("annotate", "set", "gh:write", "--no-open-world", "--idempotent", "--title", "T", "--toolset", "small"),
+    ("annotate", "set", "gh:delete", "--read-only", "--toolset", "marked", "--project", "acme"),
+    ("install", "claude-code", "--yes", "--no-check"),
+    ("install", "claude-code", "--yes", "--no-check", "--rename", "gh=gh9", "--project", "acme", "--toolset", "small",
+     "--split-execute"),
+    ("policy", "import", "claude-code", "--yes"),
+    ("policy", "import", "claude-code", "--yes", "--from", "RULES"),
+)  # fmt: skip
+SHOWN_ALONE = frozenset((
+    "--json", "--jsonl", "--format", "--fields", "--config", "--data-dir", "--dry-run", "--help", "-h", "--from-script",
+    "--yes", "-y",
+))  # fmt: skip
+"""Options that change nothing of what is written, or say who asks."""
+
+
+def begin(paths: Paths, situation: str, equipped: str | None) -> None:
+    """A home in that situation, with all tools known."""
+    user = Path.home()
+    for folder, name in ((user, ".claude.json"), (paths.config.parent, "client.json")):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(CLIENT), encoding="utf-8")
+    rules = json.dumps({"permissions": {"allow": ["mcp__gh__delete", "mcp__gh"], "deny": ["mcp__notes__odd"]}})
+    (user / ".claude").mkdir(exist_ok=True)
+    (user / ".claude" / "settings.json").write_text(rules, encoding="utf-8")
+    (paths.config.parent / "rules.json").write_text(rules, encoding="utf-8")
+    configured.configure(paths, **SITUATIONS[situation])
+    configured.toolset(paths, "small", "gh:read", "gh:odd", "notes:read")
+    configured.toolset(
+        paths, "marked", "gh:read", "gh:write", "gh:delete", "gh:odd",
+        toolOverrides=[configured.overridden("gh:write", readOnlyHint=True),
+                       configured.overridden("gh:read", readOnlyHint=False)],
+    )  # fmt: skip
+    if equipped:
+        with State.connect(paths) as state:
+            state.equip(equipped)
+    list_all(paths)
+
+
+def list_all(paths: Paths) -> None:
+    for name in config.load(paths.config).servers:
+        configured.listed(paths, name, TOOLS)
+
+
+def free(paths: Paths) -> set[tuple[str | None, str]]:
+    """The tools of the one program that may be called without a yes, under whatever name, by project."""
+    list_all(paths)
+    found: set[tuple[str | None, str]] = set()
+    for project in (None, "acme"):
+        loaded = config.load(paths.config)
+        if project and project not in loaded.known_projects:
+            continue
+        names_it = loaded.projects.get("acme", Project()).toolset if project else None
+        if names_it and not (paths.toolsets / "small.json").exists():
+            continue  # no tool can be called where the toolset cannot be read
+        with rows.catalog(paths, toolset=None, project=project, quiet=True) as catalog:
+            for server, entry in catalog.config.enabled.items():
+                if "gh-server" not in entry.args:
+                    continue
+                for tool in TOOLS:
+                    subject = explained.subject_of(
+                        catalog.view, server, tool["name"], catalog.find(server, tool["name"])
+                    )
+                    if explained.decision_of(decide(subject)) == "allow":
+                        found.add((project, tool["name"]))
+    return found
+
+
+def words(paths: Paths, command: tuple[str, ...]) -> list[str]:
+    named = {"CLIENT": "client.json", "RULES": "rules.json"}
+    return [str(paths.config.parent / named[word]) if word in named else word for word in command]
+
+
+@pytest.fixture(autouse=True)
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The home of a user of Claude Code, at no terminal."""
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.setattr("mcpctl.posix.has_terminal", lambda: False)
+    for name in AGENTS:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_what_a_command_writes_lets_nothing_more_be_called_without_a_yes(
+    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths
+) -> None:
+    for situation, equipped in HOMES:
+        begin(paths, situation, equipped)
+        before, text = free(paths), paths.config.read_text(encoding="utf-8")
+        ran = mcpctl(*words(paths, command))
+        now = free(paths)
+        assert now <= before, (situation, equipped, now - before, ran)
+        if "only a person can" in ran.err:
+            assert ran.code == 6
+            assert paths.config.read_text(encoding="utf-8") == text
+        if situation == "nothing is restricted" and equipped is None and command[:2] != ("tools", "allow"):
+            assert "only a person can" not in ran.err, ran
+        shutil.rmtree(paths.config.parent)
+        shutil.rmtree(Path.home())
+
+
+def test_every_command_and_option_that_writes_is_tried() -> None:
+    tried: dict[tuple[str, ...], set[str]] = {}
+    for line in COMMANDS:
+        name: tuple[str, ...] = line[:1] if line[0] in ALONE else line[:2]
+        options = (word.partition("=")[0] for word in line[: line.index("--") if "--" in line else None])
+        tried.setdefault(name, set()).update(word for word in options if word.startswith("--"))
+    for name, leaf in leaves():
+        written = {option for each in leaf.params for option in (*each.opts, *each.secondary_opts) if option[0] == "-"}
+        assert ("--from-script" in written) == (name in tried and name not in WITHOUT), name
+        if name in tried:
+            assert {*longest(leaf)} - SHOWN_ALONE - tried[name] == set(), name
+
+
+WITHOUT = {("servers", "disable"), ("tools", "allow"), ("tools", "deny")}
+"""What only takes away, and what is a person's alone."""
+
+
+def leaves() -> Iterator[tuple[tuple[str, ...], Command]]:
+    for noun in (*NOUNS, *ALONE):
+        made = command_tree.of(noun)
+        node = made.commands[noun]
+        if hasattr(node, "commands"):
+            yield from (((noun, verb), leaf) for verb, leaf in node.commands.items())
+        else:
+            yield (noun,), node
+
+
+def longest(leaf: Command) -> Iterator[str]:
+    """Each option by one of its names, as the command lines above have it."""
+    for each in leaf.params:
+        options = [option for option in (*each.opts, *each.secondary_opts) if option.startswith("--")]
+        chosen = [option for option in options if any(option in line for line in COMMANDS)]
+        yield from chosen[:1] or options[:1]
+
+
+def test_a_script_may_loosen_where_it_says_so_and_no_agent_runs_it(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(paths, "a server is off", None)
+    refused = mcpctl("servers", "enable", "gh")
+    assert (refused.code, "gh:read" in refused.err, "--from-script" in refused.err) == (6, True, True)
+    monkeypatch.setenv("CLAUDECODE", "1")
+    by_agent = mcpctl("servers", "enable", "gh", "--from-script")
+    assert (by_agent.code, "CLAUDECODE" in by_agent.err, "--from-script" in by_agent.err) == (6, True, False)
+    monkeypatch.delenv("CLAUDECODE")
+    assert mcpctl("servers", "enable", "gh", "--from-script").code == 0
+    with Records(paths) as records:
+        (made,) = records.loosened(None)
+    assert (made["decision"], made["rule"], made["channel"]) == ("loosened", "configuration loosened", "script")
+    assert (made["rule_place"], len(made["arguments_hash"])) == ("config.toml", 64)
+    assert "gh:read" in made["key"]
+
+
+@pytest.mark.usefixtures("person")
+def test_a_person_may_loosen_and_it_is_on_record(mcpctl: Mcpctl, paths: Paths) -> None:
+    begin(paths, "nothing is restricted", "small")
+    assert mcpctl("toolsets", "unequip").code == 0
+    with Records(paths) as records:
+        (made,) = records.loosened(None)
+    assert (made["channel"], made["rule_place"]) == ("terminal", "the equipped toolset")
+    found = json.loads(mcpctl("doctor", "--json").out)
+    assert [row["subject"] for row in found if row["code"] == "D151"] == ["the equipped toolset"]
+
+
+def test_what_the_environment_names_is_not_what_is_in_force_for_clients(
+    mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin(paths, "nothing is restricted", "small")
+    monkeypatch.setenv("MCPCTL_TOOLSET", "none")
+    assert mcpctl("toolsets", "unequip").code == 6
