@@ -126,6 +126,11 @@ def status(response: httpx2.Response) -> str:
     return f"HTTP {response.status_code} {phrase}".rstrip()
 
 
+def media_type(response: httpx2.Response) -> str:
+    """The media type of a body."""
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def origin(url: httpx2.URL) -> tuple[str, str, int | None]:
     """The origin of an address: scheme, host and port."""
     return url.scheme, url.host, url.port
