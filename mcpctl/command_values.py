@@ -40,6 +40,11 @@ def of(command: str, env: Mapping[str, str]) -> str:
         return _values[command]
 
 
+def known(command: str) -> str:
+    """What a command has printed; empty where it has not run."""
+    return _values.get(command, "")
+
+
 def _printed(command: str, env: Mapping[str, str]) -> str:
     try:
         argv = shlex.split(command)

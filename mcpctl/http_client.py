@@ -31,8 +31,8 @@ _STATUSES = frozenset(HTTPStatus)
 def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
     """A client for requests to `url`, through the proxy that the environment names for it; raises `Failed`.
 
-    Call it in a thread, since reading the system's certificates takes time. It sets no time limit for answers: the
-    caller does.
+    Which proxy that is, `_proxy` alone says. Call it in a thread, since reading the system's certificates takes time.
+    It sets no time limit for answers: the caller does.
     """
     try:
         limits = httpx2.Limits(max_connections=None, max_keepalive_connections=20)
@@ -43,8 +43,9 @@ def client(url: str, headers: Mapping[str, str]) -> httpx2.AsyncClient:
             timeout=httpx2.Timeout(_CONNECT_S, read=None, pool=None),
             limits=limits,
             proxy=_proxy(url),
-            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else True,
-            trust_env=True,
+            # That it is asked to trust the environment counts for the files of certificates alone.
+            verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else httpx2.create_ssl_context(trust_env=True),
+            trust_env=False,  # without a proxy it would look for one there, for this machine too
         )
     except Exception as error:
         raise failed("unreachable", in_words(error), was_sent=False) from error
@@ -123,6 +124,11 @@ def status(response: httpx2.Response) -> str:
     """A response's status with the standard's phrase for it, such as `HTTP 404 Not Found`."""
     phrase = HTTPStatus(response.status_code).phrase if response.status_code in _STATUSES else ""
     return f"HTTP {response.status_code} {phrase}".rstrip()
+
+
+def media_type(response: httpx2.Response) -> str:
+    """The media type of a body."""
+    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def origin(url: httpx2.URL) -> tuple[str, str, int | None]:

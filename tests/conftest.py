@@ -53,6 +53,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.setattr("mcpctl.errors._warned", {})
+    monkeypatch.setattr("mcpctl.store.redact._learnt", {})
     # No server of an example is asked anything.
     monkeypatch.setattr("mcpctl.commands.servers.logins.say_needed", lambda *_: [])
     return folder

@@ -27,7 +27,7 @@ LAYERS = (
     ("config",),
     ("server_environment",),
     ("store",),
-    ("http_client", "exposure", "answers", "entry_masks"),
+    ("http_client", "exposure", "answers", "entry_masks", "entry_secrets"),
     ("oauth",),
     ("toolsets", "checks"),
     ("policy",),

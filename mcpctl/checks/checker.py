@@ -8,12 +8,13 @@ from mcpctl.checks.authority import AUTHORITY
 from mcpctl.checks.findings import ERROR, Finding, quoted
 from mcpctl.checks.leaks import LEAKS
 from mcpctl.checks.matching import matches
+from mcpctl.checks.orders import ORDERS
 from mcpctl.checks.peers import Peers
-from mcpctl.checks.reading import Reading, plain
+from mcpctl.checks.reading import Reading, plain, spelled
 from mcpctl.checks.steering import STEERING
 from mcpctl.models import Tool
 
-PHRASES = (*ASIDES, *AUTHORITY, *LEAKS, *STEERING)
+PHRASES = (*ASIDES, *AUTHORITY, *LEAKS, *ORDERS, *STEERING)
 _IN_PAYLOADS = tuple(phrase for phrase in PHRASES if phrase.rule in ("E403", "E404", "E408"))
 
 
@@ -46,7 +47,7 @@ def is_held(findings: Iterable[Finding]) -> bool:
 
 def _hidden(tool: Tool, reading: Reading) -> Iterator[Finding]:
     for part in reading.parts:
-        if said := hidden.found(part.text):
+        if said := hidden.found(part.text) or spelled(part.text):
             yield Finding(tool.key, "E401", part.place, f"{part.place} has {said}")
 
 

@@ -24,6 +24,8 @@ _ALL = (
          "Keys, credentials and conversations leave with the arguments or for another address.", _ASK),
     Rule("E409", "The text is too long to be checked.", "What stands beyond may be anything.",
          "Do not use the tool; ask its author."),
+    Rule("E410", "The text orders what is no part of the tool's work.",
+         "A tool does its work when it is called; it has no files, requests or arguments of others' to change.", _ASK),
     Rule("W501", "The text orders when a tool of its own server is called.",
          "It may be documentation, or a way to be called uninvited.", "Read the definition: mcpctl tools show KEY"),
     Rule("W502", "The text names files with secrets.", "Models read the files that descriptions name.",

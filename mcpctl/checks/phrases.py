@@ -23,6 +23,11 @@ _WORDS = {
     "TOOL": r"(?:tool|function|command|operation|action|service|plugin)s?",
     "MUST": r"(?:must|always|never|mandatory|required?|requires|necessary|have to|has to|need to|needs to|should|shall"
     r"|ensure|make sure|be sure|critical|important|first|do not|you are to|automatically|whenever|instead)",
+    "BIDS": r"(?:you (?:must|should|shall|need to|have to|are required to)|must|always|be sure to|make sure to"
+            r"|mandatory|it is (?:required|necessary) to|required to|first|ensure|before|important|critical|please)",
+    "LOFTY": r"(?:complian\w+|audit\w*|security|integrity|verif\w+|validat\w+|authenticat\w+|authori[sz]\w+|regulat\w+"
+             r"|protocol|privileg\w+|escalat\w+|maintenance|protection|consistency|logging|tracking|monitoring|analytics"
+             r"|telemetry|mandatory|environment|system|optimal|performance|enhanc\w+|compatib\w+|diagnostics?|permissions?|required|quality|faster)",
     "SENDS": r"(?:send|upload|post|transmit|exfiltrat|leak|forward|smuggl|beacon|deliver|relay|ship|e-?mail|submit"
              r"|report"
     r"|bcc|cc|copy|copies|copied|dump|push|publish|mirror|sync|log|expos|rout|redirect|rerout)\w*",

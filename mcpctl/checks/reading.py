@@ -1,5 +1,6 @@
 """What a model reads of a tool: its texts with their places, and all of them as one plain text to be searched."""
 
+import html
 import re
 import unicodedata
 from bisect import bisect_right
@@ -17,14 +18,21 @@ PARAMETER = "parameter"
 _MOST_NODES = 20_000
 _MOST_CHARACTERS = 100_000
 """What is read of one tool's texts, all together: no honest definition has a fifth of it."""
-_SKIPPED = frozenset(("$schema", "$id", "$ref", "type", "format", "required", "pattern"))
-"""Members of a schema whose values are words of JSON Schema."""
+_WORDS = frozenset(("$schema", "$id", "$ref", "type", "format", "required"))
+"""Members of a schema whose values are single words: only of others it is worth while to read them."""
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb\ue000-\uf8ff\U000e0000-\U000e0fff]"
 )
-_SPREAD = re.compile(r"(?<!\S)\w(?: \w){4,}(?!\S)")
-"""A word with spaces between its letters."""
+_SPREAD = re.compile(r"(?<![^\s(\"'`*_.,-])[^\W\d_](?:([ ._*\u00b7\u2022|/-])[^\W\d_](?:\1[^\W\d_])+)(?![^\W_])")
+"""A word with a space or a mark between its letters."""
+_ESCAPE = re.compile(r"\\u\{?([0-9a-fA-F]{4,6})\}?|\\x([0-9a-fA-F]{2})")
+_LEET = str.maketrans("0134578@$", "oieastbas")
+_LEET_WORD = re.compile(
+    r"(?<![^\s(\"'`.,:;])(?=[a-z013457@$]{0,30}[a-z])(?=[a-z]{0,30}[013457@$])[a-z013457@$]{3,30}(?![\w@$])"
+)
+_LEAST_LEET = 3
+"""Words with digits in them of which a text may have fewer; with more it is read without them, too."""
 _PARAGRAPH = re.compile(r"\n\s*+(?:\n|(?=[-*#\u2022]|\d{1,3}[.)]))")
 _NOT = re.compile(r"(?<=[a-z])n't\b|\bdont\b|\bcannot\b")
 _NOTS = {"dont": "do not", "cannot": "can not"}
@@ -46,18 +54,21 @@ class Reading:
         self.tool = tool
         self.parts, self.is_whole = _parts(tool)
         self._starts: list[int] = []
+        self._parts: list[Part] = []
         lines: list[str] = []
         at = 0
         for part in self.parts:
             line = plain(part.text)
-            self._starts.append(at)
-            lines.append(line)
-            at += len(line) + 1
+            for each in (line, *_without_digits(line)):
+                self._starts.append(at)
+                self._parts.append(part)
+                lines.append(each)
+                at += len(each) + 1
         self.text = "\n".join(lines)
 
     def part(self, at: int) -> Part:
         """The text that a place of the plain form belongs to."""
-        return self.parts[max(bisect_right(self._starts, at) - 1, 0)]
+        return self._parts[max(bisect_right(self._starts, at) - 1, 0)]
 
     @cached_property
     def parameters(self) -> Sequence[Part]:
@@ -67,14 +78,45 @@ class Reading:
 
 def plain(text: str) -> str:
     """A text as patterns are written for: small letters, one space, no hidden or look-alike characters, `do not`."""
+    if "\\" in text:
+        text = _ESCAPE.sub(_character, text)
+    if "&" in text and ";" in text:
+        text = html.unescape(text)
     if not text.isascii():
         text = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text.translate(_PUNCTUATION))).translate(LATIN)
+        text = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
     if _SPREAD.search(text):
-        text = _SPREAD.sub(lambda found: found[0].replace(" ", ""), text)
+        text = _SPREAD.sub(lambda found: found[0].replace(found[1], ""), text)
     text = " ".join(_PARAGRAPH.sub(" . ", text).split()).lower()
     return _NOT.sub(lambda found: _NOTS.get(found[0], " not"), text) if "n't" in text or "not" in text else text
 
 
+def spelled(text: str) -> str:
+    """That a text spells whole sentences, letter by letter, in words; empty if it does not."""
+    for found in _SPREAD.finditer(text):
+        letters = found[0].lower().replace(found[1], "")
+        if len(letters) >= _LEAST_SPELLED and letters not in _ALPHABET:
+            return f"{len(letters)} letters in a row with '{found[1]}' between them"
+    return ""
+
+
+_LEAST_SPELLED = 14
+_ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+def _character(found: re.Match[str]) -> str:
+    """The character that an escape stands for; a space for what is none."""
+    number = int(found[1] or found[2], 16)
+    return " " if 0xD800 <= number < 0xE000 or number > 0x10FFFF else chr(number)
+
+
+def _without_digits(line: str) -> Iterator[str]:
+    """A plain line as it reads with letters for the digits in its words, if many words have them."""
+    if len([*islice(_LEET_WORD.finditer(line), _LEAST_LEET)]) == _LEAST_LEET:
+        yield _LEET_WORD.sub(lambda found: found[0].translate(_LEET), line)
+
+
+_ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]")
 _PUNCTUATION = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0x2010: "-", 0x2011: "-", 0x2013: "-", 0x2014: "-"}
 
 
@@ -119,10 +161,16 @@ def _walk(waiting: list[tuple[str, Any]]) -> Iterator[Part]:
             waiting += [
                 (_below(place, name), inner)
                 for name, inner in reversed([*value.items()])
-                if names or name not in _SKIPPED or not isinstance(inner, str | list)
+                if names or name not in _WORDS or not _is_word(inner)
             ]
         elif isinstance(value, list):
             waiting += [(place, inner) for inner in reversed(value)]
+
+
+def _is_word(value: Any) -> bool:
+    """Whether it is a single word, or a list of such."""
+    values = value if isinstance(value, list) else (value,)
+    return all(isinstance(each, str) and len(each) <= _LONGEST_WORD and " " not in each for each in values)
 
 
 def _below(place: str, name: str) -> str:
@@ -131,6 +179,7 @@ def _below(place: str, name: str) -> str:
     return f"{place}.{shown}" if len(place) < _LONGEST_PLACE else place
 
 
+_LONGEST_WORD = 200
 _LONGEST_PLACE = 200
 _LONGEST_MEMBER = 40
 """Longer names of members that are not parameters are texts that somebody hides there."""

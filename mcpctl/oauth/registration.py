@@ -79,7 +79,7 @@ async def dynamic(
         raise LoginFailed("the issuer registered mcpctl in a way that cannot be used", _REGISTER) from None
     method = found.token_endpoint_auth_method or (method if found.client_secret else NONE)
     # 0 is never; and some say when in more digits than there are seconds.
-    expires_at = float(min(found.client_secret_expires_at, 10**11)) if found.client_secret_expires_at else None
+    expires_at = float(min(max(found.client_secret_expires_at, 1), 10**11)) if found.client_secret_expires_at else None
     return Client(DYNAMIC, found.client_id, found.client_secret, method, expires_at), address
 
 

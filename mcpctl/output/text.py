@@ -74,10 +74,10 @@ def pairs(row: Row) -> Iterator[str]:
 
 
 def tool(row: Row) -> Iterator[str]:
-    """One tool: its description, its hints and its parameters."""
+    """One tool: its description, its hints and its parameters. What its server says is indented: it is not ours."""
     yield line_of(row["key"])
     if row["title"]:
-        yield line_of(row["title"])
+        yield f"  {line_of(row['title'])}"
     if not row["permitted"]:
         how = line_of(f"see: mcpctl policy explain {row['key']}")
         yield f"not permitted by its server's entry, so it is neither found nor called; {how}"
@@ -87,7 +87,7 @@ def tool(row: Row) -> Iterator[str]:
     if row["in_toolset"] is False:
         yield line_of(f"not in the toolset '{row['toolset']}', which is in force, so it is neither found nor called")
     yield ""
-    yield from block_of(row["description"] or "(no description)").splitlines()
+    yield from (f"  {line}".rstrip() for line in block_of(row["description"] or "(no description)").splitlines())
     yield ""
     for field, meaning in MEANINGS.items():
         yield f"{field.replace('_', ' ') + ':':<13}{_hint(row[field], meaning)}"

@@ -149,7 +149,7 @@ def _tool_error(key: str, said: str) -> UpstreamFailed:
 def _content(raw: bytes) -> Sequence[Any]:
     try:
         result = json.loads(raw)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     content = result.get("content") if isinstance(result, dict) else None
     return content if isinstance(content, list) else [result]

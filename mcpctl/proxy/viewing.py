@@ -3,6 +3,7 @@
 import time
 from dataclasses import replace
 
+from mcpctl import entry_secrets
 from mcpctl.callers import NO_CLAIMS, Caller
 from mcpctl.config import Config
 from mcpctl.paths import Paths
@@ -32,6 +33,7 @@ class Viewing:
         self._is_locked = is_locked
         self._view = View(config, is_locked=is_locked)
         self._generation = 0
+        entry_secrets.learn_all(config.servers)
         if config.policy.is_on and (token or config.policy.table.require_token):
             self.policy.look()  # the first answers name servers, or must not
 
@@ -49,6 +51,7 @@ class Viewing:
         """Have this configuration count from now on."""
         self.config = config
         self._generation += 1
+        entry_secrets.learn_all(config.servers)
         if self._in_force:
             self._in_force.look_again()
 

@@ -7,7 +7,7 @@ secret becomes `[redacted:HASH]`; equal secrets get equal hashes, under a key th
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -35,16 +35,14 @@ _BEGUN = re.compile(rb"\\(u[0-9a-fA-F]{0,3})?\Z")
 _BACKSLASH = 0x5C
 
 
-def learn(whose: str, *secrets: str | None) -> None:
+def learn(whose: str, *secrets: str | None, least: int = _LEAST_LEARNT) -> None:
     """Have these taken out of every text from now on, whatever they look like; short ones may be words, and stay.
 
     Of one owner the latest nine are known, and 64 owners. Whoever gives them out is a stranger: no part is known that
     could stand outside a string of JSON, which would be none any more without it.
     """
     parts = (part for secret in secrets if secret for part in re.split(rb'["\\\\]', secret.encode()))
-    latest = dict.fromkeys(
-        part for part in parts if len(part) >= _LEAST_LEARNT and not _OUTSIDE_STRINGS.issuperset(part)
-    )
+    latest = dict.fromkeys(part for part in parts if len(part) >= least and not _OUTSIDE_STRINGS.issuperset(part))
     with _learning:
         before = (secret for secret in _learnt.get(whose, ()) if secret not in latest)
         if every := (*before, *latest):
@@ -102,7 +100,7 @@ def _without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Call
     from mcpctl.store import escapes, shapes
 
     meant = escapes.read(text)
-    if _learnt and (found := list(_own(meant))):
+    if _learnt and (found := _own(meant)):
         text = _replaced(text, meant, found, instead)
         meant = escapes.read(text)
     if found := named(meant):
@@ -112,13 +110,18 @@ def _without(text: bytes, named: "Callable[[bytes], list[Found]]", instead: Call
     return _replaced(text, meant, found, instead) if found else text
 
 
-def _own(text: bytes) -> "Iterator[Found]":
+def _own(text: bytes) -> "list[Found]":
     """Where the secrets of this process stand, from left to right."""
-    present = {secret for secrets in tuple(_learnt.values()) for secret in secrets if secret in text}
+    present: set[bytes] = set()
+    for secrets in tuple(_learnt.values()):
+        for secret in secrets:
+            if secret in text:  # seldom, and this is in the way of every call
+                present.add(secret)
+    if not present:
+        return []
     # The longest first: one may begin as another does.
     every = b"|".join(re.escape(secret) for secret in sorted(present, key=len, reverse=True))
-    found = re.finditer(every, text) if present else ()
-    return ((match.start() + _of_escape(text, match.start()), match.end(), b"") for match in found)
+    return [(match.start() + _of_escape(text, match.start()), match.end(), b"") for match in re.finditer(every, text)]
 
 
 def _of_escape(text: bytes, at: int) -> int:

@@ -71,6 +71,8 @@ class Exchange:
     was_sent: bool = False
     """Whether the server may have begun with it."""
     timer: asyncio.TimerHandle | None = None
+    other: jsonrpc.Message | None = None
+    """What came in the HTTP response to it that has the id of no request."""
 
     def failed(self, failure: Failure) -> None:
         """End it without an answer; whether it was sent is known here alone."""
@@ -263,7 +265,7 @@ class Connection(ABC):
         if message.method is not None:
             self._on_message(self, message)
             return
-        exchange = self._answered(message.id)
+        exchange = self.pending.pop(jsonrpc.number(message.id), None)
         if exchange is None:
             return
         if exchange.timer:
@@ -283,12 +285,6 @@ class Connection(ABC):
             exchange.reply.result(result)
         else:
             exchange.failed(Failure("bad_answer", {"reason": "its answer has neither result nor error"}))
-
-    def _answered(self, raw: Raw) -> Exchange | None:
-        """Whose answer has this id: nobody waits for another."""
-        # Some servers send ids back as strings or floats.
-        text = bytes(raw).strip(b'"').removesuffix(b".0")
-        return self.pending.pop(int(text), None) if text.isdigit() and len(text) < 20 else None
 
     def calls(self) -> list[Reply]:
         """Who waits for what its server may ask about: tool calls, the latest first, and then what is read."""

@@ -35,4 +35,8 @@ def _named(schema: Mapping[str, Any], line: bytes) -> dict[str, str]:
 
     if find_invalid_x_mcp_header(schema) is not None:
         return {}
-    return mcp_param_headers(x_mcp_header_map(schema), json.loads(line)["params"].get("arguments") or {})
+    try:
+        params = json.loads(line)["params"]
+    except (ValueError, RecursionError):
+        return {}  # the server can read it, perhaps
+    return mcp_param_headers(x_mcp_header_map(schema), params.get("arguments") or {})

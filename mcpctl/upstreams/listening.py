@@ -53,7 +53,6 @@ class Listening(Reply):
 def acknowledged(connection: Connection, params: Mapping[str, bytes]) -> None:
     """Take a server's acknowledgement of one of these to it."""
     meta = jsonrpc.members_or_empty(params.get("_meta", b""))
-    id_ = meta.get(jsonrpc.SUBSCRIPTION_KEY, b"").strip(b'"')
-    exchange = connection.pending.get(int(id_)) if id_.isdigit() and len(id_) < 20 else None
+    exchange = connection.pending.get(jsonrpc.number(meta.get(jsonrpc.SUBSCRIPTION_KEY, b"")))
     if exchange and isinstance(exchange.reply, Listening):
         exchange.reply.acknowledged(params)

@@ -231,7 +231,10 @@ class Remote(Connection):
         return exchange is not None and exchange.method != LISTEN
 
     async def _take(self, text: bytes | bytearray, asked: Exchange | None) -> bool:
-        """Take one message, or a batch; whether `asked` was answered by it."""
+        """Take one message, or a batch; whether `asked` was answered by it.
+
+        An answer with the id of no request is kept: it counts for `_is_answered`, once there is nothing more to come.
+        """
         await self._turn.released()
         try:
             messages = await beside(_read, text) if len(text) > bounds.LITTLE else _read(text)
@@ -241,19 +244,26 @@ class Remote(Connection):
         for message in messages:
             if isinstance(message, jsonrpc.Malformed):
                 continue
-            if message.method is None and asked and not self._is_pending(message):
-                # Some servers answer with no id, or another: what is in its response is its answer.
-                message.id = msgspec.Raw(b"%d" % asked.id)
-            try:
-                self._received(message)
-            except Exception as error:
-                # One message's fault must cost neither those after it nor the stream that they come in.
-                warn(f"internal error: {error!r}")
+            if message.method is None and asked and jsonrpc.number(message.id) not in self.pending:
+                asked.other = message
+            else:
+                self._hear_out(message)
         return asked is not None and asked.id not in self.pending
 
-    def _is_pending(self, message: jsonrpc.Message) -> bool:
-        text = bytes(message.id).strip(b'"')
-        return text.isdigit() and int(text) in self.pending
+    def _hear_out(self, message: jsonrpc.Message) -> None:
+        try:
+            self._received(message)
+        except Exception as error:
+            # One message's fault must cost neither those after it nor the stream that they come in.
+            warn(f"internal error: {error!r}")
+
+    def _is_answered(self, asked: Exchange) -> bool:
+        """Whether a request is answered whose response has been read to its end."""
+        if asked.id in self.pending and asked.other:
+            # Some servers answer with no id, or another: what is in its response is its answer.
+            asked.other.id = msgspec.Raw(b"%d" % asked.id)
+            self._hear_out(asked.other)
+        return asked.id not in self.pending
 
     # ---- responses
 
@@ -273,6 +283,7 @@ class Remote(Connection):
             raise failed("http_error", status, said=said + self._other_transport(response), http_status=code)
         else:
             await self._take(body, asked)
+            self._is_answered(asked)
 
     def _needs_login(self, response: httpx2.Response, said: str) -> None:
         """Raise `Failed` where a login, or another one, may help."""
@@ -292,7 +303,7 @@ class Remote(Connection):
 
     async def _events_of(self, response: httpx2.Response) -> AsyncGenerator[Event]:
         """The events of a stream, until it ends; raises `Failed` for one that is not kept, or no stream."""
-        kind = media_type(response)
+        kind = http_client.media_type(response)
         if kind != EVENTS:
             raise failed("bad_answer", "its answer is not an event stream", said=f" but {kind[:100]!r}" if kind else "")
         stream = EventStream(bounds.MESSAGE)
@@ -326,11 +337,6 @@ def _read(text: bytes | bytearray) -> list[jsonrpc.Message | jsonrpc.Malformed]:
     text = loose_json.well_formed(text)
     message = jsonrpc.decode(text)
     return [message] if message else jsonrpc.messages(bytes(text))
-
-
-def media_type(response: httpx2.Response) -> str:
-    """The media type of a body."""
-    return response.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def _error(body: bytes) -> dict[str, bytes]:

@@ -8,8 +8,6 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from msgspec import Raw
-
 from mcpctl import bounds, posix
 from mcpctl.failure import Failure
 from mcpctl.server_environment import Launch
@@ -195,7 +193,7 @@ class Stdio(Connection):
 
     def _unreadable(self, id_: bytes, why: str) -> None:
         """Fail the call whose answer cannot be passed on."""
-        if exchange := self._answered(Raw(id_)):
+        if exchange := self.pending.pop(jsonrpc.number(id_), None):
             exchange.failed(Failure("answer_unreadable", {"reason": why}))
 
     def _read_stderr(self) -> None:

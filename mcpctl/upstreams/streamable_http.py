@@ -16,7 +16,7 @@ from mcpctl.failure import Failed, failed
 from mcpctl.upstreams.connection import Exchange
 from mcpctl.upstreams.event_stream import Event
 from mcpctl.upstreams.headers import mirrored
-from mcpctl.upstreams.remote import EVENTS, JSON, Remote, media_type
+from mcpctl.upstreams.remote import EVENTS, JSON, Remote
 from mcpctl.wire import jsonrpc
 
 _RESUMPTIONS = 2
@@ -54,25 +54,27 @@ class StreamableHttp(Remote):
     async def _answer(self, response: httpx2.Response, exchange: Exchange) -> None:
         if exchange.method == "initialize":
             self.session = response.headers.get(_SESSION, "")
-        if media_type(response) == EVENTS:
+        if http_client.media_type(response) == EVENTS:
             await self._answered_in(response, exchange)
         elif not await self._answered_by(response, exchange):
-            kind = media_type(response)
+            kind = http_client.media_type(response)
             said = f" but {kind[:100]!r}" if kind and kind != JSON else ""
             raise failed("bad_answer", "its answer is not a JSON-RPC message", said=said)
 
     async def _answered_by(self, response: httpx2.Response, exchange: Exchange) -> bool:
         """Whether the body is the answer. Of those that are not said to be short, one is read at a time."""
         length = response.headers.get("content-length", "")
-        is_short = "content-encoding" not in response.headers and length.isdigit() and int(length) <= bounds.AT_ONCE
+        is_told = "content-encoding" not in response.headers and length.isdecimal() and len(length) < 20
+        is_short = is_told and int(length) <= bounds.AT_ONCE
         async with contextlib.nullcontext() if is_short else self._long:
-            return await self._take(await http_client.whole(response, bounds.MESSAGE), exchange)
+            await self._take(await http_client.whole(response, bounds.MESSAGE), exchange)
+            return self._is_answered(exchange)
 
     async def _answered_in(self, response: httpx2.Response, exchange: Exchange) -> None:
         """Read a request's stream; one that breaks off is resumed where the server has numbered its events."""
         place, wait = await self._read_answer(response, exchange, "", bounds.FIRST_RETRY_S)
         for _ in range(_RESUMPTIONS):
-            if exchange.id not in self.pending:
+            if self._is_answered(exchange):
                 return
             if not place:
                 break
@@ -82,7 +84,7 @@ class StreamableHttp(Remote):
                 if resumed.status_code >= HTTPStatus.BAD_REQUEST:
                     break
                 place, wait = await self._read_answer(resumed, exchange, place, wait)
-        if exchange.id in self.pending:
+        if not self._is_answered(exchange):
             raise failed("server_died", "the connection broke off before it answered")
 
     async def _read_answer(

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from mcpctl import posix
+from mcpctl import entry_secrets, posix
 from mcpctl.command_values import CannotLaunch
 from mcpctl.failure import Failed
 from mcpctl.paths import Paths
-from mcpctl.server_environment import endpoint, launch
+from mcpctl.server_environment import Endpoint, Launch, endpoint, launch
 from mcpctl.server_settings import Server
 from mcpctl.upstreams.connection import Connection
 from mcpctl.upstreams.server_processes import ServerProcesses
@@ -51,9 +51,9 @@ class RealTransports:
         """A connection to a server; raises OSError, `CannotLaunch` or `Failed`."""
         # Aside: what an entry takes its values from, a command or a file, may take its time.
         if not server.url:
-            started = await asyncio.to_thread(launch, server, self._paths.config)
+            started = await asyncio.to_thread(_launch, server, self._paths.config)
             return Stdio(started, self._processes, self._turn, on_message, on_gone, on_stderr)
-        where = await asyncio.to_thread(endpoint, server, self._paths.config)
+        where = await asyncio.to_thread(_endpoint, server, self._paths.config)
         # The first one loads an HTTP client, which takes 0.1 s.
         kind = await asyncio.to_thread(_remote, where.transport)
         from mcpctl.oauth.bearer import Bearer  # loaded by then
@@ -63,6 +63,20 @@ class RealTransports:
     def close(self) -> None:
         """Let the watcher of processes go."""
         self._processes.close()
+
+
+def _launch(server: Server, config: Path) -> Launch:
+    started = launch(server, config)
+    given = {name: value for name, value in started.env.items() if os.environ.get(name) != value or name in server.env}
+    entry_secrets.learn_of(server, env=given, args=started.argv)
+    return started
+
+
+def _endpoint(server: Server, config: Path) -> Endpoint:
+    where = endpoint(server, config)
+    secret = where.oauth.client_secret if where.oauth else ""
+    entry_secrets.learn_of(server, headers=where.headers, url=where.url, client_secret=secret)
+    return where
 
 
 def _remote(transport: str) -> "type[Remote]":

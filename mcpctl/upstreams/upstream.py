@@ -309,8 +309,7 @@ class Upstream:
 
     def _progress(self, connection: Connection, raw: Raw) -> None:
         params = jsonrpc.members_or_empty(raw)
-        token = params.get("progressToken", b"").strip(b'"')
-        exchange = connection.pending.get(int(token)) if token.isdigit() and len(token) < 20 else None
+        exchange = connection.pending.get(jsonrpc.number(params.get("progressToken", b"")))
         if exchange:
             exchange.reply.progress(params)
 

@@ -153,6 +153,13 @@ def is_id(raw: Raw) -> bool:
     return text != b"" and text != b"null"
 
 
+def number(id_: bytes | Raw) -> int:
+    """The number that a peer sends back as the id of a request of ours; -1 for what we number none with."""
+    # Some send ids back as strings or floats. Python refuses to read numbers of thousands of digits.
+    text = bytes(id_).strip(b'"').removesuffix(b".0")
+    return int(text) if text.isdigit() and len(text) < 20 else -1
+
+
 def result(id_: bytes, payload: bytes) -> bytes:
     """A response line."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (id_, payload)

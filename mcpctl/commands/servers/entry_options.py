@@ -136,7 +136,7 @@ def _login(given: list[str]) -> dict[str, Any]:
     values: dict[str, Any] = _assignments("oauth", given)
     if "scopes" in values:
         values["scopes"] = values["scopes"].replace(",", " ").split()
-    if (port := values.get("redirect_port", "")).isdecimal():
+    if (port := values.get("redirect_port", "")).isdecimal() and len(port) <= len("65535"):
         values["redirect_port"] = int(port)
     return values
 
