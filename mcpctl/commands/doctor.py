@@ -25,9 +25,9 @@ def doctor(
     """Check the whole installation, and say what is wrong and how to fix it.
 
     It looks at the configuration, at logins, at who else can read the files, at the programs that start servers (also
-    with the PATH that clients with a window have), at the data directory with its journals, index and databases, at
-    servers of killed processes, and at the entries for mcpctl of all clients on this machine. Each of those entries is
-    started as its client starts it. No server is started: see mcpctl servers check.
+    with the PATH and the variables that clients with a window have), at the data directory with its journals, index and
+    databases, at servers of killed processes, and at the entries for mcpctl of all clients on this machine. Each of
+    those entries is started as its client starts it. No server is started: see mcpctl servers check.
 
     --fix closes files to other users and opens them to you, does what db rebuild does where that is needed, and ends
     servers that certainly were started by an mcpctl that is gone. It says what it did; what is left decides the exit

@@ -53,6 +53,24 @@ def test_a_variable_that_a_clients_entry_sets_is_there(paths: Paths, found: Foun
     assert found("configuration") == []
 
 
+def test_a_variable_of_the_shell_is_not_there_for_a_client_with_a_window(
+    paths: Paths, found: Found, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "x")
+    remote = {"url": "https://a.example", "headers": {"X-Key": "${SHOP_KEY}", "X-Home": "${HOME}${NONE:-}"}}
+    configure(paths, {"shop": {"command": "true", "args": ["${SHOP_KEY}"]}, "far": remote})
+    entry: dict[str, Any] = {"command": "mcpctl", "args": ["serve", "--config", str(paths.config)]}
+    for place in (".claude.json", ".cursor/mcp.json"):
+        (user / place).parent.mkdir(exist_ok=True)
+        (user / place).write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+    (finding,) = found("configuration")
+    assert told([finding]) == [("D110", "Cursor", "it starts mcpctl without SHOP_KEY of far, SHOP_KEY of shop")]
+    assert str(user / ".cursor/mcp.json") in finding.fix
+    entry["env"] = {"SHOP_KEY": "y"}
+    (user / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+    assert found("configuration") == []
+
+
 def test_a_toolset_or_project_that_is_not_there_is_named(
     paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
