@@ -25,6 +25,8 @@ _ALL = (
     Rule("D110", "A client starts mcpctl without a variable that a server needs.",
          "Programs with a window do not have your shell's variables: the server starts here, but not there.",
          "Set it in the client's entry for mcpctl, or give its value in config.toml.", _WARNING),
+    Rule("D111", "A server did not work when it was last tried.", "Its tools are not there until it works again.",
+         "Fix what the message says, then: mcpctl servers check NAME", _WARNING),
     Rule("D121", "Others can change config.toml, or read the secrets in it.",
          "What it names is started as you, and a secret that others read is none.", "mcpctl doctor --fix", _WARNING),
     Rule("D122", "Others can read files of the data directory.",

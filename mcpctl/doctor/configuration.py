@@ -67,8 +67,8 @@ def _environments(case: Case) -> Iterator[tuple[Entry, Mapping[str, str]]]:
                     yield entry, launched.env
 
 
-def of_logins(case: Case) -> Iterator[Finding]:
-    """Whether somebody is logged in where a login is needed, as the servers have last said."""
+def of_last_starts(case: Case) -> Iterator[Finding]:
+    """What is kept of the servers that were last tried: which did not work, and which need a login."""
     if case.problem:
         return
     words = {login_state.NEEDED: "it needs a login", login_state.EXPIRED: "its login has ended"}
@@ -76,6 +76,9 @@ def of_logins(case: Case) -> Iterator[Finding]:
         for row in server_entries.ls(case.paths):
             if row["enabled"] and row["login"] in words:
                 yield found("D109", words[row["login"]], row["name"], f"mcpctl servers login {row['name']}")
+            elif row["enabled"] and row["failed_at"]:
+                told = f"when it was last tried, at {row['failed_at']}, it {row['problem']}"
+                yield found("D111", told, row["name"], f"see whether it works now: mcpctl servers check {row['name']}")
     except McpctlError:
         return  # what cannot be opened is found where the data is looked at
 

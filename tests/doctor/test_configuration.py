@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcpctl import config
 from mcpctl.doctor import permissions
 from mcpctl.doctor.finding import Case
 from mcpctl.paths import Paths
+from mcpctl.store.state import State
 from tests.configured import configure, listed, stub
 from tests.doctor.conftest import Found, told
 
@@ -102,6 +105,20 @@ def test_a_login_that_is_needed_is_told_with_the_command(paths: Paths, found: Fo
     configure(paths, {"off": {**wants, "enabled": False}, "s": wants, "open": {"url": "https://b.example"}})
     (finding,) = (each for each in found("configuration") if each.code != "D107")
     assert (finding.code, finding.subject, finding.fix) == ("D109", "s", "mcpctl servers login s")
+
+
+def test_what_did_not_start_when_it_was_last_tried_is_named_until_it_does(paths: Paths, found: Found) -> None:
+    configure(paths, {"off": {"command": "true", "enabled": False}, "s": {"command": "true"}})
+    with State.connect(paths) as state:
+        for name, server in config.load(paths.config).servers.items():
+            state.remember_failure(name, server.fingerprint, f"server '{name}' did not start: it ended (exit 3)")
+    (finding,) = (each for each in found("configuration") if each.code != "D107")
+    assert (finding.code, finding.subject, finding.status) == ("D111", "s", "warning")
+    assert re.fullmatch(r"when it was last tried, at \S+Z, it did not start: it ended \(exit 3\)", finding.message)
+    assert finding.fix.endswith("mcpctl servers check s")
+    with State.connect(paths) as state:
+        state.remember_failure("s", config.load(paths.config).servers["s"].fingerprint, None)
+    assert [each.code for each in found("configuration")] == ["D107"]
 
 
 def test_no_server_is_worth_knowing(paths: Paths, found: Found) -> None:
