@@ -190,15 +190,28 @@ def load(path: Path, project: str | None = None) -> Config:
     return parsed(path, text, project)
 
 
+_FIX = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
+
+
 def parsed(path: Path, text: str, project: str | None = None) -> Config:
     """What the text of the file in `path` says; raises what `load` does."""
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        what = "it is nested too deep" if isinstance(error, RecursionError) else error
-        hint = "fix the TOML there; a running mcpctl serve keeps to what the file last said"
+        what, hint = "it is nested too deep" if isinstance(error, RecursionError) else str(error), _FIX
+        if text.lstrip().startswith("{"):
+            what, hint = "this is JSON, and config.toml is TOML", _take_over(path)
+        elif str(error).startswith("Cannot "):  # overwrite a value, declare a table twice
+            what = toml_places.told_twice(text) or what
         raise Unusable(f"{path}: {what}", hint, code="config_syntax") from error
     return _checked(path, text, document, project)
+
+
+def _take_over(path: Path) -> str:
+    """How the servers of a file that is a client's come into a config.toml."""
+    if path.suffix == ".json":
+        return f"it may be a client's file: mcpctl servers import --from {path}, without naming it as the configuration"
+    return "move it to servers.json, and take over its servers with: mcpctl servers import --from servers.json"
 
 
 def _checked(path: Path, text: str, document: dict[str, Any], project: str | None) -> Config:

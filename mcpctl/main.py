@@ -17,7 +17,7 @@ import typer
 
 from mcpctl import __version__
 from mcpctl.commands import options as opt
-from mcpctl.commands.command_line import Commands
+from mcpctl.commands.command_line import Commands, UnknownCommand
 from mcpctl.commands.demo import demo
 from mcpctl.commands.doctor import doctor
 from mcpctl.commands.help import help
@@ -107,6 +107,9 @@ def main(args: Sequence[str] | None = None) -> int:
         tree(*words[:2])(args=words, prog_name="mcpctl")
     except SystemExit as error:
         return error.code if isinstance(error.code, int) else ExitCode.FAILED
+    except UnknownCommand as error:
+        error.hint = _meant(error)
+        return _report(error, words)
     except McpctlError as error:
         return _report(error, words)
     except KeyboardInterrupt:
@@ -121,6 +124,17 @@ def main(args: Sequence[str] | None = None) -> int:
         bug = McpctlError(f"internal error: {error!r}", "run again with MCPCTL_DEBUG=1 to see where", "internal")
         return _report(bug, words)
     return ExitCode.OK
+
+
+def _meant(error: UnknownCommand) -> str:
+    """What an unknown command may have meant, of the whole tree."""
+    from mcpctl.commands import unknown_commands
+
+    verbs: dict[str, tuple[str, ...]] = dict.fromkeys((*ALONE, "help"), ())
+    for noun in NOUNS:
+        commands = importlib.import_module(f"mcpctl.commands.{noun}").app.registered_commands
+        verbs[noun] = tuple(command.name or command.callback.__name__ for command in commands)
+    return unknown_commands.hint(error.word, verbs, error.noun)
 
 
 def _complete(shell: str, request: Sequence[str]) -> NoReturn:

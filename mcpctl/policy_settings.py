@@ -1,6 +1,8 @@
 """`[policy]` as it is written: its rules, and what becomes of what they say. Checked here; nothing is decided."""
 
+import itertools
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +28,10 @@ _ONE_OF = {
 }
 TRUSTS = ("yes", "pinned", "no")
 """Which declared hints may loosen: all; only those of definitions that a person has approved; none."""
+_BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
+_FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)
+"""A rule as Claude Code and others write it."""
+_NAMED = 4
 _GLOB = re.compile(rf"(?:[A-Za-z0-9_*?-]+|{OWN}):.+|\*\Z", re.DOTALL)
 
 
@@ -193,9 +199,20 @@ def check(values: PolicyTable | ProjectPolicyTable, where: str = "") -> None:
 
 def problem_of(pattern: str) -> str:
     """What is wrong with a rule's pattern; empty where nothing is."""
+    if _BRACES.search(pattern):
+        each = ", ".join(itertools.islice(_alternatives(pattern), _NAMED))
+        return f"'{pattern}' has braces, which stand for nothing here; write a rule for each, such as {each}"
     if pattern in CLASSES or _GLOB.match(pattern):
         return ""
     if pattern.startswith("@"):
         classes = f"classes: {', '.join(CLASSES)}"
         return f"'{pattern}' is not a class; {did_you_mean(pattern, CLASSES, classes)}"
-    return f"'{pattern}' must be server:tool, where * stands for any text, or a class such as {CLASSES[2]}"
+    form = f"'{pattern}' must be server:tool, where * stands for any text, or a class such as {CLASSES[2]}"
+    meant = f"{flat[1]}:{flat[2] or '*'}" if (flat := _FLAT.match(pattern)) else f"{pattern}:*"
+    return f"{form}; did you mean '{meant}'?" if _GLOB.match(meant) else form
+
+
+def _alternatives(pattern: str) -> Iterator[str]:
+    """The patterns that one with braces means elsewhere."""
+    parts = [part[1:-1].split(",") if part[:1] == "{" else [part] for part in _BRACES.split(pattern)]
+    return map("".join, itertools.product(*parts))

@@ -56,6 +56,23 @@ def statements(text: str) -> Iterator[Statement]:
         line += token.count("\n")
 
 
+def told_twice(text: str) -> str:
+    """The first table or key that stands twice, in a sentence; empty where none does."""
+    seen: dict[tuple[tuple[str, ...], bool], int] = {}
+    for each in statements(text):
+        words = [word for _, word in each.tokens]
+        key = "".join(words[: words.index("=")] if "=" in words else words)
+        place = each.table if each.is_header else (*each.table, *_names(key))
+        line = seen.setdefault((place, each.is_header), each.tokens[0][0])
+        if line != each.tokens[0][0]:
+            lines = f"in lines {line} and {each.tokens[0][0]}"
+            if each.is_header:
+                return f"{key} stands twice, {lines}: put what is in both under one"
+            where = f" in [{'.'.join(each.table)}]" if each.table else ""
+            return f"'{key}' stands twice{where}, {lines}: write {'one list' if '[' in words else 'it once'}"
+    return ""
+
+
 def _names(dotted: str) -> tuple[str, ...]:
     """The names of a key that may be dotted and quoted."""
     try:

@@ -56,7 +56,13 @@ def test_no_file_is_an_empty_configuration(file: Path) -> None:
         ("servers = ", "end of document"),
         ("x = 1\n[servers.a\n", "line 2, column 11"),
         ('[servers.a]\ncommand = "x\n', "line 2, column 13"),
-        ("a = 1\na = 2\n", "line 2, column 6"),
+        ("a = 1\na = 2\n", ": 'a' stands twice, in lines 1 and 2: write it once"),
+        (
+            '[policy]\nask = [ # one\n "a:*"]\ndeny = []\n ask=["b:*"]\n',
+            ": 'ask' stands twice in [policy], in lines 2 and 5: write one list",
+        ),
+        ("[servers.a]\nx = 1\n[b]\n[servers.'a']\n", ": [servers.'a'] stands twice, in lines 1 and 4: put what is"),
+        ("a.b = 1\na = 2\n", "line 2, column 6"),
         ("a = nope\n", "line 1, column 5"),
     ],
 )
@@ -64,6 +70,14 @@ def test_broken_toml_is_named_by_file_line_and_column(file: Path, text: str, whe
     error = failure(file, text)
     assert error.code == "config_syntax"
     assert where in error.message
+
+
+def test_json_in_place_of_toml_is_told_as_json(file: Path) -> None:
+    error = failure(file, '\n {"mcpServers": {}}')
+    assert error.message == f"{file}: this is JSON, and config.toml is TOML"
+    assert error.hint.endswith("mcpctl servers import --from servers.json")
+    error = failure(file.with_name("mcp.json"), '{"mcpServers": {}}')
+    assert f"mcpctl servers import --from {file.with_name('mcp.json')}," in error.hint
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"\x00\xff", "é".encode("latin-1")])

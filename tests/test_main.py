@@ -1,6 +1,7 @@
 """The entry point: exit codes, where failures are reported, what is imported, what ends a command early."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -171,12 +172,12 @@ def test_version_is_printed(mcpctl: Mcpctl) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"), [(("calls", "list"), "ls"), (("call",), "calls"), (("session", "ls"), "sessions")]
+    ("typed", "meant"), [(("calls", "list"), "calls ls"), (("call",), "tools call"), (("session", "ls"), "sessions")]
 )
 def test_a_mistyped_command_is_refused_with_the_near_one(mcpctl: Mcpctl, typed: Sequence[str], meant: str) -> None:
     ran = mcpctl(*typed)
     assert ran.code == 2
-    assert f"'{meant}'" in ran.err
+    assert re.search(rf"mcpctl {meant}\b", ran.err)
 
 
 def test_an_internal_error_says_so_without_a_traceback(mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -152,6 +152,21 @@ def test_an_unset_variable_anywhere_stops_the_server_and_is_named(file: Path, en
         launch(file, **entry)
 
 
+def test_what_is_not_set_is_known_without_running_anything(file: Path) -> None:
+    (file.parent / "vars").write_text("IN_FILE=1\n", encoding="utf-8")
+    server = Server(
+        command="${cmd:touch '${NEVER}'}",
+        args=["${A}", "${IN_FILE}", "${ENTRY}", "${B:-b}", "${SET}"],
+        env={"ENTRY": "${C}${SET}"},
+        env_file="vars",
+    )
+    assert server_environment.unset(server, file, {"SET": ""}) == ["C", "A"]
+    assert server_environment.unset(server, file, {"SET": "", "A": "1", "C": "1"}) == []
+    remote = Server(url="https://${HOST}/mcp", headers={"A": "${KEY}"}, oauth=OAuth(client_secret="${SECRET}"))
+    assert server_environment.unset(remote, file, {}) == ["HOST", "KEY", "SECRET"]
+    assert server_environment.unset(Server(command="a", env_file="${FOLDER}/vars"), file, {}) == ["FOLDER"]
+
+
 def test_a_folder_that_does_not_exist_is_named(file: Path) -> None:
     with pytest.raises(CannotLaunch, match="its cwd does not exist: /no/such/folder"):
         launch(file, cwd="/no/such/folder")

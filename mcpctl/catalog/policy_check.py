@@ -36,6 +36,9 @@ RULES = {
         CheckRule("I901", "It is unknown whether a rule matches a tool.",
                   "A server that it may be about has never listed its tools.",
                   "List them: mcpctl tools refresh."),
+        CheckRule("I902", "A rule is about what is not here.",
+                  "No server of that name is configured, or no tool of all servers is named so: it waits for one.",
+                  "Leave it for a server or a tool that may come, or remove it."),
     )
 }  # fmt: skip
 
@@ -130,19 +133,25 @@ class _Check:
         out_of_sight = {*config.elsewhere, *config.problems, *(config.servers.keys() - config.enabled.keys())}
         if any(matcher.reaches(name) for name in out_of_sight - config.enabled.keys()):
             return
-        yield self._finding("W901", rule, f"'{rule.label}' matches no tool{self._near(rule)}")
-
-    def _near(self, rule: PolicyRule) -> str:
-        if not self._names_to_look_up:
-            return ""
-        self._names_to_look_up -= 1
-        server, _ = split(rule.pattern)
-        servers = self._found.config.enabled
-        if not any(Matcher(rule).reaches(name) for name in servers):
-            near = alike(server, servers)
+        server, tool = split(rule.pattern)
+        is_of_servers = any(matcher.reaches(name) for name in config.enabled)
+        near = self._near(rule) if is_of_servers else alike(server, config.enabled)
+        if near:
+            more = f"; did you mean {' or '.join(near)}?"
+            yield self._finding("W901", rule, f"'{rule.label}' matches no tool{more}")
+        elif not is_of_servers:
+            yield self._finding("I902", rule, f"'{rule.label}': there is no server '{server}' here")
+        elif server == "*" and not {"*", "?"}.isdisjoint(tool):
+            yield self._finding("I902", rule, f"'{rule.label}': no server has such a tool now")
         else:
-            near = nearest(rule.pattern, (tool.key for tool in self._tools))
-        return f"; did you mean {' or '.join(near)}?" if near else ""
+            yield self._finding("W901", rule, f"'{rule.label}' matches no tool")
+
+    def _near(self, rule: PolicyRule) -> list[str]:
+        """The tools that are called alike; of the first rules only, since it takes long."""
+        if not self._names_to_look_up:
+            return []
+        self._names_to_look_up -= 1
+        return nearest(rule.pattern, (tool.key for tool in self._tools))
 
     def _finding(self, id_: str, rule: PolicyRule, message: str) -> Row:
         place, checked = self._places.of(rule), RULES[id_]

@@ -21,7 +21,7 @@ from mcpctl.policy.view import View
 from mcpctl.store import clock, pins
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
-from mcpctl.tool_keys import split_typed
+from mcpctl.tool_keys import split, split_typed
 from mcpctl.toolsets import in_force
 from mcpctl.toolsets.toolset_files import NONE
 
@@ -38,6 +38,9 @@ FIELDS = (
 )  # fmt: skip
 SORTS = ("key", "tool", *USAGE_FIELDS)
 GROUPS = ("risk",)
+
+
+_NAMED = 8
 
 
 @dataclass(frozen=True)
@@ -179,17 +182,24 @@ def resolve(found: Catalog, key: str) -> Tool:
     return subject.tool
 
 
-def unknown(found: Catalog, key: str) -> NotFound:
-    """The failure for a key that names no tool."""
+def unknown(found: Catalog, key: str, following: str = "") -> NotFound:
+    """The failure for a key that names no tool; `following` is the word that was typed behind it."""
     server, name = split_typed(key)
     failure = decide(Subject(SHOW, server, name, None, found.view)).failure
     if failure and failure.code in ("not_in_project", "server_disabled"):
         error = words.for_person(failure)
         return NotFound(f"no tool '{key}': {error.message}", error.hint, error.code)
-    near = nearest(key, found.keys())
+    known = found.keys()
+    near = nearest(key, known)
+    if ":" not in key and (own := [each for each in known if split(each)[0] == key]):
+        meant = f"{key}:{following}"
+        near = [meant] if meant in own else nearest(meant, own) if following else []
+        if not near:
+            more = f" and {len(own) - _NAMED} more: mcpctl tools ls --server {key}" if len(own) > _NAMED else ""
+            return NotFound(f"'{key}' is a server", f"its tools: {', '.join(own[:_NAMED])}{more}", "tool_not_found")
     hint = f"did you mean '{near[0]}'?" if near else "list tools with: mcpctl tools ls; anew with: mcpctl tools refresh"
-    if server in found.unlisted():
-        hint = f"its server is not listed yet; list its tools with: mcpctl tools refresh {server}"
+    if (server or key) in found.unlisted():
+        hint = f"its server is not listed yet; list its tools with: mcpctl tools refresh {server or key}"
     return NotFound(f"no tool '{key}'", hint, "tool_not_found")
 
 

@@ -19,12 +19,17 @@ from mcpctl.errors import warn
 from mcpctl.jsonc.faults import fault
 from mcpctl.jsonc.positions import Place, Positions
 from mcpctl.models import Overrides, Row, Tool
+from mcpctl.near_names import alike, nearest
 from mcpctl.paths import Paths
+from mcpctl.policy.rules import Matcher, names_any
+from mcpctl.policy_settings import CLASSES, PolicyRule
 from mcpctl.rules import Selection
+from mcpctl.tool_keys import split
 from mcpctl.toolsets import lint, toolset_files
 from mcpctl.toolsets.check_rules import RULES
 from mcpctl.toolsets.lint import Item, Problem
 from mcpctl.toolsets.toolset import Reference, dotted, ref_id
+from mcpctl.toolsets.toolset_files import policy_problems
 
 _SIMILAR = 10
 """For how many unknown tools similar names are looked up."""
@@ -190,9 +195,34 @@ def _against(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known
         if tool and item.reference.name and hash_ and hash_ != known.hash(tool):
             told = f"the refId of {item.reference.label} is not what the tool has now"
             yield Problem("I301", (*item.at, "refId"), told)
+    yield from _unmatched(content, at, known)
     for item in lint.entries(content, at, "toolOverrides"):
         if tool := known.tool(item.reference):
             yield from _overriding(item, tool, own=own)
+
+
+def _unmatched(content: Mapping[str, Any], at: tuple[str | int, ...], known: Known) -> Iterator[Problem]:
+    """The rules of the policy that match no tool; one for whatever server may wait for a tool to come."""
+    if any(policy_problems(content)):
+        return
+    left = _SIMILAR
+    tools = [(tool.server, tool.name) for tool in known.tools]
+    for effect, patterns in content.get("policy", {}).items():
+        for index, pattern in enumerate(patterns):
+            rule, place = PolicyRule(effect, pattern, ("policy",), effect, index), (*at, "policy", effect, index)
+            server, name = split(pattern)
+            waits = pattern == "*" or (server == "*" and not {"*", "?"}.isdisjoint(name))
+            if pattern in CLASSES or waits or names_any(rule, tools):
+                continue
+            is_of_servers = any(Matcher(rule).reaches(each) for each in known.servers)
+            keys = (tool.key for tool in known.tools)
+            near = (nearest(pattern, keys) if is_of_servers else alike(server, known.servers)) if left else []
+            left -= bool(left)
+            if is_of_servers or near:
+                told = f"; did you mean {' or '.join(near)}?" if near else ""
+                yield Problem("W211", place, f"'{rule.label}' matches no tool{told}")
+            else:
+                yield Problem("I304", place, f"server '{server}' of the rule '{rule.label}' is not known")
 
 
 def _missing(item: Item, known: Known, *, suggests: bool) -> Problem:
@@ -208,8 +238,6 @@ def _missing(item: Item, known: Known, *, suggests: bool) -> Problem:
 
 
 def _similar(name: str, server: str, known: Known) -> str:
-    from mcpctl.near_names import alike
-
     near = alike(name, [tool.name for tool in known.tools if tool.server == server], n=1)
     return f"; did you mean '{near[0]}'?" if near else ""
 

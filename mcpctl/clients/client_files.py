@@ -118,6 +118,11 @@ def decoded(path: Path, data: bytes) -> Any:
         raise Unusable(f"cannot read {path}: it is not UTF-8", "save it as UTF-8", "client_config") from error
     except (ValueError, RecursionError) as error:
         kind = "TOML" if path.suffix == ".toml" else "JSON"
+        if kind == "TOML" and data.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{"):
+            hint = f"name it .json, such as: mcpctl servers import --from {path.with_suffix('.json')}"
+            raise Unusable(
+                f"{path}: this is JSON, in a file that ends in .toml", hint, "client_config_syntax"
+            ) from error
         problem = "nested too deeply" if isinstance(error, RecursionError) else error
         raise Unusable(f"{path}: {problem}", f"fix the {kind} there", "client_config_syntax") from error
 

@@ -3,15 +3,15 @@
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from mcpctl import config, server_entries, server_settings
-from mcpctl.clients import client_files, client_kinds, import_preview
+from mcpctl import config, server_entries, server_environment, server_settings
+from mcpctl.clients import client_files, client_kinds, consequences, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
@@ -52,11 +52,15 @@ class Import:
     rows: list[Row] = field(default_factory=list)
     taken: list[ClientEntry] = field(default_factory=list)
     """The entries that the configuration has afterwards."""
+    variables: dict[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
+    """What an mcpctl has that a client starts, by the client and the folder of its file: what lacks one stays there."""
+    told: list[str] = field(default_factory=list)
+    """What a person must not miss: what is switched off, and what does not start."""
 
     def select(self, loaded: Config) -> dict[str, Table]:
         """The entries to write into a configuration, by name; afterwards `rows` says what becomes of each entry."""
         merged = _Merged(loaded, self)
-        self.taken = []
+        self.taken, self.told = [], merged.told
         self.rows = [_row(file, None, None, "failed", error.message) for file, error in self.broken]
 
         # Within a file a valid name comes first, so that it wins over a name that becomes the same one.
@@ -131,8 +135,10 @@ class _Merged:
         self._rename = batch.rename
         self._ways = batch.ways
         self._count = Counter(entry.name for entry in batch.entries)
+        self._variables = batch.variables
         self._imported: dict[str, tuple[Server, ClientEntry]] = {}
         self.changes: dict[str, Table] = {}
+        self.told: list[str] = []
 
     def take(self, entry: ClientEntry) -> Row:
         """Put the entry in if possible; the row says what became of it."""
@@ -144,6 +150,8 @@ class _Merged:
             action = "skipped" if isinstance(error, LeftOut) else "failed"
             return _row(entry.file, None, entry.name, action, str(error))
         server = msgspec.convert(table, Server)
+        if stays := self._why_it_stays(entry, server):
+            return _row(entry.file, None, entry.name, "skipped", stays)
         name = self._new_name(entry, server) or self._free_name(entry.name, server)
         is_renamed = (entry.name, name) in self._rename
         if name != self._prefix + entry.name and not is_renamed:
@@ -156,9 +164,28 @@ class _Merged:
         action, why = self._action(name, server, entry)
         if action in ("added", "replaced"):
             self.changes[name] = table
+            self._tell(entry, name, server)
         if action != "skipped":
             self._imported.setdefault(name, (server, entry))
         return _row(entry.file, name, entry.name, action, why, notes)
+
+    def _why_it_stays(self, entry: ClientEntry, server: Server) -> str:
+        """Why a server would not start once its client has mcpctl in its place."""
+        client = entry.file.client
+        variables = self._variables.get((client.name, entry.file.path.parent)) if client and server.enabled else None
+        missing = [] if variables is None else server_environment.unset(server, entry.file.path, variables)
+        if not client or not missing:
+            return ""
+        why = consequences.why_it_stays(client, missing)
+        self.told.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
+        return why
+
+    def _tell(self, entry: ClientEntry, name: str, server: Server) -> None:
+        existing = self._loaded.servers.get(name)
+        if not server.enabled and (existing is None or existing.enabled):
+            self.told.append(consequences.switched_off(name, f"it is off in {entry.file.source}"))
+        elif server.enabled and not self._variables and (missing := server_environment.unset(server, entry.file.path)):
+            self.told.append(consequences.does_not_start(name, missing))
 
     def _new_name(self, entry: ClientEntry, server: Server) -> str | None:
         """The name that `--rename` gives to an entry, if any."""

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from mcpctl import config
-from mcpctl.clients import policy_import
-from mcpctl.clients.permission_rules import OWN
-from mcpctl.clients.policy_import import PolicyImport
+from mcpctl.clients import consequences, policy_import
+from mcpctl.clients.permission_rules import ANY, OWN
+from mcpctl.clients.policy_import import ADDED, PolicyImport
 from mcpctl.clients.rule_readers import NOT_MCP, ONLY, READERS
+from mcpctl.config import Config
 from mcpctl.errors import NotFound
 from mcpctl.paths import Paths
+from mcpctl.policy_settings import DENY
+from mcpctl.tool_keys import split
 
 _NAMES = {"gemini-cli": "gemini"}
 _NAMED = 5
@@ -24,6 +27,8 @@ class ClientRules:
     client: str
     batch: PolicyImport
     need_policy: list[str] = field(default_factory=list)
+    told: list[str] = field(default_factory=list)
+    """What a person must not miss: the servers that a rule of this client switches off for all."""
 
     def put(self, document: Any, path: Path) -> None:
         """Add the rules to the document of config.toml, which has the client's servers already."""
@@ -34,8 +39,18 @@ class ClientRules:
             policy_import.put(document, loaded, self.batch)
         else:
             self.need_policy = policy_import.put_denials(document, loaded, self.batch)
+        self.told = list(self._told(loaded, config.parsed(path, tomlkit.dumps(document))))
         # What is about other things holds in the client as before, and the only tools came with their server.
         self.batch.rows = [row for row in self.batch.rows if row["why"] not in (NOT_MCP, OWN, ONLY)]
+
+    def _told(self, before: Config, after: Config) -> Iterator[str]:
+        for row in self.batch.rows:
+            for server in (split(pattern)[0] for pattern in row["patterns"] if split(pattern)[1] == ANY):
+                why = f"{self.client} denies it ({row['rule']})"
+                if server in after.servers and before.servers[server].enabled > after.servers[server].enabled:
+                    yield consequences.switched_off(server, why)
+                elif row["effect"] == DENY and row["into"] == "policy.deny" and row["action"] == ADDED:
+                    yield consequences.denied(server, why)
 
     def remarks(self, copy: str | None) -> Iterator[str]:
         """What is not carried over; `copy` is the client's file as it was."""

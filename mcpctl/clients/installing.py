@@ -9,6 +9,7 @@ from typing import Any
 from mcpctl import config, files, server_entries
 from mcpctl.clients import (
     client_config,
+    client_environment,
     client_files,
     client_kinds,
     import_preview,
@@ -110,6 +111,11 @@ class Plan:
         """Whether anything is to be written, once `preview` has looked at it."""
         return self.changes_config or any(change.action != "unchanged" for change in self.changes)
 
+    @property
+    def told(self) -> list[str]:
+        """What a person must not miss: what is switched off, and what stays since it would not start."""
+        return [*self.batch.told, *(line for rules in self.rules for line in rules.told)]
+
     def put(self, document: Any) -> None:
         """Change the document of config.toml."""
         server_entries.put(document, self.batch.select(config.load(self.paths.config)))
@@ -135,6 +141,12 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
                     changes.append(FileChange(client, path, section, {} if path == home else None))
                     batch.files.append(ClientFile(path, client))
                     batch.entries += own
+    for change in changes:
+        if change.entry is not None:
+            old = _old_entry(batch, change)
+            batch.variables[change.client.name, change.path.parent] = client_environment.of_mcpctl(
+                change.client.name, old
+            )
     loaded = config.load(paths.config)
     tables = batch.select(loaded)
     servers = [*loaded.servers.values(), *(check_server(name, table) for name, table in tables.items())]

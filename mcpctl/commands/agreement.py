@@ -14,11 +14,10 @@ def show(diff: Iterable[str]) -> None:
         typer.echo(line_of(line), err=True)
 
 
-def ask(diff: Iterable[str], question: str) -> None:
-    """Show the change and ask about it; raises `Refused` if the answer is no."""
+def ask(question: str) -> None:
+    """Ask about a change that was shown; raises `Refused` if the answer is no."""
     from mcpctl.errors import Refused
 
-    show(diff)
     try:
         said = typer.confirm(question, err=True)
     except typer.Abort:  # Ctrl-C or Ctrl-D, which leave the terminal in the line of the question

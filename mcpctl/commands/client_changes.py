@@ -1,6 +1,6 @@
 """What `install` and `uninstall` share: their arguments, and how the changes of clients' files are shown and agreed."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -17,14 +17,35 @@ Clients = Annotated[
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON array with an object for each file.")]
 
 
-def agree(diff: Sequence[str], *, yes: bool, json: bool) -> None:
-    """Show a change, and ask about it if somebody is there to be asked; with JSON in a pipe, stderr stays empty."""
+def agree(diff: Sequence[str], remarks: Iterable[str], *, yes: bool, json: bool) -> None:
+    """Show a change and below it what is to be known of it, and ask about it if somebody is there to be asked.
+
+    In a pipe, JSON comes without the diff.
+    """
     from mcpctl.commands import agreement
 
-    if agreement.is_terminal() and not yes:
-        agreement.ask(diff, "Write this?")
-    elif not json:
+    is_asked = agreement.is_terminal() and not yes
+    if is_asked or not json:
         agreement.show(diff)
+    remark(remarks)
+    if is_asked:
+        agreement.ask("Write this?")
+
+
+def remark(remarks: Iterable[str]) -> None:
+    """Say on stderr what is to be known of a change."""
+    from mcpctl.errors import warn
+
+    for each in remarks:
+        warn(each)
+
+
+def say_last(told: Iterable[str]) -> None:
+    """Say what a person must not miss, below all else, in a pipe too."""
+    from mcpctl import output
+
+    for line in told:
+        output.say(line, always=True)
 
 
 def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) -> None:

@@ -7,9 +7,20 @@ from typing import Any
 import typer
 from typer._click.core import Parameter
 from typer._click.exceptions import NoSuchOption
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 from mcpctl.errors import WrongUsage
+
+
+class UnknownCommand(WrongUsage):
+    """A word in the place of a command that is none; what it may mean, the whole tree knows."""
+
+    code = "no_such_command"
+
+    def __init__(self, word: str, noun: str) -> None:
+        super().__init__(f"there is no command '{f'{noun} {word}' if noun else word}'", "")
+        self.word = word
+        self.noun = noun
 
 
 class Command(TyperCommand):
@@ -54,8 +65,22 @@ class Command(TyperCommand):
         )
 
 
+class Group(TyperGroup):
+    """A noun or the program itself, parsed."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command of the first word; raises `UnknownCommand`."""
+        word = args[0]
+        if not ctx.resilient_parsing and word not in self.commands and not word.startswith("-"):
+            raise UnknownCommand(word, "" if ctx.parent is None else str(ctx.info_name))
+        return super().resolve_command(ctx, args)
+
+
 class Commands(typer.Typer):
-    """A noun or the program itself; all of its commands are of the class above."""
+    """A noun or the program itself; all of its commands are of the classes above."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(cls=Group, **settings)
 
     def command(self, name: str | None = None, **settings: Any) -> Callable[[Any], Any]:
         """Add a command."""

@@ -25,9 +25,10 @@ def doctor(
     """Check the whole installation, and say what is wrong and how to fix it.
 
     It looks at the configuration, at logins, at who else can read the files, at the programs that start servers (also
-    with the PATH that clients with a window have), at the data directory with its journals, index and databases, at
-    servers of killed processes, and at the entries for mcpctl of all clients on this machine. Each of those entries is
-    started as its client starts it. No server is started: see mcpctl servers check.
+    with the PATH and the variables that clients with a window have), at the data directory with its journals, index and
+    databases, at servers of killed processes, and at the entries for mcpctl of all clients on this machine. Each of
+    those entries is started as its client starts it. No server is started, which mcpctl servers check does: what is
+    kept of a server that last failed is told.
 
     --fix closes files to other users and opens them to you, does what db rebuild does where that is needed, and ends
     servers that certainly were started by an mcpctl that is gone. It says what it did; what is left decides the exit
@@ -55,13 +56,16 @@ def doctor(
     if fix:
         for done in repaired(Case.of(config, data_dir)):
             output.say(done, always=True)
-    areas = examined(Case.of(config, data_dir))
+    case = Case.of(config, data_dir)
+    areas = examined(case)
     rows = [finding.row(area) for area, findings in areas.items() for finding in findings]
     if json:
         columns = output.Columns(fields=DOCTOR_FIELDS, shown=DOCTOR_FIELDS)
         output.write_list(Found.of(rows), columns, output.ListOptions("json"))
     else:
         output.write_lines(line for area in areas for line in _lines(area, [r for r in rows if r["area"] == area]))
+        if case.config.enabled:
+            output.write_lines(iter(["servers were not started: mcpctl servers check"]))
     problems = [row for row in rows if row["status"] in ("error", "warning")]
     fixable = sum(row["fixable"] for row in rows)
     if problems:

@@ -29,11 +29,13 @@ def install(
     Clients: claude-desktop, claude-code, cursor, vscode, windsurf, codex, gemini-cli, zed, cline, opencode. It takes
     the servers in your own file of the client over into config.toml, and leaves one entry there, which starts mcpctl
     with the options --project, --toolset and --split-execute. Comments, order and all other settings of the file stay.
-    What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project. Permission
-    rules of the client go into [policy] if config.toml has one; else only those come along that deny a tool, or a whole
-    server, which is then disabled.
+    What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project, and what
+    would not start, since an mcpctl that this client starts would lack a variable. Permission rules of the client go
+    into [policy] if config.toml has one; else only those come along that deny a tool, or a whole server, which is then
+    disabled for all clients.
 
-    It shows the changes first, with secrets masked, and asks at a terminal. A copy of the file is kept, and mcpctl
+    It shows the changes first, with secrets masked, says below them what stays and what is switched off, and asks at a
+    terminal; the last lines say again what is switched off or would not start. A copy of the file is kept, and mcpctl
     uninstall undoes it. Running it again takes over what was added to the file since, and puts the entry in order: its
     options stay, unless they are given anew, and it starts this mcpctl with this config.toml. Else it changes nothing.
     --dry-run also prints the client's own command that adds mcpctl, if it has one.
@@ -64,11 +66,12 @@ def install(
     load(paths.config, project)  # serve would not start with a project that nothing names
     plan = installing.plan(clients, options, paths, importing.renames(rename or ()))
     diff = installing.preview(plan)
-    for remark in installing.remarks(plan):
-        warn(remark)
+    remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.told), *plan.told]
     if not dry_run and plan.changes_anything:
-        client_changes.agree(diff, yes=yes, json=json)
+        client_changes.agree(diff, remarks, yes=yes, json=json)
         installing.write(plan, Gate(paths, from_script).config)
+    else:
+        client_changes.remark(remarks)
     for remark in installing.rule_remarks(plan):
         warn(remark)
     rows = installing.rows(plan)
@@ -77,6 +80,8 @@ def install(
         _say(rows, dry_run)
         if not dry_run and not no_check:
             logins.say_needed(paths, [name for row in rows for name in row["servers"]])
+    if not dry_run:
+        client_changes.say_last(plan.told)
 
 
 def _say(rows: "list[Row]", dry_run: bool) -> None:

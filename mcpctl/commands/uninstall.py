@@ -31,17 +31,17 @@ def uninstall(
       mcpctl uninstall claude-code codex --yes
     """
     from mcpctl.clients import installing, uninstalling
-    from mcpctl.errors import warn
 
     installing.check_clients(clients)
     paths = opt.paths(config, data_dir, creates=True)
     changes = uninstalling.plan(clients, paths)
     diff = uninstalling.preview(changes)
-    for remark in uninstalling.remarks(changes):
-        warn(remark)
+    remarks = uninstalling.remarks(changes)
     if not dry_run and any(change.kept or change.action != "unchanged" for change in changes):
-        client_changes.agree(diff, yes=yes, json=json)
+        client_changes.agree(diff, remarks, yes=yes, json=json)
         uninstalling.write(changes, paths)
+    else:
+        client_changes.remark(remarks)
     rows = uninstalling.rows(changes)
     client_changes.write(rows, diff, dry_run=dry_run, json=json)
     if not json:

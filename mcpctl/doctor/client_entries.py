@@ -7,13 +7,13 @@ from functools import cached_property
 
 import msgspec
 
-from mcpctl.clients import client_config, client_files, client_kinds, window_path
+from mcpctl.clients import client_config, client_environment, client_files, client_kinds
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import is_mcpctl, table_of
 from mcpctl.clients.entry_variables import CannotTake
 from mcpctl.errors import McpctlError, Unusable
-from mcpctl.server_environment import Launch, inherited, launch
+from mcpctl.server_environment import Launch, launch
 from mcpctl.server_settings import ALL, MINIMAL, Server
 
 
@@ -64,15 +64,8 @@ class Entry:
         that may be a stranger's.
         """
         assert self.server
-        env: Mapping[str, str] = os.environ
-        inherits = self.server.inherit_env
-        if self.has_window:
-            inherits = ALL
-            env = {**inherited(self.server), "PATH": os.pathsep.join(window_path.STANDARD)}
-        elif self.client != "codex":  # which passes on only what the entry names
-            inherits = ALL
-        server = msgspec.structs.replace(self.server, inherit_env=inherits)
-        started = launch(server, self.raw.file.path, env)
+        server = msgspec.structs.replace(self.server, inherit_env=ALL)
+        started = launch(server, self.raw.file.path, client_environment.inherited_from(self.client, self.server))
         return replace(started, cwd=started.cwd or os.sep)
 
 

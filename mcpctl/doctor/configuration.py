@@ -1,12 +1,14 @@
 """config.toml: whether it can be used, and whether what it names is there."""
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from mcpctl import config, exposure, server_entries, server_environment
 from mcpctl.catalog import policy_check, rows
+from mcpctl.clients import client_config
 from mcpctl.command_values import CannotLaunch
-from mcpctl.doctor.client_entries import own_entries
+from mcpctl.doctor.client_entries import Entry, own_entries
 from mcpctl.doctor.finding import Case, Finding, found
 from mcpctl.errors import McpctlError
 from mcpctl.oauth import login_state
@@ -33,19 +35,40 @@ def of_file(case: Case) -> Iterator[Finding]:
 
 def of_servers(case: Case) -> Iterator[Finding]:
     """Whether what the entries need is there, as far as that can be told without starting anything."""
+    clients = list(_environments(case))
     # What a client's entry sets is there when the client starts mcpctl.
-    env = {**{name: value for entry in own_entries() for name, value in entry.env.items()}, **os.environ}
+    env = {**{name: value for entry, _ in clients for name, value in entry.env.items()}, **os.environ}
+    lacking: dict[str, list[tuple[str, Entry]]] = {}
     for name, server in case.config.enabled.items():
         try:
             (server_environment.endpoint if server.url else server_environment.launch)(server, case.paths.config, env)
         except CannotLaunch as error:
             yield found("D103", error.message, name, error.hint)
+        else:
+            for entry, variables in clients:
+                if missing := server_environment.unset(server, case.paths.config, variables):
+                    lacking.setdefault(entry.title, []).append((f"{', '.join(missing)} of {name}", entry))
         if exposed := exposure.in_the_clear(server):
             yield found("D105", exposed, name)
+    for title, each in lacking.items():
+        missing_there = ", ".join(dict.fromkeys(text for text, _ in each))
+        raw = each[0][1].raw
+        fix = f"set it in the environment of '{raw.name}' in {raw.file.path}, or give its value in config.toml"
+        yield found("D110", f"it starts mcpctl without {missing_there}", title, fix)
 
 
-def of_logins(case: Case) -> Iterator[Finding]:
-    """Whether somebody is logged in where a login is needed, as the servers have last said."""
+def _environments(case: Case) -> Iterator[tuple[Entry, Mapping[str, str]]]:
+    """What an mcpctl has that each client starts with this configuration."""
+    for entry in own_entries():
+        if entry.server and not entry.is_off:
+            with contextlib.suppress(CannotLaunch):  # which is found where the client's entry is looked at
+                launched = entry.launched()
+                if client_config.config_file(launched.argv, launched.env).absolute() == case.paths.config.absolute():
+                    yield entry, launched.env
+
+
+def of_last_starts(case: Case) -> Iterator[Finding]:
+    """What is kept of the servers that were last tried: which did not work, and which need a login."""
     if case.problem:
         return
     words = {login_state.NEEDED: "it needs a login", login_state.EXPIRED: "its login has ended"}
@@ -53,6 +76,9 @@ def of_logins(case: Case) -> Iterator[Finding]:
         for row in server_entries.ls(case.paths):
             if row["enabled"] and row["login"] in words:
                 yield found("D109", words[row["login"]], row["name"], f"mcpctl servers login {row['name']}")
+            elif row["enabled"] and row["failed_at"]:
+                told = f"when it was last tried, at {row['failed_at']}, it {row['problem']}"
+                yield found("D111", told, row["name"], f"see whether it works now: mcpctl servers check {row['name']}")
     except McpctlError:
         return  # what cannot be opened is found where the data is looked at
 

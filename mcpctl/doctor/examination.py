@@ -10,7 +10,7 @@ AREAS: Mapping[str, Sequence[Check]] = {
     "configuration": (
         configuration.of_file,
         configuration.of_servers,
-        configuration.of_logins,
+        configuration.of_last_starts,
         configuration.of_names,
         configuration.of_policy,
     ),

@@ -123,8 +123,16 @@ class _Named(NamedTuple):
 
 def names_tool(rule: PolicyRule, server: str, name: str) -> bool:
     """Whether a rule's glob names this tool, whatever the tool declares."""
+    return names_any(rule, [(server, name)])
+
+
+def names_any(rule: PolicyRule, tools: Iterable[tuple[str, str]]) -> bool:
+    """Whether a rule's glob names one of these, each a server and a tool of it."""
     matcher = Matcher(rule)
-    return matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))
+    return any(
+        matcher.reaches(server) and matcher.names(_Named(name, tool_keys.folded(name), frozenset()))
+        for server, name in tools
+    )
 
 
 class Matcher:

@@ -38,18 +38,20 @@ def call(
     tell: Tell = None,
     *,
     as_sent: bool = False,
+    following: str = "",
 ) -> Result:
     """Call a tool; raises what `McpctlError` fits where it has not answered.
 
     The arguments are asked for when the key is known to name a server, and before anything starts. With `tell`, the
     server is asked for its progress. An error has help on the arguments, unless it is wanted `as_sent`.
+    `following` is the word behind the key, which may be the tool of a server that is named there.
     """
     loaded = load(paths, project)
     server, name = tool_keys.split_typed(key)
     with State.opened(paths) as state:
         catalog = Catalog(View(loaded, in_force.current(paths, loaded, toolset, state)), state)
         if not name:
-            raise rows.unknown(catalog, key)
+            raise rows.unknown(catalog, key, following)
         if server not in loaded.elsewhere:  # which is refused on record, as a client's call is
             loaded.server(server)
         passed = arguments(catalog.find(server, name))

@@ -18,7 +18,7 @@ from mcpctl.store import journal, journal_lines, projection, schema, sqlite, tab
 DEAD = (
     "SELECT id, journal, last_activity FROM sessions"
     " WHERE status = 'active' AND id IN (SELECT session_id FROM dead)"
-    " AND NOT (via = 'cli' AND date(start_time) = date('now'))"
+    " AND NOT (via = 'cli' AND date(start_time, 'localtime') = date('now', 'localtime'))"
 )
 """The sessions that `mark_the_dead` has marked, but for that of today's commands."""
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)

@@ -13,7 +13,6 @@ from mcpctl.paths import private_dir
 from mcpctl.store import clock, journal_lines
 
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CLOEXEC
-_DAY_S = 86_400
 _TRIES = 100
 NOT_REGULAR = "it is not a regular file"
 
@@ -39,12 +38,17 @@ class Journal:
         return cls(path, fd, created.id)
 
     @classmethod
-    def of_the_day(cls, folder: Path, created: journal_lines.SessionCreated) -> "Journal":
-        """The journal that today's command-line calls share, created by the first of them."""
+    def of_the_day(cls, folder: Path, created: journal_lines.SessionCreated, key: bytes) -> "Journal":
+        """The journal that today's command-line calls share, created by the first of them; the day is that of here.
+
+        The `key` of the data directory makes its id one that no other directory has; it does not tell the key.
+        """
+        import hashlib
         import uuid
 
-        midnight = int(time.time()) // _DAY_S * _DAY_S
-        created.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"mcpctl:cli:{midnight}"))
+        midnight = int(time.mktime((*time.localtime()[:3], 0, 0, 0, 0, 0, -1)))
+        home = hashlib.sha256(b"mcpctl:cli" + key).hexdigest()
+        created.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"mcpctl:cli:{home}:{midnight}"))
         path = folder / f"{midnight * 1_000_000_000}_{created.id}.jsonl"
         for _ in range(_TRIES):
             with contextlib.suppress(FileNotFoundError):

@@ -13,7 +13,7 @@ from mcpctl.callers import Client
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.settings import RecordSettings
-from mcpctl.store import clock, journal_lines
+from mcpctl.store import clock, journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from mcpctl.store.recordable import Json, Recordable
 
@@ -292,9 +292,12 @@ class Recorder:
             project=self.values.name(origin.project),
             toolset=self.values.name(origin.toolset),
         )
-        create = Journal.create if self.is_of_client else Journal.of_the_day
+        folder = self._paths.sessions
         try:
-            self._journal = create(self._paths.sessions, created)
+            if self.is_of_client:
+                self._journal = Journal.create(folder, created)
+            else:
+                self._journal = Journal.of_the_day(folder, created, redaction_key.load(self._paths))
             self.session_id = self._journal.session_id
         except Exception as error:
             self._failed(error)

@@ -61,6 +61,9 @@ _ALL = (
          "Add the tool to the list, or remove the entry."),
     Rule("W210", "A member is named almost like one that is read.",
          "A member that is not known is ignored without a word.", "Correct the name, if that member is meant."),
+    Rule("W211", "A rule of the policy matches no tool.",
+         "It protects nothing: the name may be mistyped, or its tool renamed.",
+         "Correct the name, or remove the rule."),
     Rule("I301", "A refId no longer matches.",
          "The tool's parameters, output or hints have changed; notes may be outdated.",
          "Read the notes again, then renew the refId."),
@@ -69,5 +72,7 @@ _ALL = (
          "If it should count, keep the toolset in your own data directory."),
     Rule("I303", "An override repeats what the server declares.", "It changes nothing, until the server changes.",
          "Keep it as a safeguard, or remove it."),
+    Rule("I304", "A rule of the policy is about a server that is not known.", "It waits for a server of that name.",
+         "Leave it for those who have the server, or correct its name."),
 )  # fmt: skip
 RULES = {rule.id: rule for rule in _ALL}

@@ -16,4 +16,4 @@ def test_help_of_a_command_is_what_its_option_prints(mcpctl: Mcpctl, words: list
 def test_help_of_what_is_no_command_is_wrong_usage(mcpctl: Mcpctl, words: list[str]) -> None:
     ran = mcpctl("help", *words)
     assert (ran.code, ran.out) == (2, "")
-    assert f"No such command '{words[-1]}'" in ran.err
+    assert f"there is no command '{' '.join(words)}'" in ran.err

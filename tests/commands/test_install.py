@@ -112,7 +112,8 @@ def test_every_client_is_installed_used_and_uninstalled_byte_for_byte(
     assert Path(words[0]).is_absolute()
     assert words[-1] == "serve"
     kept = servers_of(client, path).keys() - {"mcpctl"}
-    assert len(row["servers"]) == len(old.keys() - kept - {"mcpctl"}) > 0
+    assert len(row["servers"]) == len(old.keys() - kept - {"mcpctl"})
+    assert bool(row["servers"]) is (client != "vscode")  # VS Code asks for something that both of its servers need
     assert set(row["servers"]) == set(config.load(paths.config).servers)
     rest = {key: value for key, value in said(path).items() if key != SECTIONS.get(client, "mcpServers")}
     assert {key: said(path)[key] for key in rest} == rest
@@ -247,7 +248,7 @@ def test_a_person_at_a_terminal_is_asked(mcpctl: Mcpctl, put: Put, monkeypatch: 
 def test_in_a_pipe_it_is_done_after_the_diff(mcpctl: Mcpctl, put: Put) -> None:
     path = put("cursor")
     ran = mcpctl("install", "cursor")
-    assert ran.out == f"cursor\tinstalled\t{path}\tnotion,postgres,linear\n"
+    assert ran.out == f"cursor\tinstalled\t{path}\tnotion,postgres\n"
     assert '+    "mcpctl": {' in ran.err
     assert "Cursor: restart it" in ran.err
 
@@ -808,3 +809,96 @@ def test_what_opencode_switches_off_is_off_here(mcpctl: Mcpctl, user: Path, path
     assert (loaded["off"].tools, loaded["off"].enabled) == ({}, False)
     assert (loaded["some"].tools, loaded["some"].enabled) == ({}, True)
     assert "its tools drop_* are switched off in opencode, not here" in ran.err
+
+
+# ---- what nobody may miss
+
+
+def in_order(text: str, *parts: str) -> bool:
+    """Whether these parts are in the text one after another, and nothing but the line of the last follows it."""
+    place = -1
+    for part in parts:
+        place = text.find(part, place + 1)
+        if place < 0:
+            return False
+    return text.find("\n", place) == len(text) - 1
+
+
+OFF = "'thinking' is switched off in config.toml, for all clients: claude-code denies it (mcp__thinking)"
+
+
+@pytest.fixture
+def thinking(user: Path) -> Path:
+    write(user / ".claude/settings.json", json.dumps({"permissions": {"deny": ["mcp__thinking"]}}))
+    return write(user / ".claude.json", '{"mcpServers": {"a": {"command": "a"}, "thinking": {"command": "b"}}}')
+
+
+def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
+    mcpctl: Mcpctl, thinking: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = thinking.read_bytes()
+    monkeypatch.setattr(agreement, "is_terminal", lambda: True)
+    monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
+    ran = mcpctl("install", "claude-code", tty=True)
+    assert (ran.code, thinking.read_bytes()) == (6, before)
+    assert in_order(ran.err, "@@", f"{OFF}; to use it: mcpctl servers enable thinking\nmcpctl: nothing", "hint")
+    monkeypatch.setattr("mcpctl.errors._warned", {})  # as in another process
+    ran = mcpctl("install", "claude-code", "--yes", tty=True)
+    assert in_order(ran.err, "@@", OFF, "Claude Code: start", OFF)
+    assert not config.load(paths.config).servers["thinking"].enabled
+    assert OFF not in mcpctl("install", "claude-code").err
+    mcpctl("servers", "enable", "thinking")
+    assert in_order(mcpctl("install", "claude-code", "--json", "--yes").err, OFF)
+
+
+def test_a_server_that_the_policy_denies_wholly_is_told(mcpctl: Mcpctl, thinking: Path, paths: Paths) -> None:
+    write(paths.config, '[policy]\ndefault = "ask"\n')
+    denied = (
+        "'thinking': all its tools are denied in config.toml, for all clients: claude-code denies it (mcp__thinking)"
+    )
+    assert in_order(mcpctl("install", "claude-code").err, "@@", denied, "Claude Code: start", denied)
+
+
+def test_a_server_that_is_off_in_its_client_comes_disabled_and_is_told(mcpctl: Mcpctl, user: Path) -> None:
+    cursor(user, {"a": {"command": "a", "disabled": True}})
+    off = "'a' is switched off in config.toml, for all clients: it is off in cursor"
+    assert in_order(mcpctl("servers", "import", "--dry-run").err, off)
+    assert in_order(mcpctl("servers", "import").err, off)
+    assert off not in mcpctl("install", "cursor").err
+
+
+def test_a_server_that_would_not_start_stays_and_is_told(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    asked = {"command": "shop", "env": {"SHOP_KEY": "${input:shop-key}"}}
+    path = write(user / ".config/Code/User/mcp.json", json.dumps({"servers": {"shop": asked, "ok": {"command": "ok"}}}))
+    ran = mcpctl("install", "vscode", "--yes")
+    stays = "vscode: 'shop' stays there: it would not start, since SHOP_KEY would not be set for an mcpctl that VS Code"
+    assert in_order(ran.err, "@@", stays, "VS Code: restart", stays)
+    assert (set(servers_of("vscode", path)), set(config.load(paths.config).servers)) == ({"shop", "mcpctl"}, {"ok"})
+    ran = mcpctl("servers", "import", "--from", "vscode")
+    assert in_order(ran.err, "'shop' does not start before SHOP_KEY is set")
+    mcpctl("install", "vscode")
+    assert set(servers_of("vscode", path)) == {"shop", "mcpctl"}
+
+
+@pytest.mark.parametrize(("client", "stays"), [("cursor", True), ("claude-code", False), ("codex", True)])
+def test_a_variable_of_the_shell_is_only_there_for_clients_that_have_it(
+    mcpctl: Mcpctl, user: Path, monkeypatch: pytest.MonkeyPatch, client: str, stays: bool
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "x")
+    if client == "codex":
+        text = '[mcp_servers.shop]\ncommand = "shop"\nargs = ["${SHOP_KEY}"]\n'
+    else:
+        text = json.dumps({"mcpServers": {"shop": {"command": "shop", "args": ["${SHOP_KEY}"]}}})
+    path = write(user / PLACES[client][1], text)
+    mcpctl("install", client)
+    assert ("shop" in servers_of(client, path)) is stays
+
+
+def test_a_variable_that_the_entry_of_mcpctl_sets_is_there(mcpctl: Mcpctl, user: Path) -> None:
+    path = cursor(user, {})
+    mcpctl("install", "cursor")
+    entry = servers_of("cursor", path)["mcpctl"]
+    entry["env"] = {"SHOP_KEY": "x"}
+    cursor(user, {"mcpctl": entry, "shop": {"command": "shop", "args": ["${SHOP_KEY}", "${HOME}", "${B:-c}"]}})
+    mcpctl("install", "cursor")
+    assert set(servers_of("cursor", path)) == {"mcpctl"}

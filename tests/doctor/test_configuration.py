@@ -2,14 +2,17 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcpctl import config
 from mcpctl.doctor import permissions
 from mcpctl.doctor.finding import Case
 from mcpctl.paths import Paths
+from mcpctl.store.state import State
 from tests.configured import configure, listed, stub
 from tests.doctor.conftest import Found, told
 
@@ -53,6 +56,24 @@ def test_a_variable_that_a_clients_entry_sets_is_there(paths: Paths, found: Foun
     assert found("configuration") == []
 
 
+def test_a_variable_of_the_shell_is_not_there_for_a_client_with_a_window(
+    paths: Paths, found: Found, user: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_KEY", "x")
+    remote = {"url": "https://a.example", "headers": {"X-Key": "${SHOP_KEY}", "X-Home": "${HOME}${NONE:-}"}}
+    configure(paths, {"shop": {"command": "true", "args": ["${SHOP_KEY}"]}, "far": remote})
+    entry: dict[str, Any] = {"command": "mcpctl", "args": ["serve", "--config", str(paths.config)]}
+    for place in (".claude.json", ".cursor/mcp.json"):
+        (user / place).parent.mkdir(exist_ok=True)
+        (user / place).write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+    (finding,) = found("configuration")
+    assert told([finding]) == [("D110", "Cursor", "it starts mcpctl without SHOP_KEY of far, SHOP_KEY of shop")]
+    assert str(user / ".cursor/mcp.json") in finding.fix
+    entry["env"] = {"SHOP_KEY": "y"}
+    (user / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
+    assert found("configuration") == []
+
+
 def test_a_toolset_or_project_that_is_not_there_is_named(
     paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,6 +105,20 @@ def test_a_login_that_is_needed_is_told_with_the_command(paths: Paths, found: Fo
     configure(paths, {"off": {**wants, "enabled": False}, "s": wants, "open": {"url": "https://b.example"}})
     (finding,) = (each for each in found("configuration") if each.code != "D107")
     assert (finding.code, finding.subject, finding.fix) == ("D109", "s", "mcpctl servers login s")
+
+
+def test_what_did_not_start_when_it_was_last_tried_is_named_until_it_does(paths: Paths, found: Found) -> None:
+    configure(paths, {"off": {"command": "true", "enabled": False}, "s": {"command": "true"}})
+    with State.connect(paths) as state:
+        for name, server in config.load(paths.config).servers.items():
+            state.remember_failure(name, server.fingerprint, f"server '{name}' did not start: it ended (exit 3)")
+    (finding,) = (each for each in found("configuration") if each.code != "D107")
+    assert (finding.code, finding.subject, finding.status) == ("D111", "s", "warning")
+    assert re.fullmatch(r"when it was last tried, at \S+Z, it did not start: it ended \(exit 3\)", finding.message)
+    assert finding.fix.endswith("mcpctl servers check s")
+    with State.connect(paths) as state:
+        state.remember_failure("s", config.load(paths.config).servers["s"].fingerprint, None)
+    assert [each.code for each in found("configuration")] == ["D107"]
 
 
 def test_no_server_is_worth_knowing(paths: Paths, found: Found) -> None:

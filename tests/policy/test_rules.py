@@ -181,6 +181,22 @@ def test_a_project_adds_rules_and_changes_values() -> None:
     ("policy", "problem"),
     [
         ('deny = ["s"]', "policy.deny[0]: 's' must be server:tool, where * stands for any text"),
+        (
+            'deny = ["filesystem"]',
+            "policy.deny[0]: 'filesystem' must be server:tool, where * stands for any text, or a class such as"
+            " @destructive; did you mean 'filesystem:*'?",
+        ),
+        (
+            'ask = ["mcp__filesystem__write_file"]',
+            "policy.ask[0]: 'mcp__filesystem__write_file' must be server:tool, where * stands for any text, or a class"
+            " such as @destructive; did you mean 'filesystem:write_file'?",
+        ),
+        (
+            'deny = ["fs:{write,edit}_{file,dir}"]',
+            "policy.deny[0]: 'fs:{write,edit}_{file,dir}' has braces, which stand for nothing here; write a rule for"
+            " each, such as fs:write_file, fs:write_dir, fs:edit_file, fs:edit_dir",
+        ),
+        ('ask = ["{git,fs}:*"]', "policy.ask[0]: '{git,fs}:*' has braces, which stand for nothing here; write a rule"),
         ('ask = ["@destructiv"]', "policy.ask[0]: '@destructiv' is not a class; did you mean '@destructive'?"),
         ('mode = "on"', "policy.mode: must be enforce, record or off"),
         ('default = "no"', "policy.default: must be allow, ask or deny"),

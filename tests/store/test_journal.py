@@ -4,12 +4,14 @@ import errno
 import os
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
 from mcpctl import posix
 from mcpctl.paths import Paths
-from mcpctl.store import calls, index, journal, journal_lines
+from mcpctl.store import calls, index, journal, journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from tests.recorded import CLAUDE, at, call, call_id, closed, created, opened, session, started
 
@@ -148,7 +150,7 @@ def test_a_session_that_is_gone_can_be_evicted_once(paths: Paths) -> None:
 
 
 def of_the_day(paths: Paths) -> Journal:
-    return Journal.of_the_day(paths.sessions, created(via="cli"))
+    return Journal.of_the_day(paths.sessions, created(via="cli"), redaction_key.load(paths))
 
 
 def test_commands_of_one_day_share_a_journal_and_hold_it_together(paths: Paths) -> None:
@@ -159,6 +161,31 @@ def test_commands_of_one_day_share_a_journal_and_hold_it_together(paths: Paths) 
     second.close()
     assert not journal.is_alive(second.path, shared=True)
     assert len(list(paths.sessions.iterdir())) == 1
+
+
+def test_the_days_session_of_another_data_directory_has_another_id(paths: Paths, tmp_path: Path) -> None:
+    shared, other = of_the_day(paths), of_the_day(Paths(paths.config, tmp_path / "other"))
+    assert shared.session_id != other.session_id
+    shared.close()
+    other.close()
+    index.rebuild(paths)
+    again = of_the_day(paths)
+    assert again.session_id == shared.session_id
+    again.close()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kathmandu", "America/St_Johns"])
+def test_the_days_session_begins_at_midnight_here(paths: Paths, monkeypatch: pytest.MonkeyPatch, zone: str) -> None:
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        shared = of_the_day(paths)
+        shared.close()
+        began = time.localtime(int(shared.path.name.partition("_")[0]) // 10**9)
+        assert began[:6] == (*time.localtime()[:3], 0, 0, 0)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 def test_the_days_session_has_one_beginning(paths: Paths) -> None:
@@ -272,14 +299,14 @@ def test_where_files_cannot_be_linked_another_commands_journal_is_not_overwritte
 AT_ONCE = """
 import errno, os, sys
 from mcpctl.paths import find
-from mcpctl.store import journal_lines
+from mcpctl.store import journal_lines, redaction_key
 from mcpctl.store.journal import Journal
 from tests.recorded import created, started
 def no_links(*_):
     raise PermissionError(errno.EPERM, "Operation not permitted")
 os.link = no_links
 sys.stdin.readline()
-shared = Journal.of_the_day(find().sessions, created(via="cli"))
+shared = Journal.of_the_day(find().sessions, created(via="cli"), redaction_key.load(find()))
 shared.append(journal_lines.encode(started(sys.argv[1], 1)))
 shared.close()
 """

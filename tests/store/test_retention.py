@@ -181,7 +181,7 @@ def test_todays_command_line_session_is_not_closed_on_record(paths: Paths) -> No
     moment = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime())
     first = created(via="cli")
     first.timestamp = moment
-    shared = Journal.of_the_day(paths.sessions, first)
+    shared = Journal.of_the_day(paths.sessions, first, b"key")
     with index.opened(paths) as db:
         (row,) = sessions.find(db).rows(None, 0)
     assert (row["status"], row["end_time"]) == ("active", None)
@@ -197,7 +197,7 @@ def test_todays_command_line_session_is_not_closed_on_record(paths: Paths) -> No
 def test_yesterdays_command_line_session_is_closed(paths: Paths) -> None:
     first = created(via="cli")
     first.timestamp = "2020-01-01T12:00:00.000Z"
-    Journal.of_the_day(paths.sessions, first).close()
+    Journal.of_the_day(paths.sessions, first, b"key").close()
     tidy(paths)
     with index.opened(paths) as db:
         (row,) = sessions.find(db).rows(None, 0)

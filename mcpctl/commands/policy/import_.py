@@ -73,7 +73,8 @@ def import_(
         if not yes:
             if not agreement.is_terminal():
                 raise WrongUsage("nobody can be asked here", "see the change with --dry-run, then write it with --yes")
-            agreement.ask(diff, "Write this to config.toml?")
+            agreement.show(diff)
+            agreement.ask("Write this to config.toml?")
         policy_import.write(paths.config, batch, Gate(paths, from_script).config)
         output.say(f"written to {paths.config}; see what it makes of your tools with: mcpctl policy check", always=True)
     if dry_run and options == output.ListOptions():

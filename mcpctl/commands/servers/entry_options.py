@@ -123,6 +123,24 @@ def given(
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
+def check_program(words: Sequence[str], command: str) -> None:
+    """Raise `WrongUsage` for a program that is a whole command line, with the `command` that takes it word by word."""
+    import os
+    import shlex
+    import shutil
+
+    from mcpctl.errors import WrongUsage
+
+    line = words[0] if words else ""
+    if any(map(str.isspace, line.strip())) and "${" not in line and not shutil.which(line) and not os.path.exists(line):  # noqa: PTH110 - Path.exists raises for a word too long for a path
+        try:
+            split = [*shlex.split(line), *words[1:]]
+        except ValueError:  # a quote is open
+            split = [*line.split(), *words[1:]]
+        hint = f"give its words one by one: {command} -- {shlex.join(split)}"
+        raise WrongUsage(f"'{line}' is a whole command line, and no program of that name is there", hint, "whole_line")
+
+
 def _inheritance(given: Sequence[str]) -> str | list[str]:
     """What `--inherit-env` says; nothing where it is not given."""
     from mcpctl import server_settings

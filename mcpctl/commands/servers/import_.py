@@ -51,10 +51,11 @@ def import_(
     the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
     Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names what
-    mcpctl cannot do as the client did. If some servers cannot be imported, the others are, and the exit status is
-    5; then only the failures are printed. With --json and the like, --dry-run prints what would be done to each
-    server instead of a diff. Imported URLs without headers are asked, all at once and for 3 seconds at most, whether
-    they need a login, and stderr has the command; --dry-run asks nobody.
+    mcpctl cannot do as the client did; its last lines name what comes disabled and what lacks a variable. If some
+    servers cannot be imported, the others are, and the exit status is 5; then only the failures are printed. With
+    --json and the like, --dry-run prints what would be done to each server instead of a diff. Imported URLs without
+    headers are asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the command;
+    --dry-run asks nobody.
 
     \b
     Examples:
@@ -64,6 +65,7 @@ def import_(
     """
     from mcpctl import output
     from mcpctl.clients import importing
+    from mcpctl.commands import client_changes
     from mcpctl.commands.people import Gate
     from mcpctl.commands.servers import logins
     from mcpctl.commands.servers.columns import IMPORTED
@@ -80,12 +82,15 @@ def import_(
         # Of what went into the file, also where other entries could not.
         if not dry_run and not no_check:
             logins.say_needed(paths, [row["name"] for row in batch.rows if row["action"] in WRITTEN])
+        if not dry_run and any(row["action"] == "failed" for row in batch.rows):
+            client_changes.say_last(batch.told)  # what follows is the error alone
     if dry_run and options == output.ListOptions():
         output.write_lines(map(block_of, diff))
     else:
         output.write_list(Found.of(batch.rows), IMPORTED, options)
     if not dry_run and any(row["action"] in WRITTEN for row in batch.rows):
         output.say(f"written to {paths.config}")
+    client_changes.say_last(batch.told)
 
 
 def _say_read(batch: "Import", places: "Sequence[Path]") -> None:

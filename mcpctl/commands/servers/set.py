@@ -70,6 +70,7 @@ def set(
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
+    entry.check_program(words or [program or ""], f"mcpctl servers set {name}")
     given = entry.given(
         words or [program or "", *(args or [])], url, transport, header, oauth, env, env_file, inherit_env, cwd,
         project, deny, only, start_timeout, call_timeout,

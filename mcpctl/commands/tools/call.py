@@ -84,8 +84,9 @@ def call(
     place = saving.Place.of(output_file, force)
     with output.telling(key) as tell:
         result = one_shot.call(
-            paths, key, lambda tool: read(words, tool), timeout, toolset, project, tell, as_sent=json
-        )
+            paths, key, lambda tool: read(words, tool), timeout, toolset, project, tell,
+            as_sent=json, following=words[0] if words else "",
+        )  # fmt: skip
     content = place.save(result.content) if place and not result.failure else result.content
     if json or not result.failure:
         output.write_row(result.raw, json, lambda: text.content(content, brief=sys.stdout.isatty()))

@@ -74,7 +74,7 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "E117": (
         GOOD | {"policy": {"deny": ["issues"], "allow": ["*"]}},
-        GOOD | {"policy": {"deny": ["github:*"], "ask": ["@destructive"]}},
+        GOOD | {"policy": {"deny": ["notes:*"], "ask": ["@destructive"]}},
     ),
     "W201": (
         GOOD | {"toolNotes": [noted(KEY, **{f"n{i}": "x" * 500 for i in range(5)})]},
@@ -98,6 +98,10 @@ CASES: dict[str, tuple[Any, Any]] = {
     ),
     "W209": ({"name": "triage", "tools": [OTHER], **note("tip", "Ask.")}, GOOD | note("tip", "Ask.")),
     "W210": (GOOD | {"toolnotes": []}, GOOD | {"comment": [], "toolRef": 1}),
+    "W211": (
+        GOOD | {"policy": {"deny": ["notes:add_nte"]}},
+        GOOD | {"policy": {"deny": ["*:drop_*", "*", "Notes:Add_Note"], "ask": ["notes:add_*", "@open-world"]}},
+    ),
     "I301": (
         GOOD | {"tools": [REF | {"refId": "0" * 64}]},
         GOOD | {"tools": [REF | {"refId": "{refId}"}]},
@@ -110,6 +114,7 @@ CASES: dict[str, tuple[Any, Any]] = {
         GOOD | {"toolOverrides": [override({"readOnlyHint": True}, "notes:list_notes")]},
         GOOD | {"toolOverrides": [override({"openWorldHint": True}, "plain:tool")]},
     ),
+    "I304": (GOOD | {"policy": {"deny": ["github:*"]}}, GOOD | {"policy": {"deny": ["notes:*"]}}),
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """`mcpctl policy check`: rules that match nothing, never decide or contradict each other are named where they are."""
 
 import json
+import re
 from typing import Any
 from xml.etree import ElementTree
 
@@ -11,7 +12,7 @@ from mcpctl.catalog.policy_check import RULES
 from mcpctl.models import FINDING_FIELDS
 from mcpctl.paths import Paths
 from tests.configured import configure, demo_tools, listed, stub, toolset
-from tests.conftest import Mcpctl
+from tests.conftest import ROOT, Mcpctl
 from tests.sarif import SARIF
 
 OF_ONE = "of the one tool that it matches"
@@ -26,6 +27,17 @@ def policy(paths: Paths, **lists: Any) -> None:
     listed(paths, "s", [{"name": "read", "annotations": {"readOnlyHint": True}}, {"name": "t"}])
 
 
+def test_what_the_readme_begins_with_fails_nothing_where_its_servers_are_not(mcpctl: Mcpctl, paths: Paths) -> None:
+    rules = re.search(r"```toml\n(\[policy\]\n.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert rules
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(f"{rules[1]}[servers.time]\ncommand = 'true'\n", encoding="utf-8")
+    listed(paths, "time", [{"name": "now"}])
+    assert [rule for rule, _ in found(mcpctl)] == ["I902"] * 3
+    assert mcpctl("policy", "check").code == 0
+    assert [row["code"] for row in mcpctl("doctor", "--json").json if row["code"] == "D106"] == []
+
+
 def found(mcpctl: Mcpctl, *options: str) -> list[tuple[str, str]]:
     return [(row["rule"], row["message"]) for row in mcpctl("policy", "check", "--json", *options).json]
 
@@ -37,7 +49,7 @@ def found(mcpctl: Mcpctl, *options: str) -> list[tuple[str, str]]:
         ({"allow": ["s:T"]}, [("W901", "'allow s:T' matches no tool; did you mean s:t?")]),
         ({"deny": ["S:T"]}, []),
         ({"deny": ["@mcpctl:read", "s:x?"]}, [("W901", "'deny s:x?' matches no tool")]),
-        ({"deny": ["nobody:*"]}, [("W901", "'deny nobody:*' matches no tool")]),
+        ({"deny": ["nobody:*"]}, [("I902", "'deny nobody:*': there is no server 'nobody' here")]),
         ({"deny": ["latr:x"]}, [("W901", "'deny latr:x' matches no tool; did you mean later?")]),
         ({"ask": ["later:x"]}, [("I901", "'ask later:x': it is unknown whether it matches, for later is not listed")]),
         ({"ask": ["*:x"]}, [("I901", "'ask *:x': it is unknown whether it matches, for later is not listed")]),

@@ -171,6 +171,36 @@ def test_an_option_that_could_not_be_used_is_refused(mcpctl: Mcpctl, paths: Path
     assert not paths.config.exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["npx -y bar"], "npx -y bar"),
+        (["--", "npx -y 'a b'"], "npx -y 'a b'"),
+        (["npx -y", "bar"], "npx -y bar"),
+        (["npx 'open"], "npx ''\"'\"'open'"),
+    ],
+)
+def test_a_whole_command_line_is_refused_with_the_right_one(
+    mcpctl: Mcpctl, paths: Paths, words: list[str], command: str
+) -> None:
+    ran = mcpctl("servers", "add", "foo", *words)
+    assert (ran.code, ran.err.splitlines()[1]) == (
+        2, f"hint: give its words one by one: mcpctl servers add foo -- {command}"
+    )  # fmt: skip
+    assert not paths.config.exists()
+    mcpctl("servers", "add", "foo", "--", "true")
+    before = paths.config.read_bytes()
+    assert f"mcpctl servers set foo -- {command}\n" in mcpctl("servers", "set", "foo", *words).err
+    assert paths.config.read_bytes() == before
+
+
+def test_a_program_with_a_space_in_its_name_is_one(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
+    program = tmp_path / "my server"
+    program.write_text("#!/bin/sh\n", encoding="utf-8")
+    assert mcpctl("servers", "add", "a", "--", str(program)).code == 0
+    assert mcpctl("servers", "add", "b", "--", "${HOME}/my server").code == 0
+
+
 def test_a_command_is_required(mcpctl: Mcpctl) -> None:
     assert mcpctl("servers", "add", "s").code == 2
     assert mcpctl("servers", "add", "s", "--", "").code == 2

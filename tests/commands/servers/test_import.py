@@ -590,6 +590,7 @@ def test_a_file_that_is_not_there_exits_3(mcpctl: Mcpctl, user: Path) -> None:
     [
         ("f.json", '{\n  "mcpServers": {\n    // c\n    "a": {"command" "x"}\n  }\n}', "line 4, column 21"),
         ("f.toml", "[mcp_servers.a]\ncommand =\n", "line 2, column 10"),
+        ("f.toml", ' {"mcpServers": {}}', "this is JSON"),
         ("f.json", "[]", "must be an object"),
         ("f.json", '{"mcpServers": []}', "its servers must be an object"),
         ("f.json", '{"theme": "dark"}', "has no MCP servers"),

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from tests.configured import DEMO, configure, demo_tools, listed
+from tests.configured import DEMO, configure, demo_tools, listed, stub
 from tests.conftest import MCPCTL, Mcpctl
 from tests.servers import command
 
@@ -228,6 +228,23 @@ def test_an_unknown_server_is_not_found_and_the_near_name_is_named(mcpctl: Mcpct
     ran = mcpctl("tools", "call", "wether:get_forecast")
     assert ran.code == 3
     assert "did you mean 'weather'?" in ran.err
+
+
+def test_a_server_in_place_of_a_key_is_told_with_its_tools(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"time": stub(), "down": stub()})
+    listed(paths, "time", [{"name": "convert_time"}, {"name": "get_current_time"}])
+    hints = {
+        ("get_current_time",): "did you mean 'time:get_current_time'?",
+        ("get_curent_time", "x=1"): "did you mean 'time:get_current_time'?",
+        (): "its tools: time:convert_time, time:get_current_time",
+        ("zone=Oslo",): "its tools: time:convert_time, time:get_current_time",
+    }
+    for words, hint in hints.items():
+        ran = mcpctl("tools", "call", "time", *words)
+        assert (ran.code, ran.err.splitlines()[1]) == (3, f"hint: {hint}")
+    assert "list its tools with: mcpctl tools refresh down\n" in mcpctl("tools", "show", "down").err
+    listed(paths, "time", [{"name": f"tool_{number}"} for number in range(20)])
+    assert "time:tool_7 and 12 more: mcpctl tools ls --server time\n" in mcpctl("tools", "show", "time").err
 
 
 def test_a_key_without_a_server_is_not_found_and_the_near_key_is_named(mcpctl: Mcpctl, paths: Paths) -> None:
