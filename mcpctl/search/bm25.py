@@ -16,9 +16,8 @@ from mcpctl.search.explaining import Explaining, QueryScores
 from mcpctl.search.fields import texts
 from mcpctl.search.meaning import LARGE, Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
-from mcpctl.search.query_reading import MAX_WORDS, VAGUE, Pins, Query, Reader
+from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking
-from mcpctl.search.small_talk import VAGUE_WORDS
 from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem
 from mcpctl.search.word_table import shipped
 
@@ -176,7 +175,6 @@ class Bm25:
         query = self._reader.read(text)
         words = self._engine.get_scores(query.terms, query.shares)
         vectors = self._meaning.vectors(query.meaning)
-        vectors[[row for row, word in enumerate(query.meaning.values()) if word in VAGUE_WORDS]] *= VAGUE
         said = list(_said(text, query))
         meaning = self._nearness(np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])]), words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)

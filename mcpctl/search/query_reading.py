@@ -10,8 +10,7 @@ from typing import NamedTuple
 from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
-from mcpctl.search.service_names import SERVICE_NAMES
-from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, VAGUE_WORDS, without_small_talk
+from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, without_small_talk
 from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
@@ -24,8 +23,6 @@ MAX_PAIRS = 4
 """The most pairs that are searched for a single character of Chinese or Japanese."""
 BESIDE = 0.5
 """The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
-VAGUE = 0.3
-"""The weight of a word that is said of anything."""
 SHORTENED = 0.3
 """The weight of the abbreviation of a word if tools have the word too."""
 
@@ -96,7 +93,7 @@ class Reader:
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
         self._dictionary = dictionary
-        self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
+        self._speller = Speller(engine.idf, self._dictionary, names)
         self._looked_up_before: dict[tuple[str, ...], _LookedUp] = {}
 
     def read(self, query: str) -> Query:
@@ -133,7 +130,7 @@ class Reader:
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
-        lacking = {form for forms in missing.values() for form in forms} - SERVICE_NAMES
+        lacking = {form for forms in missing.values() for form in forms}
         is_short = len(selected) <= SHORT
         return _Manner(
             is_short,
@@ -151,9 +148,8 @@ class Reader:
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
         for form, terms in known.items():
-            share = VAGUE if form in VAGUE_WORDS else 1.0
-            read.add(terms, form, share)
-            read.weight += share * sum(self._idf[term] for term in terms)
+            read.add(terms, form)
+            read.weight += sum(self._idf[term] for term in terms)
             read.meaning[stem(form)] = form
             if stands_for := long_forms(form):
                 self._add_readings(read, form, stands_for, BESIDE)
@@ -178,7 +174,7 @@ class Reader:
             self._add_unknown(read, form, is_heard=bool(readings))
 
     def _corrections(self, form: str, is_name: bool, manner: _Manner) -> Sequence[str]:
-        if manner.is_foreign or not manner.tries or form in SERVICE_NAMES or not self._is_strange(form):
+        if manner.is_foreign or not manner.tries or not self._is_strange(form):
             return []
         manner.tries -= 1
         return self._speller.readings(form, manner.is_short, is_name)
