@@ -11,7 +11,7 @@ import msgspec
 
 from mcpctl.config import Config
 from mcpctl.models import Progress, Tool
-from mcpctl.search.bm25 import WEAK, Bm25
+from mcpctl.search.bm25 import Bm25
 from mcpctl.search.json_service import Service
 from mcpctl.search.ranking import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
 from mcpctl.search.tokens import sendable
@@ -21,6 +21,8 @@ _MAX_ANSWER = 4 << 20
 _MAX_RELEVANCE = 0.99
 """The highest relevance of a tool that the query does not name."""
 _MAX_EXPLANATION = 500
+_WEAK = 0.4
+"""The relevance below which a service has no good match; how it measures is its own affair."""
 
 
 class Cloud:
@@ -50,7 +52,7 @@ class Cloud:
             provider=self.name,
             fallback=None,
             unknown_words=(),
-            weak=not best or best[0].relevance < WEAK,
+            weak=not best or best[0].relevance < _WEAK,
             notice=notice,
             explain=lambda hits: [why for why in best if why.key in {hit.key for hit in hits}],
         )

@@ -37,7 +37,12 @@ _BINDING = """
     de het een en van voor met zonder op naar mijn
 """
 BINDING_WORDS = frozenset(_BINDING.split())
-"""The words that bind others in languages beside English: they count only where a catalog has them."""
+"""The words that bind others in languages beside English. Among English words they count where a catalog has them."""
+_IN_ENGLISH_TOO = (
+    "alle am aus com como del den die dir do dos es est hat les lo ma me mes no op os par per pour sans son sur van war"
+)
+TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
+"""Those that say that a query is not in English."""
 
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
 """The same of Chinese, at the ends of what no tool has."""

@@ -193,3 +193,32 @@ def test_letters_that_are_cut_off_are_no_words() -> None:
 def test_courtesies_are_no_words_that_tools_have(query: str) -> None:
     tools = [tool("s:send_letter", "You can post what you like. Please wait, it will be sent."), *CATALOG]
     assert {"can", "will", "like", "please", "would", "you"}.isdisjoint(read(query, tools).terms.values())
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["listar los archivos de una carpeta", "un archivo nuevo", "Dateien im Ordner anzeigen", "l'heure de la Corse",
+     "显示文件夹的内容", "フォルダの中身", "показать файлы"],
+)  # fmt: skip
+def test_small_words_and_letters_tell_that_a_query_is_not_in_english(query: str) -> None:
+    assert not read(query).in_english
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["weather in Los Angeles", "what do the issues say", "ls dir", "del cal event", "open the café issue", "die",
+     "Convert LA time to EST", "search for '天气' in all of my open issues", ""],
+)  # fmt: skip
+def test_a_small_word_of_another_language_may_be_in_an_english_query(query: str) -> None:
+    assert read(query, [tool("s:get_weather", "Time in Los Angeles (LA). Convert it."), *CATALOG]).in_english
+
+
+def test_articles_of_other_languages_are_no_rare_words() -> None:
+    tools = [
+        tool("demo:structured", "For New York, Chicago or Los Angeles"),
+        tool("s:listar", "De un archivo"),
+        *CATALOG,
+    ]
+    found = Bm25(tools).search(["listar los archivos de una carpeta"])
+    assert [hit.key for hit in found.hits] == ["s:listar"]
+    assert keys(Bm25(tools), "weather in los angeles")[0] == "demo:structured"
