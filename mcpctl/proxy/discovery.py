@@ -161,7 +161,7 @@ class Discovery:
             gone = "Tools have changed while they were searched; search again."
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
         more = 0 if ranking.weak or request.detail == "full" else request.more
-        hits = search_results.chosen(known_hits, request.limit, more)
+        hits = search_results.chosen(known_hits, request.limit, more, ranking.firsts)
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)

@@ -2,8 +2,9 @@
 
 import functools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from mcpctl.search.fields import texts
 from mcpctl.search.meaning import LARGE, Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
-from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking
+from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
 from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem
 from mcpctl.search.word_table import shipped
 
@@ -116,8 +117,11 @@ class Bm25:
         nearness = np.minimum(self._answer(context, near).relevance, 1.0) if context else None
         if nearness is not None:
             relevance = relevance * (1 + CONTEXT * nearness)
-        pinned = self.named(queries)
-        is_weak = not pinned and all(weak)
+        named = [self._pins.find([query]) for query in queries]
+        pinned = {self._keys[number]: how for found in reversed(named) for number, how in found.items()}
+        firsts = list(self._firsts(named, lifted, nearness)) if len(queries) > 1 and len(self._keys) else []
+        unanswered = [not found and stays for found, stays in zip(named, weak, strict=True)]
+        is_weak = all(unanswered)
 
         def explained(hit: Hit) -> Explanation:
             number = self._numbers[hit.key]
@@ -129,16 +133,28 @@ class Bm25:
             return Explanation(hit.key, hit.relevance, queries[best], tuple(parts), pinned.get(hit.key))
 
         return Ranking(
-            hits=tuple(self._best(relevance, [self._numbers[key] for key in pinned], limit)),
+            hits=tuple(self._best(relevance, [self._numbers[key] for key in pinned], firsts, limit)),
             provider=self.name,
             fallback=None,
             unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
             unheard_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unheard)),
+            firsts=frozenset(self._keys[number] for number in firsts),
+            unanswered=() if is_weak else tuple(filter(str.strip, compress(queries, unanswered))),
             known_words=_known_words([answer.query for answer in answers]) if is_weak else (),
             notice="" if pinned else _notice([answer.query for answer in answers]),
             weak=is_weak,
             explain=lambda hits: list(map(explained, hits)),
         )
+
+    def _firsts(
+        self, named: Sequence[Mapping[int, str]], lifted: Sequence[Scores], nearness: Scores | None
+    ) -> Iterator[int]:
+        """The number of the best tool for each query: one that it names, or else the most relevant one."""
+        for found, scores in zip(named, lifted, strict=True):
+            relevance = scores if nearness is None else scores * (1 + CONTEXT * nearness)
+            best = max(found, key=lambda number: float(relevance[number])) if found else int(relevance.argmax())
+            if found or relevance[best]:
+                yield best
 
     def named(self, queries: Sequence[str]) -> dict[str, str]:
         """The keys of the tools that any of the queries names, each with the kind of name that matched."""
@@ -209,18 +225,19 @@ class Bm25:
         meaning[(words <= 0) & (meaning < max(LEAST, ALONE * float(meaning.max(initial=0.0))))] = 0
         return meaning
 
-    def _best(self, relevance: Scores, pinned: list[int], limit: int) -> Iterator[Hit]:
+    def _best(self, relevance: Scores, pinned: list[int], firsts: list[int], limit: int) -> Iterable[Hit]:
         if limit <= 0:
-            return
+            return ()
         candidates = _largest(relevance, limit)
-        if pinned:
-            candidates = np.union1d(candidates, pinned)
+        if pinned or firsts:
+            candidates = np.union1d(candidates, [*pinned, *firsts]).astype(np.intp)
         shown = _shown(relevance[candidates])
         if pinned:
             shown[np.isin(candidates, pinned)] = 1.0
-        order = np.argsort(-shown, kind="stable")[: min(limit, np.count_nonzero(shown))]
-        for number, value in zip(candidates[order].tolist(), shown[order].tolist(), strict=True):
-            yield Hit(self._keys[number], value)
+        order = np.argsort(-shown, kind="stable")[: np.count_nonzero(shown) if firsts else limit]
+        values = zip(candidates[order].tolist(), shown[order].tolist(), strict=True)
+        hits = [Hit(self._keys[number], value) for number, value in values if value]
+        return kept(hits, limit, {self._keys[number] for number in firsts})
 
 
 def confidence(by_words: float, by_meaning: float) -> float:
