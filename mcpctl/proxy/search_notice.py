@@ -8,6 +8,7 @@ from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.told_texts import cut
 from mcpctl.models import Tool
 from mcpctl.near_names import nearest
+from mcpctl.plurals import counted
 from mcpctl.search.providers import Off
 from mcpctl.search.ranking import MAX_QUERIES, Ranking
 from mcpctl.tool_keys import is_plain, join
@@ -60,7 +61,7 @@ class Notice:
         if self._denied:
             yield f"Not permitted by the user's configuration: {_listed(self._denied)}."
         if left_out:
-            yield f"{left_out} more results did not fit; ask a narrower query or lower maxResults."
+            yield f"{counted(left_out, 'more result')} did not fit; ask a narrower query or lower maxResults."
         for name, why in sorted(self.missing.items()):
             yield f"Server {name} {why}."
 
