@@ -160,8 +160,10 @@ class Discovery:
         if len(known_hits) < len(ranking.hits):
             gone = "Tools have changed while they were searched; search again."
             ranking = replace(ranking, notice=f"{ranking.notice} {gone}".strip())
-        more = 0 if ranking.weak or request.detail == "full" else request.more
-        hits = search_results.chosen(known_hits, request.limit, more)
+        # A weak answer is short: whoever reads it will rather ask again than call what it has.
+        detail = "names" if ranking.weak and request.detail == "auto" else request.detail
+        more = 0 if ranking.weak or detail == "full" else request.more
+        hits = search_results.chosen(known_hits, request.limit, more, ranking.firsts)
         tools = [self._tools[hit.key] for hit in hits]
         catalog = Catalog(view, self.state, self._lists)
         notice = Notice(request.queries, request.left_out, ranking, catalog, self._tools, missing)
@@ -169,23 +171,23 @@ class Discovery:
         def fitted(count: int, room: int) -> list[dict[str, Any]]:
             return search_results.fitted(
                 hits[:count], tools[:count], ranking,
-                detail=request.detail, budget=room, sure=request.limit, split=self._split,
+                detail=detail, budget=room, sure=request.limit, split=self._split,
             )  # fmt: skip
 
         # The notice, which is short, comes on top: servers that are down take no room from the results of others.
-        budget = search_results.budget(request.detail, view.config.search.answer_tokens)
+        budget = search_results.budget(detail, view.config.search.answer_tokens)
         best = request.limit
-        waiting = told_instructions.waiting(catalog, [tool.server for tool in tools[:best]], request.introduced)
+        servers = [] if ranking.weak else [tool.server for tool in tools[:best]]
+        waiting = told_instructions.waiting(catalog, servers, request.introduced)
         introduced = (
             search_results.introduced_beside(lambda room: fitted(best, room), waiting, budget) if waiting else []
         )
         results = fitted(len(hits), budget - sum(map(search_results.introduction_size, introduced)))
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
-        text = notice.text(left_out=min(len(hits), best) - len(results), without_schema=without_schema)
+        text = notice.text(left_out=max(min(len(hits), best) - len(results), 0), without_schema=without_schema)
         said = [search_results.introduction(*each) for each in introduced]
-        content: dict[str, Any] = {"results": results} | ({"serverInstructions": said} if said else {})
-        if text:
-            content["notice"] = text
+        content = ({"notice": text} if text else {}) | {"results": results}
+        content |= {"serverInstructions": said} if said else {}
         keys = {entry["toolKey"] for entry in results}
         shown = tuple(hit for hit in ranking.hits if hit.key in keys)
         return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

@@ -22,8 +22,9 @@ BRIEF = 100
 _FIRST = 3
 """Results with longer descriptions."""
 _LONG = 600
-_SCHEMA_SHARE = 0.5
-"""The share of the budget that one schema may take."""
+_FIRST_SHARE, _SCHEMA_SHARE = 0.5, 0.25
+"""The share of the budget that the schema of the best result may take, and that of each other one: a large schema that
+matches less well would leave only signatures to the rest."""
 _LONGEST = 1 << 16
 """The most bytes of a schema that is shortened: going through a larger one would hold up other searches."""
 _LINE = 80
@@ -87,11 +88,12 @@ def laid_out(entries: Sequence[Entry], tools: Sequence[Tool], budget: int, sure:
         costs.pop()
         first.pop()
         others = []
-    spare, most = room - sum(costs), int(_SCHEMA_SHARE * room)
+    spare, most = room - sum(costs), int(_FIRST_SHARE * room)
     results = []
     for draft, least in zip(first, costs, strict=True):
         form = _most(draft, spare + least, most) or draft.least
         spare += least - _cost(form)
+        most = int(_SCHEMA_SHARE * room)
         results.append(form)
     for draft in others:
         shown = _most(draft, spare, most)

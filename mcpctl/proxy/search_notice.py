@@ -5,14 +5,18 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from mcpctl.catalog.cache import Catalog
+from mcpctl.catalog.told_texts import cut
 from mcpctl.models import Tool
 from mcpctl.near_names import nearest
+from mcpctl.plurals import counted
 from mcpctl.search.providers import Off
 from mcpctl.search.ranking import MAX_QUERIES, Ranking
 from mcpctl.tool_keys import is_plain, join
 
 _NOTICE_BYTES = 600
 _NAMED = 12
+_QUOTED = 60
+"""The most characters of a query that are repeated."""
 _SUGGESTED_FOR = 4
 """Queries that near names are looked for."""
 
@@ -57,7 +61,7 @@ class Notice:
         if self._denied:
             yield f"Not permitted by the user's configuration: {_listed(self._denied)}."
         if left_out:
-            yield f"{left_out} more results did not fit; ask a narrower query or lower maxResults."
+            yield f"{counted(left_out, 'more result')} did not fit; ask a narrower query or lower maxResults."
         for name, why in sorted(self.missing.items()):
             yield f"Server {name} {why}."
 
@@ -72,6 +76,8 @@ class Notice:
             return
         if ranking.weak:
             yield f"No good match; these are weak.{self._nearest}"
+        if ranking.unanswered:
+            yield f"No good match for {_listed(list(map(_quoted, ranking.unanswered)), _SUGGESTED_FOR)}."
         if ranking.known_words:
             yield f"Of the query, tools have these words: {', '.join(ranking.known_words[:10])}."
         if ranking.lost_words:
@@ -116,10 +122,14 @@ class Notice:
         return sorted({key for query in self.queries[:_SUGGESTED_FOR] for key in nearest(query.strip()[:100], keys)})
 
 
-def _listed(names: Collection[str]) -> str:
+def _quoted(query: str) -> str:
+    return f"'{cut(' '.join(query.split()), _QUOTED)}'"
+
+
+def _listed(names: Collection[str], most: int = _NAMED) -> str:
     """Names in a sentence: the first of many."""
-    first = list(names)[:_NAMED]
-    return ", ".join(first) + (f" and {more} more" if (more := len(names) - _NAMED) > 0 else "")
+    first = list(names)[:most]
+    return ", ".join(first) + (f" and {more} more" if (more := len(names) - most) > 0 else "")
 
 
 def _bounded(sentences: Sequence[str]) -> str:

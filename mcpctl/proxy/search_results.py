@@ -1,7 +1,7 @@
 """The results of a search as entries, each saying as much of its tool as the answer's budget allows."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -36,27 +36,31 @@ def budget(detail: str, answer_tokens: int) -> int:
     return _FULL_BUDGETS * answer_tokens if detail == "full" else answer_tokens
 
 
-def chosen(hits: Sequence[Hit], limit: int, more: int = 0) -> list[Hit]:
-    """The best hits, no more of one server than its share while others have comparable ones; in their order. After
-    them, for the room that these leave, up to `more` of the others that match well enough."""
-    best = _spread(hits, limit)
+def chosen(hits: Sequence[Hit], limit: int, more: int = 0, firsts: Collection[str] = ()) -> list[Hit]:
+    """The best hits: of several queries the `firsts`, the best of each one; then the others in their order, no more of
+    one server than its share while others have comparable ones. After them, for the room that these leave, up to `more`
+    of the others that match well enough."""
+    best = _spread(hits, limit, firsts)
     keys = {hit.key for hit in best}
     others = (hit for hit in hits if hit.key not in keys and hit.relevance >= _FOLLOWING * hits[0].relevance)
     return best + list(islice(others, more))
 
 
-def _spread(hits: Sequence[Hit], limit: int) -> list[Hit]:
+def _spread(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hit]:
     if not hits:
         return []
     comparable = _COMPARABLE * hits[0].relevance
     counts: Counter[str] = Counter()
-    first: list[int] = []
-    rest: list[int] = []
-    for place, hit in enumerate(hits):
+    sure: list[Hit] = []
+    first: list[Hit] = []
+    rest: list[Hit] = []
+    for hit in hits:
         server, _ = tool_keys.split(hit.key)
         counts[server] += 1
-        (first if hit.relevance >= comparable and counts[server] <= _SERVER_RESULTS else rest).append(place)
-    return [hits[place] for place in sorted([*first, *rest][:limit])]
+        is_spread = hit.relevance >= comparable and counts[server] <= _SERVER_RESULTS
+        (sure if hit.key in firsts else first if is_spread else rest).append(hit)
+    others = {hit.key for hit in [*first, *rest][: max(limit - len(sure), 0)]}
+    return sure[:limit] + [hit for hit in hits if hit.key in others]
 
 
 def fitted(

@@ -4,16 +4,27 @@
 `{results[{toolKey, relevance, explanation?}]}`; see examples/catalog_search_server.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import msgspec
 
 from mcpctl.config import Config
 from mcpctl.models import Progress, Tool
-from mcpctl.search.bm25 import WEAK, Bm25
+from mcpctl.search.bm25 import Bm25
 from mcpctl.search.json_service import Service
-from mcpctl.search.ranking import MAX_QUERIES, MAX_RESULTS, Build, Explanation, Hit, Ranking, Unavailable, fallen_back
+from mcpctl.search.ranking import (
+    MAX_QUERIES,
+    MAX_RESULTS,
+    Build,
+    Explanation,
+    Hit,
+    Ranking,
+    Unavailable,
+    fallen_back,
+    kept,
+)
 from mcpctl.search.tokens import sendable
 from mcpctl.settings import CLOUD_TOKEN
 
@@ -21,6 +32,8 @@ _MAX_ANSWER = 4 << 20
 _MAX_RELEVANCE = 0.99
 """The highest relevance of a tool that the query does not name."""
 _MAX_EXPLANATION = 500
+_WEAK = 0.4
+"""The relevance below which a service has no good match; how it measures is its own affair."""
 
 
 class Cloud:
@@ -44,16 +57,26 @@ class Cloud:
         except Exception as error:
             return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
         by_name = {key: Explanation(key, 1.0, "", (), how) for key, how in self._words.named(queries).items()}
-        best = sorted((reasons | by_name).values(), key=lambda why: (-why.relevance, why.key))[:limit]
+        found = sorted((reasons | by_name).values(), key=lambda why: (-why.relevance, why.key))
+        firsts = frozenset(self._firsts(queries, {why.key for why in found})) if len(queries) > 1 else frozenset()
+        hits = kept([Hit(why.key, why.relevance) for why in found], limit, firsts)
         return Ranking(
-            hits=tuple(Hit(why.key, why.relevance) for why in best),
+            hits=tuple(hits),
             provider=self.name,
             fallback=None,
             unknown_words=(),
-            weak=not best or best[0].relevance < WEAK,
+            weak=not hits or hits[0].relevance < _WEAK,
+            firsts=firsts,
             notice=notice,
-            explain=lambda hits: [why for why in best if why.key in {hit.key for hit in hits}],
+            explain=lambda hits: [why for why in found if why.key in {hit.key for hit in hits}],
         )
+
+    def _firsts(self, queries: Sequence[str], found: Collection[str]) -> Iterator[str]:
+        """The best for each query of what the service has found: by words, since it does not say for which one each
+        is."""
+        for query in queries:
+            ranked = self._words.search([query], limit=MAX_RESULTS).hits
+            yield from islice((hit.key for hit in ranked if hit.key in found), 1)
 
     def _ask(self, queries: Sequence[str], context: str | None, limit: int) -> tuple[dict[str, Explanation], str]:
         """The tools that the service finds, by key, and a notice about results that cannot be used."""

@@ -10,8 +10,7 @@ from typing import NamedTuple
 from mcpctl.models import Tool
 from mcpctl.search.abbreviations import long_forms, short_forms
 from mcpctl.search.posting_lists import Okapi, stemmed
-from mcpctl.search.service_names import SERVICE_NAMES
-from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, VAGUE_WORDS, without_small_talk
+from mcpctl.search.small_talk import BINDING_CHARACTERS, BINDING_WORDS, TELLING_WORDS, without_small_talk
 from mcpctl.search.spelling import SHORTEST, Dictionary, Speller
 from mcpctl.search.tokens import MAX_RUN, MAX_TEXT, folded, is_cjk, meanings, pairs, parts, runs, segments, stem, tokens
 
@@ -24,8 +23,6 @@ MAX_PAIRS = 4
 """The most pairs that are searched for a single character of Chinese or Japanese."""
 BESIDE = 0.5
 """The weight of what an abbreviation stands for if tools have the abbreviation too, and of its less likely meanings."""
-VAGUE = 0.3
-"""The weight of a word that is said of anything."""
 SHORTENED = 0.3
 """The weight of the abbreviation of a word if tools have the word too."""
 
@@ -49,6 +46,8 @@ class Query:
     """The unknown words that the dictionary does not have either, nor any word like them."""
     read_as: dict[str, Sequence[str]] = field(default_factory=dict)
     """The words that were read as others, each with the words or phrases that it may have been meant to be."""
+    in_english: bool = True
+    """Whether it is, as far as its small words and its letters tell."""
     cut: bool = False
     """Whether the query has more words than are read."""
 
@@ -77,7 +76,8 @@ class _Manner:
     is_foreign: bool
     """Whether most of its words are of a language that nobody knows; then they are neither mistyped nor abbreviated."""
     is_bound: bool
-    """Whether it has several words that bind others in such a language: then `es` is none of the field."""
+    """Whether it has words that bind others in another language than English: then these are none of the field. A rare
+    `los` would bring up whatever knows Los Angeles."""
     named: Mapping[str, str]
     """The word that was mistyped in the name of a tool, with what was meant."""
     tries: int = MAX_CORRECTED
@@ -96,7 +96,7 @@ class Reader:
         self._rarest = engine.rarest
         self._words = engine.corpus.surface
         self._dictionary = dictionary
-        self._speller = Speller(engine.idf, engine.corpus.surface, self._dictionary, names)
+        self._speller = Speller(engine.idf, self._dictionary, names)
         self._looked_up_before: dict[tuple[str, ...], _LookedUp] = {}
 
     def read(self, query: str) -> Query:
@@ -111,10 +111,12 @@ class Reader:
         looked_up = {word.forms: self._looked_up(word.forms) for word in western}
         missing = {forms: lacking for forms, (_, lacking) in looked_up.items()}
         manner = self._manner(selected, missing)
+        strange_letters = sum(not word.forms[-1].isascii() for word in selected)
+        read.in_english = not manner.is_bound and 3 * strange_letters <= len(selected)
         for word in selected:
             if word.is_cjk:
                 self._read_segment(read, word.forms[0])
-            else:
+            elif not (manner.is_bound and word.forms[-1] in BINDING_WORDS):
                 self._add_known(read, looked_up[word.forms][0])
                 for form in missing[word.forms]:
                     self._read_missing(read, form, word.is_name, manner)
@@ -133,12 +135,13 @@ class Reader:
     def _manner(self, selected: Sequence[_Word], missing: Mapping[tuple[str, ...], Sequence[str]]) -> _Manner:
         content = sum(any(form not in BINDING_WORDS for form in forms) for forms in missing)
         strange = sum(any(map(self._is_strange, forms)) for forms in missing.values() if forms)
-        lacking = {form for forms in missing.values() for form in forms} - SERVICE_NAMES
+        lacking = {form for forms in missing.values() for form in forms}
+        telling = sum(forms[-1] in TELLING_WORDS for forms in missing)
         is_short = len(selected) <= SHORT
         return _Manner(
             is_short,
             is_foreign=content > 2 and 2 * strange > content and not self._is_mistyped(missing, is_short),
-            is_bound=len(lacking & BINDING_WORDS) > 1,
+            is_bound=telling > 1 or (telling == 1 and 2 * len(lacking - BINDING_WORDS) >= content),
             named=self._speller.named([forms[-1] for forms in missing], lacking) if is_short and lacking else {},
         )
 
@@ -151,18 +154,16 @@ class Reader:
 
     def _add_known(self, read: Query, known: Mapping[str, Sequence[str]]) -> None:
         for form, terms in known.items():
-            share = VAGUE if form in VAGUE_WORDS else 1.0
-            read.add(terms, form, share)
-            read.weight += share * sum(self._idf[term] for term in terms)
+            read.add(terms, form)
+            read.weight += sum(self._idf[term] for term in terms)
             read.meaning[stem(form)] = form
             if stands_for := long_forms(form):
                 self._add_readings(read, form, stands_for, BESIDE)
 
     def _read_missing(self, read: Query, form: str, is_name: bool, manner: _Manner) -> None:
-        is_abbreviation = not manner.is_foreign and not (manner.is_bound and form in BINDING_WORDS)
         if form in manner.named:
             self._add_corrected(read, form, [manner.named[form]])
-        elif is_abbreviation and (meant := [each for each in long_forms(form) if self._has_all(each)]):
+        elif not manner.is_foreign and (meant := [each for each in long_forms(form) if self._has_all(each)]):
             read.read_as[form] = meant
             read.weight += self._add_readings(read, form, meant[:1], 1.0)
             self._add_readings(read, form, meant[1:], BESIDE)
@@ -178,7 +179,7 @@ class Reader:
             self._add_unknown(read, form, is_heard=bool(readings))
 
     def _corrections(self, form: str, is_name: bool, manner: _Manner) -> Sequence[str]:
-        if manner.is_foreign or not manner.tries or form in SERVICE_NAMES or not self._is_strange(form):
+        if manner.is_foreign or not manner.tries or not self._is_strange(form):
             return []
         manner.tries -= 1
         return self._speller.readings(form, manner.is_short, is_name)

@@ -1,8 +1,9 @@
 """The answer to a search: hits with their relevance and its explanation; and the interface of every provider."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -142,6 +143,10 @@ class Ranking:
     """Those of them that the table of word vectors does not have either."""
     known_words: tuple[str, ...] = ()
     """Of a weak search the words that tools have as they are written."""
+    firsts: frozenset[str] = frozenset()
+    """Of a search with several queries, the best hit of each one."""
+    unanswered: tuple[str, ...] = ()
+    """Its queries without a good match, where another one has one."""
     notice: str = ""
     """Other remarks, in sentences."""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
@@ -153,6 +158,15 @@ class Ranking:
         if self.weak:
             return self.unknown_words
         return () if self.provider == "semantic" else self.unheard_words
+
+
+def kept(hits: Sequence[Hit], limit: int, firsts: Collection[str]) -> list[Hit]:
+    """The best hits, in their order; but no query's second one where another query's best would be left out."""
+    if limit >= len(hits) or not firsts:
+        return list(hits[:limit])
+    sure = [place for place, hit in enumerate(hits) if hit.key in firsts][:limit]
+    others = (place for place in range(len(hits)) if place not in sure)
+    return [hits[place] for place in sorted([*sure, *islice(others, limit - len(sure))])]
 
 
 class Provider(Protocol):

@@ -57,6 +57,8 @@ def _warn(queries: Sequence[str], ranking: Ranking, tools: Mapping[str, Tool]) -
         warn(f"ranked by {ranking.provider}; {ranking.fallback}")
     if ranking.weak and tools:
         _warn_of_weakness(queries, ranking, tools)
+    if ranking.unanswered and tools:
+        warn(f"no tool is a good match for {', '.join(map(repr, ranking.unanswered[:10]))}")
     if ranking.lost_words and tools:
         more = f" and {len(ranking.lost_words) - 10} more" if len(ranking.lost_words) > 10 else ""
         warn(f"no tool has these words: {', '.join(ranking.lost_words[:10])}{more}")

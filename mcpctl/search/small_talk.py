@@ -1,29 +1,16 @@
 """The courtesies of requests, which say nothing of what is wanted: `can you please show me …`."""
 
 import re
-from collections.abc import Iterable
 from functools import cache
 
 from mcpctl.search.tokens import MAX_TEXT
 
-# Phrases, not words: `show`, `get`, `tell`, `need` and `help` alone are what tools do. Stop words around them are none
-# of the query's words anyway.
-_WESTERN = """
-    can you, can we, can i, could you, would you, will you, help me, help us, show me, show us, tell me, tell us,
-    give me, give us, let me know, let us know, please, kindly, i need, we need, i want, we want, i wish, i would like,
-    we would like, i would love, i'd like, we'd like, i'd love, i have to, we have to, i am looking for,
-    i'm looking for, we're looking for, i am trying to, i'm trying to, is there a tool, is there any tool,
-    is there a way, is there any way, are there any tools, do you have a tool, a tool to, a tool for, a tool that can,
-    a tool that, a tool which, the tool to, the tool for, the tool that, tool to, tools to, tool that can, tool that,
-    a way to, how do i, how do we, how do you, how can i, how can we, how can one, how to, it would be great,
-    it would be nice, it would be helpful, would you mind, do you know, if you can, thank you very much,
-    thank you so much, thank you, thanks in advance, thanks a lot, thanks,
-
-    kannst du, könntest du, können sie, könnten sie, würdest du, würden sie, zeig mir, zeige mir, zeig uns,
-    zeigen sie mir, gib mir, gib uns, geben sie mir, sag mir, sagen sie mir, hilf mir, helfen sie mir, ich möchte,
-    wir möchten, ich will, wir wollen, ich brauche, wir brauchen, ich muss, wir müssen, ich würde gerne,
-    ich würde gern, ich hätte gern, ich hätte gerne, ich suche nach, ich suche, gibt es ein tool,
-    gibt es eine möglichkeit, wie kann ich, wie kann man, wie mache ich, vielen dank, danke, bitte
+# Phrases, not words: `show`, `get`, `tell`, `need` and `help` alone are what tools do. Few, since rankings are the same
+# without them; but a notice lists no courtesies as words that tools have.
+_ENGLISH = r"""
+    (?:can|could|would|will)\ you | (?:i|we)(?:'d|\ would)\ (?:like|love) | (?:i|we)\ (?:want|need|wish)
+    | (?:help|show|tell|give|let)\ (?:me|us)(?:\ know)? | how\ (?:do|can)\ (?:i|we|you|one) | looking\ for | trying\ to
+    | (?:(?:a|the|any)\ )?tools?\ (?:to|for|that|which)(?:\ can)? | please | kindly | thank\ you | thanks
 """
 _EASTERN = """
     请帮我 请给我 请告诉我 请问 麻烦你 麻烦 帮我 帮忙 我想要 我想 我要 我需要 能不能 能否 可不可以 可以 告诉我 给我
@@ -37,6 +24,7 @@ _BINDING = """
     aus bei beim nach vor auf über unter zwischen ist sind war wird werden wurde hat haben sein mein meine meinen
     meinem meiner dein deine ihr ihre unser unsere mir mich dir dich uns ich du wir sie es nicht kein keine auch noch
     nur wie wo wer welche welcher welches alle alles als wenn dass diese dieser dieses diesen
+    kannst könntest können möchte möchten brauche bitte danke gern gerne
 
     le la les un une du au aux et ou avec sans sur dans par pour mon ma mes ce cette ces je il elle nous vous est sont
 
@@ -49,12 +37,12 @@ _BINDING = """
     de het een en van voor met zonder op naar mijn
 """
 BINDING_WORDS = frozenset(_BINDING.split())
-"""The words that bind others in languages beside English: they count only where a catalog has them."""
-
-VAGUE_WORDS = frozenset(
-    ["show", "make", "look", "see", "tell", "give", "put", "take", "use", "using", "want", "need", "let", "try", "new"]
+"""The words that bind others in languages beside English. Among English words they count where a catalog has them."""
+_IN_ENGLISH_TOO = (
+    "alle am aus com como del den die dir do dos es est hat les lo ma me mes no op os par per pour sans son sur van war"
 )
-"""Words that are said of anything: "show folder contents" asks for what folders have rather than for what shows."""
+TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
+"""Those that say that a query is not in English."""
 
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
 """The same of Chinese, at the ends of what no tool has."""
@@ -63,31 +51,22 @@ BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给�
 _PLEASE = r"(?<!\w)[请請](?![求假柬示])"
 
 
-def _any_of(phrases: Iterable[str]) -> str:
-    return "|".join(map(re.escape, sorted(phrases, key=len, reverse=True)))
-
-
-_PHRASES = [" ".join(phrase.split()) for phrase in _WESTERN.split(",")]
-_FIRST_WORDS = frozenset(phrase.split()[0] for phrase in _PHRASES)
-
-
 # Compiling them takes longer than most commands may take to start.
 @cache
-def _western_phrase() -> re.Pattern[str]:
-    return re.compile(rf"(?<![\w'-])(?:{_any_of(_PHRASES)})(?![\w'-])", re.IGNORECASE)
+def _english_phrase() -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w'-])(?:{_ENGLISH})(?![\w'-])", re.IGNORECASE | re.VERBOSE)
 
 
 @cache
 def _eastern_phrase() -> re.Pattern[str]:
-    return re.compile(f"{_PLEASE}|{_any_of(_EASTERN.split())}")
+    longest_first = sorted(_EASTERN.split(), key=len, reverse=True)
+    return re.compile("|".join([_PLEASE, *longest_first]))
 
 
 def without_small_talk(text: str) -> str:
     """A request without its courtesies; all of it if it is nothing else."""
-    rest = text = text[:MAX_TEXT].replace("\u2019", "'")
-    # Looking for the phrases takes ten times as long as seeing that there is none.
-    if not _FIRST_WORDS.isdisjoint(re.findall(r"[\w']+", text.lower())):
-        rest = _western_phrase().sub(" ", " ".join(text.split()))
+    text = text[:MAX_TEXT].replace("\u2019", "'")
+    rest = _english_phrase().sub(" ", text)
     if not rest.isascii():
         rest = _eastern_phrase().sub(" ", rest)
-    return rest if rest is text or re.search(r"\w", rest) else text
+    return rest if re.search(r"\w", rest) else text

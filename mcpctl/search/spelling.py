@@ -1,9 +1,6 @@
 """The known words that a mistyped one may have been meant to be."""
 
-import difflib
-from collections import defaultdict
-from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Protocol
 
 from mcpctl.search.small_talk import BINDING_WORDS
@@ -15,9 +12,6 @@ SHORTEST, LONGEST = 5, 32
 """The letters of the words that may have been mistyped: too many shorter ones are one letter from others."""
 _SHORTEST_PART, _SHORTEST_OF_NAME = 4, 3
 """The letters of the shortest of two words that were run together, in any query and in a short one."""
-_SIMILARITY = 0.85
-_MOST_WORDS, _MOST_COMPARED = 20_000, 500
-"""The most words of a catalog, and of those that begin alike, in which two slips are looked for: comparing is slow."""
 _COMMON = 20
 """In how many texts the dictionary saw a word that may have been meant: a rarer one rather was not."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -40,11 +34,8 @@ class Speller:
     longer the more words there are, and need no index.
     """
 
-    def __init__(
-        self, catalog: Mapping[str, float], words: Collection[str], dictionary: Dictionary, names: Container[str]
-    ) -> None:
+    def __init__(self, catalog: Mapping[str, float], dictionary: Dictionary, names: Container[str]) -> None:
         self._catalog = catalog
-        self._words = words
         self._dictionary = dictionary
         self._names = names
 
@@ -60,7 +51,7 @@ class Speller:
             return self._compound(word)
         if len(word) >= SHORTEST - 1 and (found := self._one_slip(word, is_name)):
             return found
-        if is_short and (found := self._split(word) or ([] if is_name else self._two_slips(word))):
+        if is_short and (found := self._split(word)):
             return found
         return self._compound(word) or ([] if is_name else self._in_dictionary(word))
 
@@ -133,23 +124,6 @@ class Speller:
 
     def _is_heard(self, word: str) -> bool:
         return stem(word) in self._dictionary and word not in BINDING_WORDS
-
-    def _two_slips(self, word: str) -> list[str]:
-        if len(self._words) > _MOST_WORDS:
-            return []
-        near = [candidate for candidate in self._by_letter.get(word[0], ()) if abs(len(candidate) - len(word)) <= 2]
-        if len(near) > _MOST_COMPARED:
-            return []
-        return difflib.get_close_matches(word, near, n=MOST_READINGS, cutoff=_SIMILARITY)
-
-    @cached_property
-    def _by_letter(self) -> Mapping[str, Sequence[str]]:
-        """Words by each of their first two letters, since the first may be missing in the query."""
-        index: dict[str, list[str]] = defaultdict(list)
-        for word in sorted(self._words):
-            for letter in dict.fromkeys(word[:2]):
-                index[letter].append(word)
-        return index
 
 
 def lost(word: str) -> list[str]:

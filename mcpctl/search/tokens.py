@@ -10,7 +10,7 @@ MAX_TEXT = 10_000
 """The most characters of a text that are read; real descriptions are shorter, generated ones may not be."""
 MAX_RUN = 64
 """The most characters of one run of letters and digits, which may be a base64 image."""
-LAYOUT = 2
+LAYOUT = 3
 """The version of how texts become words: an index on disk that was made by another is made anew."""
 
 _NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
@@ -24,13 +24,17 @@ _SNOWBALL = """
     of at by for with about against between into through during before after above below to from up down in out on off
     over under again further then once here there when where why how all any both each few more most other some such no
     nor not only own same so than too very ll re ve don isn aren wasn weren hasn haven hadn doesn didn won wouldn shan
-    shouldn couldn mustn let cannot
+    shouldn couldn mustn let cannot can will please
 """
 STOP_WORDS = frozenset(_SNOWBALL.split()) - _NOT_STOPPED
 
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
 _IS_CJK = re.compile(rf"[{_CJK}]")
+# The letters at the end of what's, I'm, isn't, I'd, and at the beginning of l'ordre, d'un, qu'il.
+_CUT_OFF = re.compile(
+    r"(?<=[^\W\d_])['\u2019][smtd](?![^\W_])|(?<![^\W_])(?:[cdjlmnst]|qu)['\u2019](?=[^\W\d_])", re.IGNORECASE
+)
 # Sorting long runs of combining marks is what makes NFKC quadratic; 30 is the limit of UAX #15's stream-safe format.
 _LONG_MARKS = re.compile(r"([^\w\s]{30})[^\w\s]+")
 
@@ -87,8 +91,9 @@ def meanings(segment: str) -> Iterator[str]:
 
 
 def runs(text: str) -> list[str]:
-    """The runs of letters and digits of a text, those of CJK apart from others."""
-    return _RUN.findall(_normal(text))
+    """The runs of letters and digits of a text, those of CJK apart from others, without what is left of `what's`."""
+    normal = _normal(text)
+    return _RUN.findall(_CUT_OFF.sub(" ", normal) if "'" in normal or "\u2019" in normal else normal)
 
 
 def is_cjk(run: str) -> bool:

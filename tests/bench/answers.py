@@ -39,10 +39,11 @@ def ours(tools: Sequence[Tool], tokens: int, limit: int | None) -> Answers:
         request = SearchRequest(label.queries, label.context)
         request = replace(request, limit=limit, more=0) if limit else request
         ranking = request.ranked_by(provider)
-        hits = search_results.chosen(ranking.hits, request.limit, 0 if ranking.weak else request.more)
+        more, detail = (0, "names") if ranking.weak else (request.more, "auto")
+        hits = search_results.chosen(ranking.hits, request.limit, more, ranking.firsts)
         shown = [by_key[hit.key] for hit in hits]
         return search_results.fitted(
-            hits, shown, ranking, detail="auto", budget=tokens, sure=request.limit, split=False
+            hits, shown, ranking, detail=detail, budget=tokens, sure=request.limit, split=False
         )
 
     return answer

@@ -1,6 +1,7 @@
 """What servers say in the answer of a search: nothing hidden, not in our name, and not in the place of others."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 
 from mcpctl.paths import Paths
 from tests.configured import noted, toolset
-from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
+from tests.proxy.in_memory import MemoryClient, MemoryServer, Scene, World, play, tool
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 HIDDEN = f"\u202e\u200b\x1b{TAGS}"
@@ -28,6 +29,13 @@ def scene(home: Path, paths: Paths) -> Play:
 
 def many() -> MemoryServer:
     return MemoryServer(*({**tool(f"send_{n}"), "description": f"Send number {n}. " + "x " * 100} for n in range(20)))
+
+
+async def discovered(client: MemoryClient, queries: list[str], **arguments: Any) -> dict[str, Any]:
+    params = {"name": "tool_discovery", "arguments": {"query": queries, **arguments}}
+    found = (await client.request("tools/call", params))["result"]
+    content: dict[str, Any] = found.get("structuredContent") or json.loads(found["content"][0]["text"])
+    return content
 
 
 def test_servers_that_are_down_take_no_room_from_the_results_of_others(scene: Play) -> None:
@@ -126,3 +134,42 @@ def test_a_schema_speaks_in_no_sentence_of_ours(scene: Play) -> None:
         assert "SYSTEM" not in help
 
     scene(played, odd=lambda: MemoryServer({"name": said, "inputSchema": schema}, answer=refuse))
+
+
+@pytest.mark.parametrize("detail", ["auto", "names", "full"])
+def test_no_number_in_a_notice_is_below_one(detail: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure(search={"answer_tokens": 500})
+        world.begin()
+        client = await world.client()
+        notices, counts = [], set()
+        for asked in [{}, *({"maxResults": number} for number in range(1, 51, 3))]:
+            for queries in (["send"], ["send", "number"], ["send number 7", "nothing of it", "zzq"]):
+                found = await discovered(client, queries, detail=detail, **asked)
+                notices.append(found.get("notice", ""))
+                counts.add(len(found["results"]))
+        numbers = [int(number) for notice in notices for number in re.findall(r"-?\d+", notice.replace("send_", ""))]
+        assert all(number >= 1 for number in numbers)
+        assert max(counts) > 10
+        assert detail == "full" or any("did not fit" in notice for notice in notices)
+
+    scene(played, many=many, more=many)
+
+
+def test_a_weak_answer_begins_with_its_notice_and_is_short(scene: Play) -> None:
+    asked = "send the cathedral gargoyle masonry scaffolding buttress organ choir nave"
+
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        weak = await discovered(client, [asked])
+        assert list(weak)[:2] == ["notice", "results"]
+        assert weak["notice"].startswith("No good match; these are weak.")
+        assert len(weak["results"]) == 10
+        assert set().union(*weak["results"]) == {"toolKey", "description", "relevance"}
+        assert all(result["description"].startswith("Send number") for result in weak["results"])
+        assert "inputSchema" in (await discovered(client, [asked], detail="full"))["results"][0]
+        assert "inputSchema" in (await client.discover("send number 3"))["results"][0]
+
+    scene(played, many=many)

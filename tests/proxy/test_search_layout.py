@@ -96,6 +96,12 @@ def test_one_schema_takes_no_more_than_half_of_the_answer() -> None:
     assert ["inputSchema" in each for each in results] == [False] + [True] * 9
 
 
+def test_below_the_best_result_a_schema_takes_no_more_than_a_quarter_of_the_answer() -> None:
+    large = 45  # parameters: about three tenths of the budget
+    results = answer([tool(0, large), tool(1, large), tool(2, large), *(tool(n, 12) for n in range(3, 6))])
+    assert ["inputSchema" in each for each in results] == [True, False, False] + [True] * 3
+
+
 def test_the_first_ten_have_a_place_whatever_the_first_takes() -> None:
     assert len(answer([tool(n, 20, words=20) for n in range(20)], 600)) == 10
 

@@ -252,11 +252,14 @@ def test_when_nothing_is_good_enough_the_notice_says_so_with_the_nearest_names(l
 
 
 def test_of_a_weak_answer_the_notice_says_first_that_it_is_weak_then_what_was_understood(legacy: Client) -> None:
-    answer = legacy.tool("tool_discovery", {"query": ["count pizza zamboni carousel tuxedo"], "detail": "names"})
+    answer = legacy.tool(
+        "tool_discovery",
+        {"query": ["count pizza zamboni carousel tuxedo lagoon walnut sofa violin mustard"], "detail": "names"},
+    )
     notice = answer.json["result"]["structuredContent"]["notice"]
     assert notice.startswith(
         "No good match; these are weak. Of the query, tools have these words: count. "
-        "No tool has these words: pizza, zamboni, carousel, tuxedo. Servers: "
+        "No tool has these words: pizza, zamboni, carousel, tuxedo, lagoon, walnut, sofa, violin, mustard. Servers: "
     )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mcpctl.models import Tool
 from mcpctl.near_names import nearest
-from mcpctl.search.bm25 import WEAK, Bm25
+from mcpctl.search.bm25 import Bm25, weak_below
 from mcpctl.search.providers import build
 from mcpctl.search.ranking import Hit, Provider, Ranking
 
@@ -149,7 +149,7 @@ def test_what_answers_one_of_several_queries_less_well_is_lifted_half_the_way_to
     asked = ("warnings for that region", "find the source of that cathedral")
     strong, faint = (provider.search([query]).hits[0] for query in asked)
     together = {hit.key: hit.relevance for hit in provider.search(asked).hits}
-    assert WEAK < faint.relevance < strong.relevance < 0.9
+    assert weak_below(len(CATALOG)) < faint.relevance < strong.relevance < 0.9
     assert together[strong.key] == strong.relevance
     assert together[faint.key] == pytest.approx((faint.relevance * strong.relevance) ** 0.5, abs=1e-3)
 
@@ -185,8 +185,14 @@ def test_a_faint_match_is_called_weak_and_still_shown() -> None:
     provider = build([tool(f"s:tool{n}", "reads the shared word" + " filler" * n) for n in range(40)])
     ranking = provider.search(["word about cathedral gargoyle masonry scaffolding"])
     assert ranking.weak
-    assert 0 < ranking.hits[0].relevance < WEAK
+    assert 0 < ranking.hits[0].relevance < weak_below(40)
     assert ranking.known_words == ("word",)
+
+
+def test_the_more_tools_the_nearer_is_the_nearest_to_what_none_of_them_does() -> None:
+    sizes = [0, 1, 15, 30, 124, 527, 2_479, 4_000, 100_000]
+    assert [round(weak_below(size), 2) for size in sizes] == [0.25, 0.25, 0.25, 0.31, 0.42, 0.53, 0.65, 0.69, 0.69]
+    assert weak_below(500, in_english=False) < weak_below(500)
 
 
 def test_a_named_tool_is_never_weak() -> None:

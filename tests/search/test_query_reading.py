@@ -66,15 +66,6 @@ def test_of_a_name_the_first_letter_is_right() -> None:
     assert dict(read("list the Namspaces of it").read_as) == {"namspaces": ["namespaces"]}
 
 
-def test_the_name_of_a_service_is_not_mistyped() -> None:
-    tools = [tool("files:write_file"), *CATALOG]
-    assert dict(read("wryte a file", tools).read_as) == {"wryte": ["write"]}
-    for query in ("wrike", "list all that is in wrike", "Wrike", "wrike file"):
-        found = read(query, tools)
-        assert not found.read_as
-        assert "wrike" in found.unheard
-
-
 def test_a_word_of_which_a_slip_leaves_the_stem_is_told_in_full() -> None:
     assert dict(read("creatr", [tool("s:create_issue")]).read_as) == {"creatr": ["create"]}
 
@@ -122,9 +113,9 @@ def test_an_abbreviation_of_which_tools_have_nothing_is_unknown_and_has_a_meanin
     ("said", "meant"),
     [
         ("Could you please show me the issues?", "the issues"),
-        ("I'm looking for a tool to resize images, thanks!", "resize images"),
+        ("Looking for a tool to resize images, thanks!", "resize images"),
         ("how do I send_message", "send_message"),
-        ("Kannst du mir bitte das Wetter zeigen", "mir das Wetter zeigen"),
+        ("I would like to know what time it is", "to know what time it is"),
         ("请帮我查询一下天气", "查询 天气"),
         ("ファイルを検索したいです", "ファイルを検索"),
         ("提交申请", "提交申请"),
@@ -191,11 +182,43 @@ def test_single_characters_are_not_looked_for_in_every_pair() -> None:
     assert Seen.times <= len(engine.corpus.surface)
 
 
-def test_what_is_said_of_anything_counts_less_than_what_it_is_said_of() -> None:
+def test_letters_that_are_cut_off_are_no_words() -> None:
+    tools = [tool("s:drive_letter", "Letters s, m, t, d, l"), tool("s:folder", "What's in it"), *CATALOG]
+    for query in ("what's in the folder", "I\u2019m lost, isn't it the folder", "l'ordre d'un folder"):
+        assert not set("smtdl") & {*read(query, tools).terms, *read(query, tools).meaning}
+    assert "d" in read("drive d", tools).terms
+
+
+@pytest.mark.parametrize("query", ["I would like pizza, will you?", "Can you please find a letter"])
+def test_courtesies_are_no_words_that_tools_have(query: str) -> None:
+    tools = [tool("s:send_letter", "You can post what you like. Please wait, it will be sent."), *CATALOG]
+    assert {"can", "will", "like", "please", "would", "you"}.isdisjoint(read(query, tools).terms.values())
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["listar los archivos de una carpeta", "un archivo nuevo", "Dateien im Ordner anzeigen", "l'heure de la Corse",
+     "显示文件夹的内容", "フォルダの中身", "показать файлы"],
+)  # fmt: skip
+def test_small_words_and_letters_tell_that_a_query_is_not_in_english(query: str) -> None:
+    assert not read(query).in_english
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["weather in Los Angeles", "what do the issues say", "ls dir", "del cal event", "open the café issue", "die",
+     "Convert LA time to EST", "search for '天气' in all of my open issues", ""],
+)  # fmt: skip
+def test_a_small_word_of_another_language_may_be_in_an_english_query(query: str) -> None:
+    assert read(query, [tool("s:get_weather", "Time in Los Angeles (LA). Convert it."), *CATALOG]).in_english
+
+
+def test_articles_of_other_languages_are_no_rare_words() -> None:
     tools = [
-        tool("git:git_show", "Show the contents of a commit"),
-        tool("files:list_directory", "List the files of a directory"),
-        *(tool(f"files:{name}", f"{name} a file") for name in ("read", "write", "move", "copy")),
+        tool("demo:structured", "For New York, Chicago or Los Angeles"),
+        tool("s:listar", "De un archivo"),
+        *CATALOG,
     ]
-    assert keys(Bm25(tools), "show folder files")[0] == "files:list_directory"
-    assert keys(Bm25(tools), "show commit")[0] == keys(Bm25(tools), "show")[0] == "git:git_show"
+    found = Bm25(tools).search(["listar los archivos de una carpeta"])
+    assert [hit.key for hit in found.hits] == ["s:listar"]
+    assert keys(Bm25(tools), "weather in los angeles")[0] == "demo:structured"

@@ -91,7 +91,7 @@ def test_what_only_looks_like_an_ending_stays(word: str) -> None:
 
 
 def test_words_without_meaning_are_left_out_but_not_those_that_tell_tools_apart() -> None:
-    assert tokens("Can you turn the light on or off for me?") == ["can", "turn", "light", "on", "off"]
+    assert tokens("Can you turn the light on or off for me?") == ["turn", "light", "on", "off"]
 
 
 @pytest.mark.parametrize("piece", ["a\u0316\u0300", "\u0316\u0300", "aB", "a1", "天", "\ufdfa", "\ud800 x"])

@@ -129,11 +129,11 @@ def test_what_nothing_matches_is_told_with_the_nearest_names(mcpctl: Mcpctl, pat
 
 def test_of_a_weak_search_it_is_told_that_it_is_weak_then_what_was_understood(mcpctl: Mcpctl, paths: Paths) -> None:
     demo_tools(paths)
-    ran = mcpctl("tools", "search", "convert pizza zamboni carousel tuxedo")
+    ran = mcpctl("tools", "search", "convert pizza zamboni carousel tuxedo lagoon walnut")
     assert [line.removeprefix("mcpctl: ") for line in ran.err.splitlines()] == [
         "no tool is a good match, these are weak",
         "of the query, tools have these words: convert",
-        "no tool has these words: pizza, zamboni, carousel, tuxedo",
+        "no tool has these words: pizza, zamboni, carousel, tuxedo, lagoon, walnut",
     ]
 
 
