@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 
+from mcpctl.callers import Caller
+from mcpctl.failure import Failed
 from mcpctl.paths import Paths
+from mcpctl.policy.view import View
 from tests.conftest import Mcpctl
-from tests.proxy.client import Client
+from tests.proxy.client import LATEST, Client
 from tests.proxy.conftest import Serve
 from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 from tests.servers import command
@@ -207,6 +210,50 @@ def test_commands_change_what_a_running_serve_does(home: Path, serve: Serve, mcp
     words = command("pages", "5")
     assert mcpctl("servers", "add", "pages", "--", *words).code == 0
     assert any(hit["toolKey"].startswith("pages:") for hit in client.discover("tool")["results"])
+
+
+def test_a_search_that_finds_out_during_the_end_whom_to_ask_starts_nobody(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def played(world: World) -> None:
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def unlisted(_: View) -> list[str]:
+            asked.set()
+            await may_answer.wait()
+            return ["one"]
+
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        monkeypatch.setattr(world.gateway.searching, "unlisted", unlisted)
+        client = await world.client()
+        search = asyncio.create_task(client.discover("first"))
+        await asked.wait()
+
+        async def last_answers() -> None:
+            may_answer.set()
+            assert (await search)["results"] == []
+
+        await world.gateway.stop(last_answers())
+        assert world.servers["one"].connections == []
+        world.begin()
+
+    scene(played, one=one)
+
+
+def test_a_server_that_ends_is_not_started_again(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        upstream = world.gateway.upstreams["one"]
+        await upstream.stop()
+        with pytest.raises(Failed, match="it is ending"):
+            await upstream.connected(Caller(LATEST))
+        assert world.servers["one"].connections == []
+
+    scene(played, one=one)
 
 
 def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:
