@@ -174,7 +174,9 @@ class Gateway:
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
         try:
-            config = await asyncio.to_thread(file.read_again)
+            config = await file.read_again()
+            if config is None:
+                return
             await self._viewing.open_policy(config)
         except McpctlError as error:
             warn(f"{error.message}; what it last said still counts ({error.hint})")
