@@ -341,14 +341,15 @@ class Gateway:
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def stop(self, sessions: Awaitable[object] | None = None) -> None:
+    async def stop(self, sessions: Awaitable[object] | None = None, last: float = 0) -> None:
         """End every server, and let go of databases and threads once this end of the `sessions` is done, too; what a
-        thread is at, it ends with."""
+        thread is at, it ends with. Until `last`, on the loop's clock, records may be tidied."""
         self._is_ending = True
         for task in list(self._tasks):
             task.cancel()
         servers = [each.stop() for each in (*self.upstreams.values(), *self._leaving)]
         await asyncio.gather(*servers, *([sessions] if sessions else ()))
+        await self.index.end(last - asyncio.get_running_loop().time())
         self.searching.close()
         self.memory.close()
         self.policy.close()
