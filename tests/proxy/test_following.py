@@ -360,6 +360,19 @@ def test_a_search_that_finds_out_during_the_end_whom_to_ask_starts_nobody(
     scene(played, one=one)
 
 
+def test_nothing_is_asked_of_a_connection_that_has_ended(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        connection = await world.gateway.upstreams["one"].connected(Caller(LATEST))
+        await connection.stop()
+        with pytest.raises(Failed, match="it ended"):
+            await connection.ask("prompts/list", {}, Caller(LATEST))
+
+    scene(played, one=one)
+
+
 def test_a_server_that_ends_is_not_started_again(scene: Play) -> None:
     async def played(world: World) -> None:
         world.configure()
