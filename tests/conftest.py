@@ -45,6 +45,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty home, and nothing of the user's own environment."""
     for name in [name for name in os.environ if name.startswith("MCPCTL_")]:
         monkeypatch.delenv(name)
+    for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):  # no program of the machine's is started
+        monkeypatch.delenv(name, raising=False)
     folder = tmp_path / "home"
     monkeypatch.setenv("MCPCTL_HOME", str(folder))
     monkeypatch.setenv("MCPCTL_DEBUG", "1")

@@ -1,37 +1,83 @@
-"""A browser of the user's, told to open an address."""
+"""A browser of the user's, told to open an address. Never one in the terminal: that is ours, and without one it waits
+for ever.
+"""
 
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
-_OPEN = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+_OPEN = """
+import sys, webbrowser
+url, *named = sys.argv[1:]
+def is_opened(name):
+    try:
+        return webbrowser.get(name).open(url)
+    except webbrowser.Error:
+        return False
+sys.exit(not (any(map(is_opened, named)) if named else webbrowser.open(url)))
+"""
 _ELSEWHERE = ("SSH_CONNECTION", "SSH_TTY", "SSH_CLIENT")
 _DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
+_OF_TERMINALS = frozenset(("www-browser", "lynx", "w3m", "links", "links2", "elinks", "browsh", "carbonyl", "chawan"))
+_PATIENCE_S = 20.0
+"""After this, a browser that has not said whether it opened the address is not counted on."""
 
 
 def can_open(env: Mapping[str, str] = os.environ) -> bool:
     """Whether there may be a browser whose window the user sees."""
     if env.get("BROWSER"):
-        return True
+        return bool(_named(env))
     if any(env.get(name) for name in _ELSEWHERE):
         return False
+    return has_window(env)
+
+
+def has_window(env: Mapping[str, str] = os.environ) -> bool:
+    """Whether there may be a browser with a window, wherever that is."""
+    if env.get("BROWSER"):
+        return bool(_named(env))
     return sys.platform == "darwin" or any(env.get(name) for name in _DISPLAYS)
 
 
 def open_(url: str, on_failed: Callable[[], None]) -> None:
-    """Have it opened; `on_failed` is called, in a thread, where it could not be.
+    """Have it opened; `on_failed` is called once, in a thread, where it could not be, or where that is not known soon.
 
     By a process of its own: browsers write to stdout, which is for data, and some stay in the foreground. Isolated, as
-    Python would else import what the current folder has under the names of its own modules.
+    Python would else import what the current folder has under the names of its own modules. Where $BROWSER is set, no
+    other is tried; without $TERM, Python tries none that needs a terminal.
     """
+    named, quiet = _named(os.environ), subprocess.DEVNULL
+    env = {name: value for name, value in os.environ.items() if name != "TERM"}
+    command = [sys.executable, "-I", "-c", _OPEN, url, *named]
+    process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, env=env)
 
-    def run() -> None:
-        quiet = subprocess.DEVNULL
-        command = [sys.executable, "-I", "-c", _OPEN, url]
-        done = subprocess.run(command, stdin=quiet, stdout=quiet, stderr=quiet, check=False)
-        if done.returncode:
+    def wait() -> None:
+        try:
+            has_failed = process.wait(_PATIENCE_S) != 0
+        except subprocess.TimeoutExpired:
+            has_failed = True
+        if has_failed:
             on_failed()
+        process.wait()
 
-    threading.Thread(target=run, name="browser", daemon=True).start()
+    threading.Thread(target=wait, name="browser", daemon=True).start()
+
+
+def _named(env: Mapping[str, str]) -> list[str]:
+    """What $BROWSER has, but for those of terminals."""
+    return [each for each in env.get("BROWSER", "").split(os.pathsep) if each and not _is_of_terminal(each)]
+
+
+def _is_of_terminal(browser: str) -> bool:
+    try:
+        program = shlex.split(browser)[0]
+    except (ValueError, IndexError):
+        return False
+    found = shutil.which(program)
+    names = (Path(program).name, Path(found).resolve().name if found else "")
+    return not _OF_TERMINALS.isdisjoint(names)

@@ -1,10 +1,31 @@
-"""The configuration as its file has it, for a process that runs while people edit it."""
+"""The configuration as its file has it, for a process that runs while people edit it.
+
+Editors and scripts empty a file and then write it, in one piece or in several: for a moment it says less than is meant.
+"""
+
+import asyncio
+import tomllib
+from typing import Any, NamedTuple
 
 from mcpctl import config, files
 from mcpctl.catalog import loosening
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, warn
 from mcpctl.paths import Paths
+from mcpctl.policy_settings import ASK, DENY
+
+_SETTLED_S = 0.15
+"""What takes anything away counts once the file has been the same for so long."""
+_LONGEST_S = 0.6
+"""How long requests wait for a file that is written again and again."""
+
+
+class _Look(NamedTuple):
+    """What was there at one moment."""
+
+    stamp: object
+    text: str | None
+    """None where the file could not be read."""
 
 
 class ConfigFile:
@@ -14,25 +35,46 @@ class ConfigFile:
         self._paths = paths
         self._path = paths.config
         self._project = project
-        self._stamp = files.stamp(self._path)
+        self._stamp: object = files.stamp(self._path)
+        self._text: str | None = None
+        """What it said when that last counted."""
+        self._pauses = False
 
     def has_changed(self) -> bool:
         """Whether it was written since this was last asked."""
         stamp = files.stamp(self._path)
-        if stamp == self._stamp:
+        if stamp == self._stamp or self._pauses:
             return False
         self._stamp = stamp
         return True
 
     def read(self) -> Config:
         """What it says; raises `McpctlError` where that cannot be used."""
-        return config.load(self._path, self._project)
+        read = config.load(self._path, self._project)
+        self._text = read.text
+        return read
 
-    def read_again(self) -> Config:
-        """What it says now; a file that is gone was not emptied on purpose, so that raises `NotFound`."""
-        if files.stamp(self._path) is None:
+    async def read_again(self) -> Config | None:
+        """What it says now that it is written whole; None where that is what it said before, or is not known yet.
+
+        A file that is gone was not emptied on purpose, so that raises `NotFound`; otherwise as `read`.
+        """
+        loop = asyncio.get_running_loop()
+        last = loop.time() + _LONGEST_S
+        seen = await asyncio.to_thread(self._look)
+        while not await asyncio.to_thread(_only_tightens, self._text, seen.text):
+            if loop.time() > last:
+                self._pause(loop)
+                return None
+            await asyncio.sleep(_SETTLED_S)
+            before, seen = seen, await asyncio.to_thread(self._look)
+            if seen == before:
+                break
+        if seen.stamp is None:
             raise NotFound(f"there is no {self._path} any more", "put it back, or restart mcpctl", "config_missing")
-        return self.read()
+        if seen.text is not None and seen.text == self._text:
+            return None
+        return await asyncio.to_thread(self.read)
 
     def note_loosened(self, before: Config, after: Config) -> None:
         """Put on record what an edit of the file lets be called without a yes, in any thread."""
@@ -40,3 +82,51 @@ class ConfigFile:
             loosening.follow(self._paths, before, after)
         except McpctlError as error:
             warn(f"{self._path}: whether it lets more be called cannot be told: {error.message} ({error.hint})")
+
+    def _pause(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Have those who wait go on with what it said before; who comes a while later looks at it again."""
+
+        def go_on() -> None:
+            self._pauses, self._stamp = False, self
+
+        self._pauses = True
+        loop.call_later(_SETTLED_S, go_on)
+
+    def _look(self) -> _Look:
+        stamp = files.stamp(self._path)
+        try:
+            return _Look(stamp, files.read_text(self._path).removeprefix(files.BOM))
+        except McpctlError:
+            return _Look(stamp, None)
+
+
+def _only_tightens(before: str | None, now: str | None) -> bool:
+    """Whether a text says what another does but for tools and servers that it switches off, denies or has asked about:
+    then it is not the beginning of something else, and nobody is to wait for it."""
+    if before is None or now is None or before == now:
+        return before == now
+    try:
+        return _keeps(tomllib.loads(before), tomllib.loads(now), ())
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return False
+
+
+def _keeps(before: Any, now: Any, place: tuple[str, ...]) -> bool:
+    if before == now:
+        return True
+    if isinstance(before, dict) and isinstance(now, dict):
+        return before.keys() <= now.keys() and all(_keeps(before.get(key), now[key], (*place, key)) for key in now)
+    match place:
+        case ("servers", _, "enabled"):
+            return now is False
+        case ("servers", _, "tools"):
+            return before is None and isinstance(now, dict) and all(_bars(each) for each in now.values())
+        case ("servers", _, "tools", _):
+            return _bars(now)
+        case ("policy", key) | ("projects", _, "policy", key) if key in (ASK, DENY):
+            return isinstance(now, list) and all(each in now for each in before or ())
+    return False
+
+
+def _bars(permission: object) -> bool:
+    return permission in (False, ASK)

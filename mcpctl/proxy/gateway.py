@@ -1,7 +1,7 @@
 """What all clients share, for `serve` and for commands: the configuration in force, upstreams, catalog, search."""
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from typing import Any
 
 from mcpctl.callers import Caller, capability_set
@@ -92,6 +92,7 @@ class Gateway:
         self.added: set[str] = set()
         """Servers of which nothing was known at the start, or that came since, and that no search has waited for."""
         self._settling: asyncio.Task[None] | None = None
+        self._is_ending = False
         # Another process may hold the database: then calls and searches wait for it, and nothing else does.
         self._settle(self._open_state())
 
@@ -147,6 +148,8 @@ class Gateway:
             await asyncio.sleep(0)
 
     def _look(self) -> "asyncio.Task[None] | None":
+        if self._is_ending:
+            return self._settling  # what the file says now would begin something anew
         if self._settling is None and self._followed and self._followed.has_changed():
             self._settle(self._follow_file(self._followed))
         if self._settling is None and self.held.has_changed:
@@ -171,7 +174,9 @@ class Gateway:
     async def _follow_file(self, file: ConfigFile) -> None:
         """Have what the file says now count; as long as that cannot be used, what it last said."""
         try:
-            config = await asyncio.to_thread(file.read_again)
+            config = await file.read_again()
+            if config is None:
+                return
             await self._viewing.open_policy(config)
         except McpctlError as error:
             warn(f"{error.message}; what it last said still counts ({error.hint})")
@@ -329,21 +334,26 @@ class Gateway:
     # ---- ending
 
     def background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Run `work` beside everything else, until the end at most."""
+        """Run `work` beside everything else, until the end at most: what comes during the end is not begun with."""
         task = asyncio.create_task(work)
+        if self._is_ending:
+            task.cancel()
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
 
-    async def stop(self) -> None:
-        """End every server, and let go of databases and threads; what a thread is at, it ends with."""
-        self._followed = None  # what the file says now would begin something anew
+    async def stop(self, sessions: Awaitable[object] | None = None, last: float = 0) -> None:
+        """End every server, and let go of databases and threads once this end of the `sessions` is done, too; what a
+        thread is at, it ends with. Until `last`, on the loop's clock, records may be tidied."""
+        self._is_ending = True
         for task in list(self._tasks):
             task.cancel()
-        await asyncio.gather(*(each.stop() for each in (*self.upstreams.values(), *self._leaving)))
-        self._transports.close()
+        servers = [each.stop() for each in (*self.upstreams.values(), *self._leaving)]
+        await asyncio.gather(*servers, *([sessions] if sessions else ()))
+        await self.index.end(last - asyncio.get_running_loop().time())
         self.searching.close()
         self.memory.close()
         self.policy.close()
         self.logs.close()
         self.index.close()
+        self._transports.close()  # last: it watches what servers have started

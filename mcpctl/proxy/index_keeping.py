@@ -1,6 +1,7 @@
 """The index of the records kept near their journals while sessions are recorded, in a thread of its own."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -23,24 +24,41 @@ class IndexKeeping:
         self._settings = settings
         self._sessions = sessions
         self._thread = ThreadPoolExecutor(1, "index")
+        self._is_begun = False
+        self._tidied_with_session = False
+        self._upkeep: Upkeep | None = None
 
     async def keep(self) -> None:
         """Tidy once, then keep the index near the journals, so that commands find little to catch up on."""
-        loop = asyncio.get_running_loop()
-        tidied_with_session = False
-        upkeep = await loop.run_in_executor(self._thread, self._made)
-        await loop.run_in_executor(self._thread, upkeep.tidy)
+        self._is_begun = True
+        await self._run(lambda upkeep: upkeep.tidy())
         while True:
             await asyncio.sleep(_EVERY_S)
             if any(session.is_recording for session in self._sessions):
-                job = upkeep.catch_up if tidied_with_session else upkeep.tidy
-                tidied_with_session = True
-                await loop.run_in_executor(self._thread, job)
+                if self._tidied_with_session:
+                    await self._run(lambda upkeep: upkeep.catch_up())
+                else:
+                    self._tidied_with_session = True
+                    await self._run(lambda upkeep: upkeep.tidy())
+
+    async def end(self, wait_s: float) -> None:
+        """After a short session, tidy with it closed, which takes so long at most: else none of many such does it."""
+        if self._upkeep:
+            self._upkeep.hurries = True
+        if self._is_begun and not self._tidied_with_session and wait_s > 0:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._run(lambda upkeep: upkeep.tidy())
+
+    async def _run(self, job: "Callable[[Upkeep], None]") -> None:
+        await asyncio.get_running_loop().run_in_executor(self._thread, lambda: job(self._made()))
 
     def _made(self) -> "Upkeep":
-        from mcpctl.store.upkeep import Upkeep  # no part of starting up
+        if self._upkeep is None:
+            from mcpctl.store.upkeep import Upkeep  # no part of starting up
 
-        return Upkeep(self._paths, self._settings, self._is_busy)
+            self._upkeep = Upkeep(self._paths, self._settings, self._is_busy)
+        return self._upkeep
 
     def _is_busy(self) -> bool:
         return any(session.is_busy for session in list(self._sessions))

@@ -127,7 +127,7 @@ async def own_session(
         yield session
     finally:
         await session.settle(0)
-        await asyncio.gather(gateway.memory.written(), session.close(0), gateway.stop())
+        await asyncio.gather(gateway.memory.written(), gateway.stop(session.close(0)))
 
 
 def _progress(params: Mapping[str, bytes]) -> str:

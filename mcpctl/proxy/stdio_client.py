@@ -74,7 +74,7 @@ async def serve(
     watching.cancel()
     reader.close()  # what it would start, nobody would end
     await session.settle(_GRACE_S)
-    await asyncio.gather(session.close(began + LAST_ANSWER_S), gateway.stop())
+    await gateway.stop(session.close(began + LAST_ANSWER_S), began + LAST_ANSWER_S)
     while writer.pending and loop.time() < began + _LAST_S:
         await asyncio.sleep(_LOOK_S)
     writer.close()

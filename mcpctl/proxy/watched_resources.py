@@ -7,6 +7,7 @@ was not connected is lost: once it is asked again, those who watch are told that
 import asyncio
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -46,12 +47,24 @@ class _Watched:
         """Held while its server is asked, or no longer: one after the other, whatever way they travel."""
 
 
+@dataclass
+class _Return:
+    """How a server is connected again that was lost."""
+
+    wait: float = field(default_factory=lambda: listening.FIRST_WAIT_S)
+    at: float = 0.0
+    """When it last was, on the loop's clock: one that soon ends again is waited for longer and longer."""
+    task: "asyncio.Task[None] | None" = None
+
+
 class WatchedResources:
     """Those of all sessions."""
 
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
         self._watched: dict[Owner, _Watched] = {}
+        self._returning: dict[str, _Return] = {}
+        """The servers that were lost while somebody watched anything of them."""
 
     async def watch(self, owner: Owner, watcher: "Subscription", caller: Caller) -> None:
         """Have `watcher` be told from now on; returns once the server has agreed. Raises `Failed`."""
@@ -92,10 +105,35 @@ class WatchedResources:
                 self._gateway.background(self._ask_again(watched, connection))
 
     def gone(self, connection: Connection) -> None:
-        """A connection has ended, and with it what was asked of it."""
+        """A connection has ended, and with it what was asked of it: its server is connected again for who watches."""
         for watched in self._watched.values():
             if watched.connection is connection:
                 watched.connection, watched.listening, watched.wait = None, None, listening.FIRST_WAIT_S
+        if self._waits_for(connection.server):
+            back = self._returning.setdefault(connection.server, _Return())
+            if back.task is None or back.task.done():
+                back.task = self._gateway.background(self._bring_back(connection.server, back))
+
+    def _waits_for(self, server: str) -> "Subscription | None":
+        """One who watches something of a server that no connection was asked for."""
+        of_server = (each for each in self._watched.values() if each.owner.server == server)
+        return next((next(iter(each.watchers)) for each in of_server if each.watchers and not each.connection), None)
+
+    async def _bring_back(self, server: str, back: _Return) -> None:
+        """Connect a server again, with waits as after a start that failed; what is watched is then asked for."""
+        loop = asyncio.get_running_loop()
+        if loop.time() - back.at > listening.LAST_WAIT_S:
+            back.wait = listening.FIRST_WAIT_S
+        while True:
+            await asyncio.sleep(back.wait)
+            back.wait = min(2 * back.wait, listening.LAST_WAIT_S)
+            watcher, upstream = self._waits_for(server), self._gateway.upstreams.get(server)
+            if watcher is None or upstream is None:
+                return
+            with contextlib.suppress(Failed):
+                await upstream.connected(watcher.caller)
+                back.at = loop.time()
+                return
 
     # ---- what servers are asked
 

@@ -6,7 +6,7 @@ import sqlite3
 import stat
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,8 +23,6 @@ DEAD = (
 """The sessions that `mark_the_dead` has marked, but for that of today's commands."""
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 1 << 20
-_NEW = ".new"
-_DAY_S = 86_400
 # A new index has no readers and may be thrown away: nothing is kept to roll back, and its file reaches the disk before
 # it has its name. Pages are large since each call touches several, one of them anywhere in the file.
 _BUILDING = (
@@ -86,21 +84,18 @@ def remove(paths: Paths) -> None:
 
 
 def remove_older(paths: Paths, unused_s: float = 0) -> None:
-    """Delete the indexes of older versions that nobody has written for so long; an old `serve` makes its own anew.
-
-    What was left by a process that was killed while it made an index goes after a day.
+    """Delete the indexes of older versions that nobody has written for so long, an old `serve` makes its own anew; and
+    what was left by a process that was killed while it made an index.
     """
     for path in paths.older_indexes:
-        _remove_unused(path, unused_s)
-    for path in paths.data.glob(f"{paths.index.name}.*{_NEW}"):
-        _remove_unused(path, _DAY_S)
-
-
-def _remove_unused(path: Path, unused_s: float) -> None:
-    with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
-        written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in sqlite.files(path) if file.exists()))
-        if time.time() - written >= unused_s:
-            sqlite.remove(path)
+        with suppress(FileNotFoundError):  # there was none, or it was removed meanwhile
+            written = max(path.stat().st_mtime, *(file.stat().st_mtime for file in sqlite.files(path) if file.exists()))
+            if time.time() - written >= unused_s:
+                sqlite.remove(path)
+    if left := list(paths.data.glob(f"{paths.index.stem}.*.new")):
+        with sqlite.alone(paths.data):
+            for path in left:
+                journal.evict(path)
 
 
 def catch_up(db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen) -> None:
@@ -167,18 +162,17 @@ def _connect(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
 def _build(paths: Paths, on_progress: Progress, *, replace: bool) -> None:
     """Make an index of all journals beside the place of the index, and put it there."""
     private_dir(paths.data)
-    beside = paths.index.with_name(f"{paths.index.name}.{os.urandom(8).hex()}{_NEW}")
-    try:
-        sqlite.create(beside)
+    fd, beside = journal.created_beside(paths.index)
+    with ExitStack() as held:
+        held.callback(beside.unlink, missing_ok=True)
+        maker = held.enter_context(ExitStack())
+        maker.callback(os.close, fd)
         db = sqlite3.connect(beside, isolation_level=None)
         for setting in _BUILDING:
             db.execute(setting)
         _filled(db, paths, on_progress).close()
-        with beside.open("rb") as file:
-            os.fsync(file.fileno())
-        sqlite.put(beside, paths.index, replace=replace)
-    finally:
-        beside.unlink(missing_ok=True)
+        os.fsync(fd)
+        sqlite.put(beside, paths.index, replace=replace, release=maker.close)
 
 
 def _filled(db: sqlite3.Connection, paths: Paths, on_progress: Progress) -> sqlite3.Connection:

@@ -107,7 +107,7 @@ def _written_beside(path: Path, created: journal_lines.SessionCreated, *, shared
     """
     private_dir(path.parent.parent)
     private_dir(path.parent)
-    fd, beside = _created_beside(path, shared=shared)
+    fd, beside = created_beside(path, shared=shared)
     try:
         line = journal_lines.encode(created)
         if os.write(fd, line) != len(line):
@@ -120,7 +120,8 @@ def _written_beside(path: Path, created: journal_lines.SessionCreated, *, shared
         beside.unlink(missing_ok=True)
 
 
-def _created_beside(path: Path, *, shared: bool) -> tuple[int, Path]:
+def created_beside(path: Path, *, shared: bool = False) -> tuple[int, Path]:
+    """A locked descriptor of an empty file beside `path`, and that file: once unlocked, it is left over."""
     while True:
         beside = path.with_suffix(f".{os.urandom(8).hex()}.new")
         fd = os.open(beside, _FLAGS | os.O_CREAT | os.O_EXCL, 0o600)
@@ -204,7 +205,7 @@ def close_for_the_dead(path: Path, session_id: str, end_time: str) -> bool:
 
 
 def evict(path: Path) -> bool:
-    """Remove a session's journal; False while it lives."""
+    """Remove a session's journal, or what was left beside one; False while it lives."""
     with claimed(path) as fd:
         if fd is None:
             return False

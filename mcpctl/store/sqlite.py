@@ -4,7 +4,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from mcpctl import posix
@@ -123,12 +123,15 @@ def remove(path: Path) -> None:
         _unlink(path)
 
 
-def put(beside: Path, path: Path, *, replace: bool) -> None:
+def put(beside: Path, path: Path, *, replace: bool, release: Callable[[], None]) -> None:
     """Give a closed database in `beside` the name `path`; one that is there stays, unless it is to be replaced.
 
-    A log of a deleted one, which others may still have open, is never left beside it.
+    A log of a deleted one, which others may still have open, is never left beside it. `release` gives up the maker's
+    lock while nobody looks for leftovers, and before anybody can open it: to close a descriptor of a file gives up the
+    locks that SQLite has on it in this process.
     """
     with alone(path.parent):
+        release()
         if replace or not path.exists():
             _unlink(path)
             beside.rename(path)

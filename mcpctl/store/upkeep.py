@@ -27,6 +27,8 @@ class Upkeep:
         self._paths = paths
         self._settings = settings
         self._is_busy = is_busy
+        self.hurries = False
+        """Whether nobody is served any more."""
         self._quiet = 0
         """How often in a row nobody was served when it was looked at."""
 
@@ -47,7 +49,7 @@ class Upkeep:
     def _pause(self, done: int, total: int) -> None:
         """After each step, with nothing locked: wait until nobody has been served for a moment, but not for ever."""
         last = time.monotonic() + _LONGEST_PAUSE_S
-        while done < total and self._look() < _QUIET_LOOKS and time.monotonic() < last:
+        while done < total and not self.hurries and self._look() < _QUIET_LOOKS and time.monotonic() < last:
             time.sleep(_LOOK_EVERY_S)
 
     def _look(self) -> int:

@@ -231,6 +231,8 @@ class Connection(ABC):
 
     async def ask(self, method: str, params: Mapping[str, bytes], caller: Caller) -> bytes:
         """The result of a request of our own; raises `Failed`."""
+        if self.hung_up:
+            raise Failed(self.ended())  # who waited for it was told, and nobody is told any more
         answer: asyncio.Future[bytes] = self._loop.create_future()
         exchange = Exchange(method, params, {}, caller, _Answer(method, answer))
         self.send(exchange)

@@ -200,6 +200,11 @@ class Upstream:
     def _start(self, caller: Caller) -> None:
         if self._starting is not None:
             return
+        if self._is_ending:  # whatever it started now, nobody would end
+            facts = {"server": self.name, "did": "cannot be used", "reason": "it is ending"}
+            self.last_failure = Failure("server_did_not_start", facts)
+            self._fail_queue(self.last_failure)
+            return
         if time.monotonic() < self._not_before:
             self._fail_queue(self._why_down())
             return

@@ -241,6 +241,11 @@ def test_a_browser_that_cannot_be_opened_is_no_dead_end(
     at: Sites, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, stdin: Callable[[str], None]
 ) -> None:
     in_browser(monkeypatch, tmp_path, "sys.exit(1)")
+    for name in ("www-browser", "lynx"):  # which are not asked in its place
+        (tmp_path / name).write_text("#!/bin/sh\ncat /dev/zero\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o700)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("TERM", "xterm")
 
     def tell(text: str) -> None:
         if found := re.search(r"^  (http\S+)$", text, re.MULTILINE):

@@ -1,18 +1,24 @@
 """A running `serve` follows config.toml: what is taken away is gone at once, what is added is there."""
 
 import asyncio
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from mcpctl.callers import Caller
+from mcpctl.failure import Failed
 from mcpctl.paths import Paths
+from mcpctl.policy.view import View
+from mcpctl.proxy import config_file
+from mcpctl.proxy.config_file import ConfigFile
 from mcpctl.store.records import Records
 from tests.conftest import Mcpctl
-from tests.proxy.client import Client
+from tests.proxy.client import LATEST, Client
 from tests.proxy.conftest import Serve
-from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
+from tests.proxy.in_memory import TIMEOUT_S, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 from tests.servers import command
 
 Play = Callable[..., None]
@@ -165,6 +171,121 @@ def test_a_file_that_cannot_be_used_changes_nothing_and_is_said_once(
     assert capsys.readouterr().err.count("what it last said still counts") == 1
 
 
+def saved_in_place(file: Path, text: str, *, cut: int) -> None:
+    """Empty the file and write the beginning, as an editor does that has not come to the end of it."""
+    with file.open("w", encoding="utf-8") as opened:
+        opened.write(text[:cut])
+
+
+@pytest.mark.parametrize("cut", ["nothing", "the first server", "no policy", "half a word", "no file"])
+def test_a_file_that_is_being_saved_in_place_ends_no_server_and_loosens_nothing(
+    cut: str, home: Path, scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    was_seen, look = threading.Event(), ConfigFile._look
+
+    def seen(file: ConfigFile) -> object:
+        found = look(file)
+        was_seen.set()
+        return found
+
+    monkeypatch.setattr(ConfigFile, "_look", seen)
+
+    async def played(world: World) -> None:
+        world.configure(policy={"deny": ["two:second"]})
+        text = (home / "config.toml").read_text(encoding="utf-8")
+        places = {"nothing": 0, "the first server": text.index("[servers.two]"), "no policy": text.index("[policy]")}
+        world.begin()
+        client = await world.client()
+        assert await client.call("one:first") == "{}"
+        assert "is denied" in await client.call("two:second")
+        for _ in range(3):
+            saved_in_place(home / "config.toml", text, cut=places.get(cut, len(text) - 3))
+            if cut == "no file":
+                (home / "config.toml").unlink()
+            was_seen.clear()
+            calls = [client.start_call("one:first"), client.start_call("two:second")]
+            await asyncio.to_thread(was_seen.wait, TIMEOUT_S)
+            (home / "config.toml").write_text(text, encoding="utf-8")
+            assert text_of(await calls[0]) == "{}"
+            assert "is denied" in text_of(await calls[1])
+        assert [len(each.connections) for each in world.servers.values()] == [1, 1]
+        assert world.servers["two"].calls == []
+
+    scene(played, one=one, two=two)
+
+
+@pytest.mark.parametrize("whole", ["", "[servers.one]\ncommand = 'one'\n"])
+def test_a_file_that_stays_as_it_was_saved_in_place_counts_for_the_call_that_came_meanwhile(
+    whole: str, home: Path, scene: Play
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        assert await client.call("two:second") == "{}"
+        (home / "config.toml").write_text(whole, encoding="utf-8")
+        assert "there is no tool 'two:second'" in await client.call("two:second")
+        await world.servers["two"].connections[0].gone.wait()
+
+    scene(played, one=one, two=two)
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ({"one": {}}, {"one": {"enabled": False}}),
+        ({"one": {"tools": {"first": True}}}, {"one": {"tools": {"first": False}}}),
+        ({"one": {}}, {"one": {"tools": {"first": False}}}),
+        ({"policy": {}}, {"policy": {"deny": ["one:*"]}}),
+        ({"policy": {"ask": ["one:*"]}}, {"policy": {"ask": ["one:*"], "deny": ["one:*"]}}),
+    ],
+)
+def test_what_only_tightens_is_not_waited_for(
+    before: dict[str, Any], after: dict[str, Any], scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def played(world: World) -> None:
+        def configure(said: dict[str, Any]) -> None:
+            world.configure({name: said[name] for name in said if name == "one"}, policy=said.get("policy", {}))
+
+        configure(before)
+        world.begin()
+        client = await world.client()
+        await world.gateway.current()
+        monkeypatch.setattr(config_file, "_SETTLED_S", 3600)
+        configure(after)
+        assert "denied" in (said := await client.call("one:first")) or "disabled" in said or "permitted" in said
+
+    scene(played, one=one)
+
+
+def test_a_file_that_is_written_without_end_counts_as_it_was_and_is_looked_at_again(
+    home: Path, scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        assert await client.call("one:first") == "{}"
+        looks = 0
+        look = ConfigFile._look
+
+        def written_meanwhile(file: ConfigFile) -> object:
+            nonlocal looks
+            looks += 1
+            (home / "config.toml").write_text(f"[servers.other{looks}]\ncommand = 'x'\n", encoding="utf-8")
+            return look(file)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(ConfigFile, "_look", written_meanwhile)
+            (home / "config.toml").write_text("", encoding="utf-8")
+            assert await client.call("one:first", {"a": 1}) == '{"a": 1}'
+        assert looks > 2
+        while "there is no tool 'one:first'" not in await client.call("one:first"):
+            await asyncio.sleep(0)
+
+    scene(played, one=one)
+
+
 def test_the_toolset_of_a_project_is_followed_with_it(home: Path, scene: Play) -> None:
     (home / "data" / "toolsets").mkdir(parents=True)
     named = '{"name": "mine", "tools": [{"namespacedName": "two.second"}]}'
@@ -227,6 +348,63 @@ def test_an_edit_that_loosens_is_one_decision_on_record(home: Path, paths: Paths
         (made,) = records.loosened(None)
     assert (made["rule"], made["rule_place"], made["channel"]) == ("configuration loosened", "config.toml", "file")
     assert "two:second" in made["key"].split(", ")
+
+
+def test_a_search_that_finds_out_during_the_end_whom_to_ask_starts_nobody(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def played(world: World) -> None:
+        asked, may_answer = asyncio.Event(), asyncio.Event()
+
+        async def unlisted(_: View) -> list[str]:
+            asked.set()
+            await may_answer.wait()
+            return ["one"]
+
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        monkeypatch.setattr(world.gateway.searching, "unlisted", unlisted)
+        client = await world.client()
+        search = asyncio.create_task(client.discover("first"))
+        await asked.wait()
+
+        async def last_answers() -> None:
+            may_answer.set()
+            assert (await search)["results"] == []
+
+        await world.gateway.stop(last_answers())
+        assert world.servers["one"].connections == []
+        world.begin()
+
+    scene(played, one=one)
+
+
+def test_nothing_is_asked_of_a_connection_that_has_ended(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        connection = await world.gateway.upstreams["one"].connected(Caller(LATEST))
+        await connection.stop()
+        with pytest.raises(Failed, match="it ended"):
+            await connection.ask("prompts/list", {}, Caller(LATEST))
+
+    scene(played, one=one)
+
+
+def test_a_server_that_ends_is_not_started_again(scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        upstream = world.gateway.upstreams["one"]
+        await upstream.stop()
+        with pytest.raises(Failed, match="it is ending"):
+            await upstream.connected(Caller(LATEST))
+        assert world.servers["one"].connections == []
+
+    scene(played, one=one)
 
 
 def test_a_change_while_all_ends_begins_nothing_anew(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:

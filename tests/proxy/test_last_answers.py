@@ -92,12 +92,12 @@ def test_calls_that_come_during_the_end_leave_nothing_behind(
     assert (types.count("sessions.created"), types[-1]) == (1, "sessions.closed")
 
 
-def piped(home: Path, env: dict[str, str], *messages: dict[str, Any]) -> list[dict[str, Any]]:
+def piped(home: Path, env: dict[str, str], *messages: dict[str, Any], said: bytes | None = b"") -> list[dict[str, Any]]:
     """What `printf … | mcpctl serve` prints."""
     lines = b"".join(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n" for message in messages)
     env = {**os.environ, "MCPCTL_HOME": str(home), **env}
     ran = subprocess.run(SERVE, input=lines, capture_output=True, env=env, timeout=30, check=True)
-    assert ran.stderr == b""
+    assert said is None or ran.stderr == said
     return [json.loads(line) for line in ran.stdout.splitlines()]
 
 
@@ -128,6 +128,20 @@ def test_a_piped_search_is_answered_though_stdin_ends_at_once(
     answers = piped(home, unhurried, HELLO, tool(2, "tool_discovery", {"query": ["forecast"]}))
     assert [answer["id"] for answer in answers] == [1, 2]
     assert answers[1]["result"]["structuredContent"]["results"][0]["toolKey"] == "weather:get_forecast"
+
+
+def test_many_short_sessions_leave_no_more_on_record_than_the_limit_and_nothing_half_made(
+    home: Path, mcpctl: Mcpctl, unhurried: dict[str, str]
+) -> None:
+    write_config(home, {"counter": command("counter")}, records={"keep_sessions": 2})
+    mcpctl("tools", "refresh")
+    left = []
+    for _ in range(4):
+        call = tool(2, "tool_execute", {"toolKey": "counter:count", "arguments": {}})
+        assert [answer["id"] for answer in piped(home, unhurried, HELLO, call, said=None)] == [1, 2]
+        left.append(len(list((home / "data" / "sessions").glob("*.jsonl"))))
+        assert list((home / "data").rglob("*.new")) == []
+    assert left == [1, 2, 2, 2]
 
 
 SearchingTakes = Callable[..., dict[str, str]]

@@ -16,7 +16,8 @@ from mcpctl.paths import Paths
 from mcpctl.proxy import subscriptions
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.upstreams import listening as upstream_listening
-from tests.proxy.client import META
+from mcpctl.upstreams.connection import Connection
+from tests.proxy.client import LATEST, META
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, tool
 from tests.proxy.library import seen
 
@@ -254,6 +255,69 @@ def test_a_server_that_is_back_is_asked_again_and_what_it_said_meanwhile_is_made
         assert client.questions.empty()
 
     scene(played, one=server)
+
+
+@BOTH
+@pytest.mark.parametrize("revision", [LATEST, MODERN_REVISION])
+def test_a_server_that_dies_is_connected_again_for_who_watches(
+    revision: str, server: Callable[[], Telling], scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_listening, "FIRST_WAIT_S", 0.0)
+
+    async def played(world: World) -> None:
+        client = await world.client(revision)
+        if revision == LATEST:
+            await subscribed(client, "test://a")
+        else:
+            listening(client, resourceSubscriptions=["test://a"])
+            await told(client)
+        first = await one(world).heard.get()
+        for _ in range(2):
+            await world.gateway.upstreams["one"].refresh_all(client.session.caller)  # nothing else begins with it again
+            await one(world).connections[-1].stop()
+            one(world).listens.clear()
+            assert await one(world).heard.get() == first
+            assert (await told(client))[1]["uri"] == "test://a"
+        one(world).tell("test://a")
+        assert (await told(client))[1]["uri"] == "test://a"
+        assert client.questions.empty()
+
+    scene(played, one=server)
+
+
+def test_a_server_that_cannot_be_started_again_is_tried_again_while_somebody_watches(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(upstream_listening, "FIRST_WAIT_S", 0.0)
+
+    async def played(world: World) -> None:
+        client = await world.client()
+        await subscribed(client, "test://a")
+        await one(world).heard.get()
+        tried, opened = asyncio.Event(), world.gateway._transports.open
+        may_start = False
+
+        async def refuse(*given: Any) -> Connection:
+            tried.set()
+            if not may_start:
+                raise FileNotFoundError(2, "gone", "one")
+            return await opened(*given)
+
+        monkeypatch.setattr(world.gateway._transports, "open", refuse)
+        await one(world).connections[-1].stop()
+        for _ in range(2):
+            await tried.wait()
+            tried.clear()
+        may_start = True
+        monkeypatch.setattr(world.gateway.upstreams["one"], "_not_before", 0.0)
+        assert await one(world).heard.get() == ("resources/subscribe", "test://a")
+        await subscribed(client, "test://a", "resources/unsubscribe")
+        assert await one(world).heard.get() == ("resources/unsubscribe", "test://a")
+        count = len(one(world).connections)
+        await one(world).connections[-1].stop()
+        assert (await client.call("one:first"), len(one(world).connections)) == ("{}", count + 1)
+
+    scene(played, one=Telling)
 
 
 def test_a_newer_server_that_ends_a_subscription_is_asked_again(scene: Play, monkeypatch: pytest.MonkeyPatch) -> None:

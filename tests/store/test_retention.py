@@ -216,6 +216,26 @@ def test_what_a_killed_process_left_of_a_journal_it_began_is_removed_unless_some
     assert held.exists()
 
 
+def test_what_a_killed_process_left_of_an_index_is_removed_and_one_that_is_being_made_is_not(paths: Paths) -> None:
+    session(paths, id_of(1), 1)
+    index.catch_up_on_disk(paths)
+    left_behind = {paths.data / f"{paths.index.name}.ab.new", paths.data / f"{paths.index.stem}.ab.new"}
+    for file in left_behind:
+        file.write_bytes(b"half")
+    seen: list[set[Path]] = []
+
+    def while_it_is_made(*_: int) -> None:
+        seen.append(set(paths.data.glob("*.new")))
+        tidy(paths)
+        seen.append(set(paths.data.glob("*.new")))
+
+    index.rebuild(paths, while_it_is_made)
+    assert len(seen[1]) == 1
+    assert seen[0] == left_behind | seen[1]
+    assert list(paths.data.glob("*.new")) == []
+    assert left(paths) == [1]
+
+
 def test_what_cannot_be_removed_keeps_nothing_else_from_going(
     paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """`mcpctl dashboard` itself"""
 
-import os
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -59,7 +57,7 @@ def dashboard(
 
     paths = opt.paths(config, data_dir)
     is_person = _is_person(read_only)
-    opens = is_person and not (no_open or print_url or json) and _has_browser()
+    opens = is_person and not (no_open or print_url or json) and _has_window()
 
     def show(here: "Running") -> None:
         link = here.link(may_answer=is_person and not read_only)
@@ -125,14 +123,14 @@ def _say_of(here: "Running", port: int | None, *, wants_answers: bool) -> None:
         output.say(f"it is read-only; end process {here.pid} and start it here to answer approvals", always=True)
 
 
-def _has_browser() -> bool:
-    """Whether a window can be opened: a browser in the terminal would take that from us."""
-    return sys.platform == "darwin" or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER")))
+def _has_window() -> bool:
+    from mcpctl.oauth.browser import has_window
+
+    return has_window()
 
 
 def _open(link: str) -> None:
-    """Open the link in the browser; the dashboard does not wait for that, and a command that is done does."""
-    import threading
-    import webbrowser
+    """Open the link in the browser, which nobody waits for: it is printed, too."""
+    from mcpctl.oauth import browser
 
-    threading.Thread(target=webbrowser.open, args=(link,)).start()
+    browser.open_(link, lambda: None)

@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import webbrowser
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ import pytest
 from mcpctl.commands import people
 from mcpctl.dashboard.logins import Logins
 from mcpctl.dashboard.running import Running, claimed, running
+from mcpctl.oauth import browser
 from mcpctl.paths import Paths
 from tests.commands.dashboard.processes import Started, asked, environment, logged_in
 from tests.conftest import MCPCTL, ROOT, Mcpctl
@@ -95,7 +95,7 @@ def test_a_browser_is_opened_for_a_person_with_a_window(
     mcpctl: Mcpctl, paths: Paths, person: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", opened.append)
+    monkeypatch.setattr(browser, "open_", lambda link, _: opened.append(link))
     monkeypatch.setattr(sys, "platform", "linux")
     with claimed(paths) as claim:
         assert claim
