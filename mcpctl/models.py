@@ -44,9 +44,10 @@ DECISION_FIELDS = (
     "token_id", "project", "waited_ms", "enforced", "made_at",
 )  # fmt: skip
 APPROVAL_FIELDS = (
-    "id", "state", "scope", "key", "risk", "hints", "arguments", "rule", "rule_place", "project", "token_id",
-    "session_id", "arguments_hash", "pin", "channel", "created_at", "expires_at", "answered_at",
+    "id", "state", "scope", "key", "risk", "hints", "arguments", "hidden", "left_out", "rule", "rule_place", "project",
+    "token_id", "session_id", "arguments_hash", "pin", "channel", "created_at", "expires_at", "answered_at",
 )  # fmt: skip
+STANDING_FIELDS = ("id", "key", "scope", "since", "until", "project", "token_id", "session_id", "pin")
 LOOSENED = "loosened"
 """The decision that a change of the configuration is by which more may be called without a yes."""
 DECISIONS = (

@@ -144,7 +144,7 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
     """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again."""
     assert verdict.failure
     rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view)
-    shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments))
+    shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments)).beginning
     hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
     wanted = Wanted(
         subject.binding,

@@ -189,10 +189,24 @@ def sessions(ctx: typer.Context, incomplete: str) -> list[Pair]:
 
 def approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
     """The ids of the calls that wait for consent, and `last`."""
+    return _with_last(open_approvals(ctx, incomplete), incomplete, "the newest")
+
+
+def open_approvals(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The ids of the calls that wait for consent."""
     from mcpctl.store import approvals as kept
 
-    pairs = [(id_, key) for id_, key in kept.glance(_paths(ctx)) if id_.startswith(incomplete) and key.isprintable()]
-    return _with_last(pairs, incomplete, "the newest")
+    return [(id_, key) for id_, key in kept.glance(_paths(ctx)) if id_.startswith(incomplete) and key.isprintable()]
+
+
+def standing(ctx: typer.Context, incomplete: str) -> list[Pair]:
+    """The tools that have a yes that holds for more than one call."""
+    from mcpctl.store import grants
+    from mcpctl.store.policy_file import PolicyFile
+
+    with PolicyFile.as_it_lies(_paths(ctx)) as file:
+        keys = {each.grant.key for each in grants.given(file)}
+    return [(key, "") for key in sorted(keys) if key.startswith(incomplete) and key.isprintable()]
 
 
 def clients(incomplete: str) -> list[Pair]:

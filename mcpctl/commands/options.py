@@ -158,6 +158,9 @@ Toolset = Annotated[
 ApprovalId = Annotated[
     str, typer.Argument(metavar="ID", help="An id, its beginning, or last.", autocompletion=complete.approvals)
 ]
+OpenApprovalId = Annotated[
+    str, typer.Argument(metavar="ID", help="An id, or its beginning.", autocompletion=complete.open_approvals)
+]
 ToolsetName = Annotated[
     str,
     typer.Argument(

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from mcpctl import config
 from mcpctl.dashboard import badges, choices
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.choices import ROWS
@@ -16,6 +17,7 @@ from mcpctl.dashboard.rendering import page
 from mcpctl.errors import NotFound, Refused, WrongUsage
 from mcpctl.models import Row
 from mcpctl.policy import answering
+from mcpctl.policy.shown_arguments import hidden_words
 from mcpctl.store.approvals import ALWAYS, DENIED, ONCE, PENDING, SESSION
 from mcpctl.store.filters import CallFilter
 
@@ -35,7 +37,7 @@ _DONE = {
     ONCE: "is allowed once: have it called again within ten minutes",
     SESSION: "is allowed for its session: have it called again",
     ALWAYS: "is allowed always, as long as its definition stays as it is: have it called again",
-    _DENY: "is denied: for ten minutes the same call is refused without asking again",
+    _DENY: "is denied: if the same call is made again, you are asked anew",
 }
 _ANEW = "if the tool is called again, you are asked anew"
 _WHERE = {"terminal": "in a terminal", "client": "in its client", CHANNEL: "here"}
@@ -54,12 +56,14 @@ def approvals(request: Request) -> Response:
 
 def _page(request: Request, said: _Said | None, status: int = 200) -> Response:
     board = board_of(request)
-    every = list(answering.rows(board.paths, pending=False).rows(None, 0))
-    pending = [row for row in every if row["state"] == PENDING]
-    later = [row for row in every if row["state"] != PENDING]
+    pending = list(answering.rows(board.paths, pending=True, whole=True).rows(None, 0))
+    later = [row for row in answering.rows(board.paths, pending=False).rows(None, 0) if row["state"] != PENDING]
+    loaded = config.load(board.paths.config)
+    offered = {row["id"]: answering.scopes(loaded, row) for row in pending}
     return page(
         request, "approvals.html", status, pending=pending, later=choices.window(request, later)._replace(at=_at),
         clients=_clients(board, pending), risks=badges.RISKS, became=_BECAME, said=said,
+        offered=offered, standing=list(answering.standing(board.paths).rows(None, 0)), not_shown=hidden_words,
     )  # fmt: skip
 
 
@@ -117,6 +121,16 @@ def answer(request: Request) -> Response:
     return _page(request, _Said(_too_late(row), is_error=True), 409)
 
 
+def take_back(request: Request) -> Response:
+    """Take back a yes that holds for more than one call; then the page has it no more."""
+    require_answering(request)
+    try:
+        rows = answering.revoke(board_of(request).paths, request.path_params["id"], CHANNEL)
+    except NotFound:
+        return _page(request, _Said("It was taken back already.", is_error=True), 404)
+    return _page(request, _Said(f"{rows[0]['key']} is asked about again."))
+
+
 def _too_late(row: Row | None) -> str:
     if row is None or row["state"] == "expired":
         return f"Nobody answered in time, so it has expired: {_ANEW}."
@@ -127,4 +141,5 @@ def _too_late(row: Row | None) -> str:
 ROUTES: list[BaseRoute] = [
     Route("/approvals", approvals),
     Route("/approvals/{id}", answer, methods=["POST"]),
+    Route("/approvals/standing/{id}", take_back, methods=["POST"]),
 ]

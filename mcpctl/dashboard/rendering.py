@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.board import board_of, login_of
 from mcpctl.errors import McpctlError
+from mcpctl.output import text
 from mcpctl.visible_text import escaped
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ def _templates() -> jinja2.Environment:
         finalize=_visible, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     environment.filters.update(
-        moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number, words=_words,
-        from_json=from_json, segment=_segment, name=_name,
+        moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number,
+        answered=text.answered, words=_words, from_json=from_json, segment=_segment, name=_name,
     )  # fmt: skip
     environment.globals.update(badges=badges.badges)
     return environment

@@ -307,6 +307,8 @@ class Approval(Model):
     risk: str
     hints: str
     arguments: str
+    hidden: int
+    left_out: int
     rule: str
     rule_place: str | None
     project: str | None

@@ -169,14 +169,39 @@ def session(row: Row) -> Iterator[str]:
 
 
 def decision(row: Row) -> str:
-    """A decision in one line: what was decided, by which rule, where that is written, and for how long it holds."""
+    """A decision in one line: what was decided, by whom, by which rule, where it is written, and how long it holds."""
     by = ", ".join(part for part in (row["rule"], row["rule_place"]) if part)
-    how = "in" if row["decision"] == "asked" else "by"
-    answered = "" if row["channel"] in ("rule", "grant") else f" {how} the {row['channel']}"
-    if row["channel"] == "client" and row["decision"] == "declined" and (row["waited_ms"] or 0) < _BY_ITSELF_MS:
-        answered += f" itself, in {row['waited_ms']} ms"
     scope = f" ({row['scope']})" if row["scope"] else ""
-    return f"{row['decision']}{answered}{scope}: {by}{'' if row['enforced'] else ' (only recorded)'}"
+    recorded = "" if row["enforced"] else " (only recorded)"
+    return f"{answered(row)}{scope}: {by}{recorded}"
+
+
+def answered(row: Row) -> str:
+    """What was decided, and who or what did it, after how long."""
+    made, channel, waited_ms = row["decision"], row["channel"], row["waited_ms"]
+    after = "" if waited_ms is None else f", after {seconds(waited_ms)}"
+    if made == "unanswerable":
+        itself = f"declined by the client itself, in {waited_ms} ms"
+        return _NOBODY.get(channel, "nobody could be asked") if waited_ms is None else itself
+    if made == "expired":
+        return "nobody answered" if waited_ms is None else f"nobody answered in {seconds(waited_ms)}"
+    if channel in ("rule", "grant"):
+        return str(made)
+    if made in ("approved", "declined") and channel in ("client", "terminal", "dashboard"):
+        return f"{made} by the user in the {channel}{after}"
+    return f"{made} {'in' if made == 'asked' else 'by'} the {channel}{after}"
+
+
+_NOBODY = {
+    "client": "the client cannot ask",
+    "asked": "the client was asked before",
+    "limit": "too many questions were open in the client",
+}
+
+
+def seconds(milliseconds: int) -> str:
+    """A time in words: below a second in milliseconds."""
+    return f"{milliseconds} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.3g} s"
 
 
 def call(row: Row) -> Iterator[str]:
@@ -203,8 +228,6 @@ def content(blocks: Sequence[Any], *, brief: bool) -> Iterator[str]:
             yield line_of(json.dumps(block, ensure_ascii=False))
 
 
-_BY_ITSELF_MS = 300
-"""An answer that comes sooner is not a person's."""
 MEANINGS = {
     "read_only": ("it changes nothing", "it may change things"),
     "destructive": ("it may destroy or overwrite", "it destroys nothing"),

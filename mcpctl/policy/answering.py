@@ -1,24 +1,49 @@
 """The approvals in `policy.db` as rows, and the answer that a person gives to one, kept and put on record."""
 
 import time
+from collections.abc import Sequence
 
 from mcpctl import config
 from mcpctl.callers import Client
+from mcpctl.config import Config
 from mcpctl.errors import NotFound, Refused
-from mcpctl.models import Found, Row
+from mcpctl.models import STANDING_FIELDS, Found, Row
+from mcpctl.near_names import did_you_mean
 from mcpctl.paths import Paths
-from mcpctl.store import approvals, clock
-from mcpctl.store.approvals import ALWAYS, DENIED, SESSION, Approval
+from mcpctl.policy.shown_arguments import hidden_words
+from mcpctl.store import approvals, clock, grants
+from mcpctl.store.approvals import ALWAYS, DENIED, ONCE, SESSION, Approval
+from mcpctl.store.grants import Given
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.recorder import Origin, Recorder
 
 
-def rows(paths: Paths, *, pending: bool) -> Found:
-    """The approvals, the newest first. Where nothing was ever decided, asking makes no database."""
+def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
+    """The approvals, the newest first, with all of their arguments where `whole`. Where nothing was ever decided, no
+    database is made."""
     if not paths.policy.exists():
         return Found.of([], filtered=pending)
     with PolicyFile.connect(paths) as file:
-        return Found.of([row(each) for each in approvals.listed(file, pending=pending)], filtered=pending)
+        every = approvals.listed(file, pending=pending, whole=whole)
+        return Found.of([row(each) for each in every], filtered=pending)
+
+
+def standing(paths: Paths) -> Found:
+    """The yeses that hold for more than one call, the newest first."""
+    if not paths.policy.exists():
+        return Found.of([])
+    with PolicyFile.connect(paths) as file:
+        return Found.of([_standing_row(each) for each in grants.given(file)])
+
+
+def _standing_row(given: Given) -> Row:
+    grant = given.grant
+    values = (
+        given.id, grant.key, SESSION if grant.session else ALWAYS, clock.iso(given.since),
+        clock.iso(given.until) if given.until else None, grant.project or None, grant.token or None,
+        grant.session or None, grant.pin,
+    )  # fmt: skip
+    return dict(zip(STANDING_FIELDS, values, strict=True))
 
 
 def row(approval: Approval) -> Row:
@@ -30,7 +55,9 @@ def row(approval: Approval) -> Row:
         "key": approval.key,
         "risk": approval.risk,
         "hints": approval.hints,
-        "arguments": approval.arguments,
+        "arguments": approval.whole or approval.arguments,
+        "hidden": approval.hidden,
+        "left_out": approval.left_out,
         "rule": approval.rule,
         "rule_place": approval.rule_place or None,
         "project": approval.project or None,
@@ -53,25 +80,62 @@ def found(paths: Paths, ref: str) -> Approval:
         return approvals.find(file, ref)
 
 
-def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
-    """Say yes for a scope, or no where it is None, which also takes back a yes that still holds; by way of `channel`,
-    `terminal` or `dashboard`.
+def scopes(loaded: Config, approval: Row) -> Sequence[str]:
+    """For how long somebody may say yes to a call who is shown it elsewhere than in its client; see `_why_not`."""
+    return [scope for scope in (ONCE, SESSION, ALWAYS) if not _why_not(_of_project(loaded, approval), approval, scope)]
+
+
+def _of_project(loaded: Config, approval: Row) -> Config:
+    project = approval["project"]
+    return config.parsed(loaded.path, loaded.text, project) if project in loaded.known_projects else loaded
+
+
+def _why_not(loaded: Config, approval: Row, scope: str | None) -> Refused | None:
+    """Why no yes can hold for so long."""
+    if scope not in (SESSION, ALWAYS):
+        return None
+    if (confirm := loaded.policy.table.confirm) != "session":
+        place = ("projects", loaded.project or "", "policy") if _is_of_project(loaded) else ("policy",)
+        line = loaded.line_of(place, "confirm")
+        where = f"{loaded.path}{f':{line}' if line else ''}"
+        return Refused(
+            f'{where}: with confirm = "{confirm}" no yes holds for more than one call',
+            f'allow it once: mcpctl approvals allow {approval["id"]}; or write confirm = "session" there', "not_kept",
+        )  # fmt: skip
+    if said := hidden_words(approval["hidden"], approval["left_out"]):
+        return Refused(
+            f"of its arguments, {said}", f"allow it once: mcpctl approvals allow {approval['id']}", "not_shown"
+        )
+    if scope == ALWAYS and not approval["pin"]:
+        hint = "allow it once; after its server has listed it, it can be allowed always"
+        return Refused(f"the definition of {approval['key']} is not known", hint, "definition_unknown")
+    return None
+
+
+def _is_of_project(loaded: Config) -> bool:
+    table = loaded.projects[loaded.project].policy if loaded.project and loaded.project in loaded.projects else None
+    return table is not None and table.confirm is not None
+
+
+def answer(paths: Paths, ref: str, scope: str | None, channel: str, until: float | None = None) -> Approval:
+    """Say yes for a scope, `until` a moment where there is one, or no where it is None, which also takes back a yes
+    that still holds; by way of `channel`, `terminal` or `dashboard`.
 
     Raises `NotFound` where there is none, or none that is open, and `Refused` where it cannot hold for so long; nothing
     is kept then, nor where config.toml cannot be read.
     """
-    settings = config.load(paths.config).records
+    loaded = config.load(paths.config)
+    settings = loaded.records
     approval = found(paths, ref)
+    if refusal := _why_not(_of_project(loaded, row(approval)), row(approval), scope):
+        raise refusal
     holds = approval.grant._replace(session="") if scope == ALWAYS else approval.grant
     grant = holds if scope in (SESSION, ALWAYS) else None
-    if scope == ALWAYS and not approval.pin:
-        hint = "allow it once; after its server has listed it, it can be allowed always"
-        raise Refused(f"the definition of {approval.key} is not known", hint, "definition_unknown")
     with PolicyFile.connect(paths) as file:
         if scope is None and approval.scope in (SESSION, ALWAYS) and approval.state != DENIED:
             is_mine = approvals.withdraw(file, approval)
         else:
-            is_mine = approvals.answer(file, approval.id, scope=scope, channel=channel, grant=grant)
+            is_mine = approvals.answer(file, approval.id, scope=scope, channel=channel, grant=grant, until=until)
         answered = approvals.find(file, approval.id)  # which others may have answered, too, by now
         if not is_mine:
             state = answered.state_at(time.time())
@@ -83,11 +147,41 @@ def answer(paths: Paths, ref: str, scope: str | None, channel: str) -> Approval:
     return answered
 
 
+def revoke(paths: Paths, ref: str, channel: str) -> Sequence[Row]:
+    """Take back the yeses that hold for a tool, or one by its id or that of its approval; their rows. Raises
+    `NotFound`."""
+    settings = config.load(paths.config).records
+    with PolicyFile.connect(paths) as file:
+        every = grants.given(file)
+        of_approval = {each.grant._replace(session="") for each in approvals.listed(file) if each.id == ref}
+        chosen = [
+            each for each in every
+            if ref in (each.grant.key, each.id) or each.grant._replace(session="") in of_approval
+        ]  # fmt: skip
+        if not chosen:
+            hint = did_you_mean(
+                ref, {each.grant.key for each in every}, "list them with: mcpctl approvals ls --standing"
+            )
+            raise NotFound(f"no standing yes '{ref}'", hint, "grant_not_found")
+        for each in chosen:
+            approvals.end_grant(file, each.grant)
+    recorder = Recorder(paths, settings, via="cli")
+    for each in chosen:
+        recorder.decision_made(
+            each.grant.key, "declined", "standing yes taken back", channel=channel, pin=each.grant.pin,
+            scope=SESSION if each.grant.session else ALWAYS, token_id=each.grant.token,
+            origin=Origin(Client("mcpctl"), each.grant.project or None),
+        )  # fmt: skip
+    recorder.flush()
+    recorder.close()
+    return [_standing_row(each) for each in chosen]
+
+
 def _record(recorder: Recorder, approval: Approval, scope: str | None, channel: str) -> None:
     recorder.decision_made(
         approval.key, "approved" if scope else "declined", approval.rule, place=approval.rule_place,
         channel=channel, scope=scope or approval.scope or "", arguments_hash=approval.arguments_hash, pin=approval.pin,
-        token_id=approval.token, waited_ms=round(((approval.answered or 0) - approval.created) * 1000),
+        token_id=approval.token, waited_ms=approval.waited_ms,
         origin=Origin(Client("mcpctl"), approval.project or None),
     )  # fmt: skip
     recorder.flush()

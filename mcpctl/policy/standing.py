@@ -13,6 +13,8 @@ class Standing:
 
     grants: Collection[Grant] = frozenset()
     tokens: Collection[Token] = ()
+    ends: float | None = None
+    """When the first of the yeses ends, in seconds since the epoch."""
 
 
 NOTHING = Standing()

@@ -197,21 +197,23 @@ def pending(failure: Failure) -> str:
     if "approval" not in facts:
         return what
     id_, until = facts["approval"], facts["until"]
+    where = f", or in the dashboard at {facts['dashboard']}approvals" if facts.get("dashboard") else ""
     return (
         f"{what} (approval {id_}, open until {until}).\n"
-        f"Ask the user to answer in a terminal of their own: mcpctl approvals show {id_}. Do not run that command"
-        " yourself, and do not call another tool instead.\n"
+        f"Ask the user to answer in a terminal of their own: mcpctl approvals show {id_}{where}. Do not run that"
+        " command yourself, and do not call another tool instead.\n"
         "When the user says it is approved, call the tool again with the same arguments."
     )
 
 
-def question_of(approval: Approval) -> str:
-    """What a person is asked before a call is made: which, what it may do, by which rule, and with what."""
+def question_of(approval: Approval, arguments: str) -> str:
+    """What a person is asked before a call is made: which, what it may do, by which rule, and with what, in words of
+    `shown_arguments`."""
     lines = [
         f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
         f"Its hints: {approval.hints}.",
         f"Asked by: {escaped(', '.join(part for part in (approval.rule, approval.rule_place) if part))}",
-        f"Arguments: {escaped(approval.arguments)}",
+        arguments,
     ]
     if approval.risk in ("destructive", "not-declared"):
         lines.append("Warning: what it deletes or overwrites may be gone for good. Say yes only if you want that.")

@@ -7,21 +7,23 @@ call comes again. Nothing is sent to a server meanwhile, and what has its yes is
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import msgspec
 
 from mcpctl import bounds
 from mcpctl.errors import Unusable, warn
 from mcpctl.failure import Failure
-from mcpctl.policy import words
-from mcpctl.policy.consent import digest_of
+from mcpctl.policy import shown_arguments, words
+from mcpctl.policy.consent import BY_ITSELF_MS, digest_of
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
-from mcpctl.store import approvals, grants
+from mcpctl.store import approvals, grants, running_dashboard
 from mcpctl.store.approvals import ALLOWED, DENIED, ONCE, SESSION, Approval, Wanted
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
@@ -31,8 +33,11 @@ from mcpctl.wire.messages import beside
 _LOOK_S = 0.25
 """How often it is looked whether a terminal has answered meanwhile."""
 _PROGRESS_S = 5.0
-_BY_ITSELF_MS = 300
-"""An answer that comes sooner was given by the client, and not by a person."""
+_MOST_OPEN = 3
+_MOST_A_MINUTE = 10
+"""Forms of one session: more wait for a terminal or the dashboard."""
+_NO_TERMINAL_S = approvals.OPEN_S + 1
+_FILLED_MS = 300
 _END_S = 0.5
 _MOST_REMEMBERED = 1000
 _NO = "no"
@@ -65,17 +70,27 @@ class Asked:
     @property
     def scope(self) -> str | None:
         """What the client has said: one of the scopes, or `no`; None where that is no answer of a person's."""
+        said = self._said
+        if said.get("action") == "decline":
+            return None if self.waited_ms < BY_ITSELF_MS else _NO
+        content = said.get("content") if said.get("action") == "accept" else None
+        choice = content.get("answer") if isinstance(content, dict) else None
+        if choice == _NO:  # forms that nobody saw are filled with what is first
+            return None if self.waited_ms < _FILLED_MS else _NO
+        return choice if choice in self.scopes else None
+
+    @property
+    def was_dismissed(self) -> bool:
+        """Whether somebody closed the form without an answer."""
+        return self._said.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS
+
+    @property
+    def _said(self) -> Mapping[str, Any]:
         try:
             said = json.loads(self.answer.result()) if self.answer.done() else None
         except (ValueError, RecursionError):
-            return None
-        content = said.get("content") if isinstance(said, dict) and said.get("action") == "accept" else None
-        choice = content.get("answer") if isinstance(content, dict) else None
-        if choice == _NO:
-            return (
-                None if self.waited_ms < _BY_ITSELF_MS else _NO
-            )  # forms that nobody saw are filled with what is first
-        return choice if choice in self.scopes else None
+            said = None
+        return said if isinstance(said, dict) else {}
 
 
 class Consent:
@@ -86,7 +101,10 @@ class Consent:
         self._recorder = recorder
         self._questions = questions
         self._was_asked: dict[str, None] = {}
-        """The approvals that the client was asked for: it is not asked again."""
+        """The approvals that the client was asked for, and the calls that it has declined by itself: it is not asked
+        again."""
+        self._open: list[Asked] = []
+        self._asked_at: deque[float] = deque(maxlen=_MOST_A_MINUTE)
         self._repeatable: dict[str, str] = {}
         """What had its yes and may be repeated with nothing more done, with the id of that approval."""
         self._has_granted = False
@@ -119,19 +137,32 @@ class Consent:
         approval = await self._approval(call, failure)
         if outcome := self._outcome(approval, call, failure):
             return None if call.consent else outcome
-        if approval.id in self._was_asked or not can_fill_forms(call.request.caller):
-            self._note(call, failure, "unanswerable")
-            return _pending(failure, approval)
+        if why := self._why_not_asked(approval, call):
+            self._note(call, failure, "unanswerable", channel=why)
+            return await self._pending(failure, approval)
         self._note(call, failure, "asked", channel="client")
         return await self._ask(approval, call, failure, is_wanted)
+
+    def _why_not_asked(self, approval: Approval, call: Call) -> str:
+        """Why the client is not asked, as the channel of the decision has it; empty where it is."""
+        if not can_fill_forms(call.request.caller):
+            return "client"
+        if approval.id in self._was_asked or approval.binding in self._was_asked:
+            return "asked"
+        now = time.time()
+        self._open = [each for each in self._open if each.approval.expires > now]
+        is_much = len(self._asked_at) == _MOST_A_MINUTE and now - self._asked_at[0] < 60
+        return "limit" if is_much or len(self._open) >= _MOST_OPEN else ""
 
     def _outcome(self, approval: Approval, call: Call, failure: Failure) -> Failure | None:
         """What has become of an approval: None while it is open. The call has its `consent` where it was a yes."""
         if approval.state == ALLOWED:  # and used up by that look at it
-            self._note(call, failure, "allowed", channel=approval.channel or "", scope=ONCE)
+            channel = approval.channel or ""
+            self._note(call, failure, "allowed", channel=channel, scope=ONCE, waited_ms=approval.waited_ms)
             self._go_on(call, approval)
         elif approval.state == DENIED:
-            self._note(call, failure, "declined", channel=approval.channel or "client")
+            channel = approval.channel or "client"
+            self._note(call, failure, "declined", channel=channel, waited_ms=approval.waited_ms)
             return Failure("declined", failure.facts)
         return failure if call.consent else None
 
@@ -139,24 +170,41 @@ class Consent:
         subject, rules = call.subject, call.view.rules
         rule, place = words.rule_of(failure.facts["ruling"], call.view)
         hints = words.hints_of(rules.hints(call.server, call.tool)) if call.tool else "no list of its server has it"
+        values, arguments = self._recorder.values, call.arguments or b"{}"
+        shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
         wanted = Wanted(
-            subject.binding, subject.grant, failure.facts["risk"], hints,
-            self._recorder.values.shown(call.arguments or b"{}", call.record_id), call.arguments_digest, rule, place,
+            subject.binding, subject.grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
+            place, shown.whole, shown.hidden, shown.left_out,
         )  # fmt: skip
         opened = partial(approvals.open_for, wanted=wanted, of_client=self._recorder.is_of_client)
-        return await self._gateway.policy.run(opened)
+        approval = await self._gateway.policy.run(opened)
+        if approval.whole and approval.created > time.time() - 1:
+            asyncio.get_running_loop().call_later(_NO_TERMINAL_S, self._forget)
+        return approval
+
+    def _forget(self) -> None:
+        """What nobody has answered in time is kept no longer than it can be answered."""
+
+        async def forget() -> None:
+            with suppress(Unusable):
+                await self._gateway.policy.run(approvals.forget_expired)
+
+        self._gateway.background(forget())
 
     # ---- in the client
 
     async def _ask(
         self, approval: Approval, call: Call, failure: Failure, is_wanted: Callable[[], bool]
     ) -> Failure | None:
-        scopes = (ONCE, SESSION) if self._may_hold(call) else (ONCE,)
+        arguments = call.arguments or b"{}"
+        is_long = shown_arguments.is_cut(arguments)
+        scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
         asked = Asked(approval, scopes, lambda late: self._came_late(late, call, failure))
-        if len(self._was_asked) >= _MOST_REMEMBERED:
-            del self._was_asked[next(iter(self._was_asked))]
-        self._was_asked[approval.id] = None
-        form = _form(approval, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
+        self._open.append(asked)
+        self._asked_at.append(time.time())
+        self._remember(approval.id)
+        shown = await beside(shown_arguments.in_form, arguments) if is_long else shown_arguments.in_form(arguments)
+        form = _form(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
         question = Question("elicitation/create", form, asked.answered)
         if call.request.caller.modern:
             call.ask(question, asked)
@@ -166,13 +214,23 @@ class Consent:
         if asked.answer.done():
             return await self._answered(asked, call, failure, is_wanted)
         if outcome or not is_wanted():
+            self._close(asked)
             self._questions.withdraw(id_, {})
             return None if call.consent else outcome
         # It stays open in the client, and a yes that comes later counts for the same call made again.
         asked.is_waited_for = False
         asked.look_at_the_clock()
         self._note(call, failure, "expired", channel="client", waited_ms=asked.waited_ms)
-        return _pending(failure, approval)
+        return await self._pending(failure, approval)
+
+    def _remember(self, asked: str) -> None:
+        if len(self._was_asked) >= _MOST_REMEMBERED:
+            del self._was_asked[next(iter(self._was_asked))]
+        self._was_asked[asked] = None
+
+    def _close(self, asked: Asked) -> None:
+        if asked in self._open:
+            self._open.remove(asked)
 
     async def _waited(
         self, asked: Asked, call: Call, failure: Failure, is_wanted: Callable[[], bool]
@@ -189,7 +247,7 @@ class Consent:
                 return None
             if self._gateway.policy.standing() is not standing:
                 standing = self._gateway.policy.standing()
-                if outcome := self._outcome(await self._approval(call, failure), call, failure):
+                if outcome := self._outcome(await self._now(asked.approval), call, failure):
                     return outcome
             if loop.time() - told >= _PROGRESS_S:
                 told, steps = loop.time(), steps + 1
@@ -205,9 +263,13 @@ class Consent:
             return None
         if asked.approval.binding != call.subject.binding:  # its definition has changed meanwhile
             return await self._obtain(call, call.verdict.failure or failure, is_wanted)
-        approval = await self._approval(call, failure)
-        outcome = self._outcome(approval, call, failure) or _pending(failure, approval)
+        approval = await self._now(asked.approval)
+        outcome = self._outcome(approval, call, failure) or await self._pending(failure, approval)
         return None if call.consent else outcome
+
+    async def _now(self, approval: Approval) -> Approval:
+        """What has become of an approval meanwhile."""
+        return await self._gateway.policy.run(partial(approvals.now_is, approval=approval))
 
     def _brought_back(self, call: Call) -> Asked | None:
         """What a client of 2026-07-28 was asked, whose call comes again with its answer."""
@@ -223,9 +285,13 @@ class Consent:
     async def _settle(self, asked: Asked, call: Call, failure: Failure) -> bool:
         """Keep what the client has answered; whether the call may go on with that."""
         scope, approval = asked.scope, asked.approval
+        self._close(asked)
         if scope is None:
-            # Many clients decline by themselves: it stays open for a person to answer.
-            self._note(call, failure, "declined", channel="client", waited_ms=asked.waited_ms)
+            # Many clients decline by themselves: it stays open for a person to answer, elsewhere.
+            decision = "expired" if asked.was_dismissed else "unanswerable"
+            self._note(call, failure, decision, channel="client", waited_ms=asked.waited_ms)
+            if not asked.was_dismissed:
+                self._remember(approval.binding)
             return False
         is_this_call = approval.binding == call.subject.binding
         is_yes = scope != _NO
@@ -255,6 +321,12 @@ class Consent:
                 warn(f"an answer cannot be kept: {error}")
 
         self._gateway.background(keep())
+
+    async def _pending(self, failure: Failure, approval: Approval) -> Failure:
+        """Why it is not run yet, with where the user can answer."""
+        until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
+        dashboard = await asyncio.to_thread(running_dashboard.url, self._gateway.paths)
+        return failure.about(approval=approval.id, until=until, dashboard=dashboard)
 
     # ---- what holds
 
@@ -294,12 +366,7 @@ class Consent:
                     await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
 
 
-def _pending(failure: Failure, approval: Approval) -> Failure:
-    until = time.strftime("%H:%MZ", time.gmtime(approval.expires))
-    return failure.about(approval=approval.id, until=until)
-
-
-def _form(approval: Approval, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
+def _form(approval: Approval, shown: str, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
     """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
     once = "Yes, this once (and the same again, which does nothing more)" if repeats else "Yes, this once"
     titles = {_NO: "No", ONCE: once, SESSION: "Yes, for all calls of this tool in this session"}
@@ -311,5 +378,5 @@ def _form(approval: Approval, scopes: tuple[str, ...], *, repeats: bool) -> byte
         "enumNames": [titles[choice] for choice in choices],
     }
     schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    message = words.question_of(approval)
+    message = words.question_of(approval, shown)
     return jsonrpc.object_of({"message": msgspec.json.encode(message), "requestedSchema": msgspec.json.encode(schema)})

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import threading
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
@@ -78,9 +79,14 @@ class PolicyMemory:
                 warn(f"{self._paths.policy} was removed or replaced: what was decided in it holds no more")
                 self._let_go()
                 return
-            version = self._mine.version
-            if version != self._version:
-                self._standing = Standing(grants.held(self._mine), tokens.every(self._mine))
+            version, ends = self._mine.version, self._standing.ends
+            if version != self._version or (ends is not None and ends <= time.time()):
+                given = grants.given(self._mine)
+                self._standing = Standing(
+                    frozenset(each.grant for each in given),
+                    tokens.every(self._mine),
+                    min((each.until for each in given if each.until), default=None),
+                )
                 self._pinned = pins.version(self._mine)
                 self._version = version
         except StateError as error:

@@ -34,10 +34,16 @@ class Wanted(NamedTuple):
     hints: str
     """Where each hint comes from, in words."""
     arguments: str
-    """As people are shown them: without secrets, cut."""
+    """As lists show them: without secrets, cut."""
     arguments_hash: str
     rule: str
     rule_place: str
+    whole: str | None = None
+    """As a person is shown them who decides: without secrets, as much as is kept."""
+    hidden: int = 0
+    """How many values of them are hidden."""
+    left_out: int = 0
+    """How many bytes of them are not in `whole`."""
 
 
 class Approval(NamedTuple):
@@ -64,6 +70,20 @@ class Approval(NamedTuple):
     expires: float
     answered: float | None
     channel: str | None
+    whole: str | None = None
+    """The arguments as a person is shown them who decides; kept as long as it is open."""
+    hidden: int = 0
+    left_out: int = 0
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether a person is shown all of the arguments who answers elsewhere than in the client."""
+        return not self.hidden and not self.left_out
+
+    @property
+    def waited_ms(self) -> int | None:
+        """How long it waited for its answer."""
+        return None if self.answered is None else round((self.answered - self.created) * 1000)
 
     @property
     def grant(self) -> Grant:
@@ -93,12 +113,14 @@ def expect(file: PolicyFile, wanted: Wanted) -> None:
 
 
 def open_for(file: PolicyFile, wanted: Wanted, *, of_client: bool = True) -> Approval:
-    """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open or was
-    denied; else a new one. `of_client`: it comes from a client, which may have asked its user by itself."""
+    """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open; else a new
+    one: a no was for the call that it was said to. `of_client`: it comes from a client, which may have asked its user
+    by itself."""
     now = time.time()
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
-        for state in (ALLOWED, DENIED, PENDING):
+        _forget_expired(file, now)
+        for state in (ALLOWED, PENDING):
             found = file.db.execute(
                 f"SELECT {_COLUMNS} FROM approvals WHERE binding = ? AND state = ? AND expires >= ?"
                 " AND (? OR channel IS NOT ?)",
@@ -115,25 +137,55 @@ def open_for(file: PolicyFile, wanted: Wanted, *, of_client: bool = True) -> App
     return approval
 
 
+def now_is(file: PolicyFile, approval: Approval) -> Approval:
+    """What has become of an approval; a yes to one call is used up by this look."""
+    with told(), sqlite.transaction(file.db):
+        row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (approval.id,)).fetchone()
+        if row is None:
+            return approval
+        found = Approval(*row)
+        if found.state == ALLOWED:
+            _set_state(file, found.id, ALLOWED, USED)
+        return found
+
+
+def forget_expired(file: PolicyFile) -> None:
+    """Keep of what nobody has answered in time no more than what lists show."""
+    with told(), sqlite.transaction(file.db):
+        _forget_expired(file, time.time())
+
+
+def _forget_expired(file: PolicyFile, now: float) -> None:
+    file.db.execute("UPDATE approvals SET whole = NULL WHERE whole IS NOT NULL AND expires < ?", (now,))
+
+
 def answer(
-    file: PolicyFile, id_: str, *, scope: str | None, channel: str, grant: Grant | None = None, used: bool = False
+    file: PolicyFile,
+    id_: str,
+    *,
+    scope: str | None,
+    channel: str,
+    grant: Grant | None = None,
+    used: bool = False,
+    until: float | None = None,
 ) -> bool:
     """Say yes for a `scope`, or no where it is None; whether it was still open, which is so once. A no may also follow
     a yes to one call that was not made yet.
 
-    `grant` is what then holds, for a scope that is longer than one call; `used`: the call itself goes on at once.
+    `grant` is what then holds, for a scope that is longer than one call, and `until` when; `used`: the call itself goes
+    on at once.
     """
     now = time.time()
     state = DENIED if scope is None else USED if used else ALLOWED
     with told(), sqlite.transaction(file.db):
         was_open = file.db.execute(
-            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, expires = max(expires, ?),"
-            " session = coalesce(?, session) WHERE id = ? AND expires >= ?"
+            "UPDATE approvals SET state = ?, scope = ?, channel = ?, answered = ?, whole = NULL,"
+            " expires = max(expires, ?), session = coalesce(?, session) WHERE id = ? AND expires >= ?"
             " AND (state = 'pending' OR (? AND state = 'allowed' AND scope = 'once'))",
             (state, scope, channel, now, now + OPEN_S, (grant and grant.session) or None, id_, now, scope is None),
         ).rowcount
         if was_open and grant:
-            grants.give(file, grant)
+            grants.give(file, grant, until)
     return was_open > 0
 
 
@@ -156,6 +208,18 @@ def withdraw(file: PolicyFile, approval: Approval) -> bool:
     return taken_back > 0
 
 
+def end_grant(file: PolicyFile, grant: Grant) -> None:
+    """Take one yes back that holds for more than one call; its approval is a no from now on."""
+    with told(), sqlite.transaction(file.db):
+        grants.take_back(file, grant)
+        file.db.execute(
+            "UPDATE approvals SET state = ? WHERE key = ? AND pin = ? AND project = ? AND token = ? AND scope = ?"
+            " AND state = ? AND (? = '' OR session = ?)",
+            (DENIED, grant.key, grant.pin, grant.project, grant.token, SESSION if grant.session else ALWAYS, ALLOWED,
+             grant.session, grant.session),
+        )  # fmt: skip
+
+
 def glance(paths: Paths) -> Sequence[tuple[str, str]]:
     """The ids and keys of those that are open, the newest first; read as they lie there. Raises `sqlite3.Error`."""
     with closing(sqlite.connect_unchanged(paths.policy, 0)) as db:
@@ -165,12 +229,15 @@ def glance(paths: Paths) -> Sequence[tuple[str, str]]:
         ).fetchall()
 
 
-def listed(file: PolicyFile, *, pending: bool = False) -> Sequence[Approval]:
-    """All that are kept, the newest first; only the open ones where `pending`."""
+def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[Approval]:
+    """All that are kept, the newest first; only the open ones where `pending`; with all of their arguments where
+    `whole`."""
+    forget_expired(file)
     open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
+    columns = _COLUMNS if whole else _COLUMNS.replace("whole", "NULL AS whole")
     with told():
         rows = file.db.execute(
-            f"SELECT {_COLUMNS} FROM approvals{open_now} ORDER BY created DESC, id", (time.time(),) if pending else ()
+            f"SELECT {columns} FROM approvals{open_now} ORDER BY created DESC, id", (time.time(),) if pending else ()
         )
         return [Approval(*row) for row in rows]
 
@@ -184,7 +251,9 @@ def find(file: PolicyFile, ref: str) -> Approval:
     if len(matches) > 1 and matches[0].id != ref:
         ids = ", ".join(each.id for each in matches[:3])
         raise WrongUsage(f"'{ref}' is the beginning of several approvals: {ids}", "give more", "approval_ambiguous")
-    return matches[0]
+    with told():
+        row = file.db.execute(f"SELECT {_COLUMNS} FROM approvals WHERE id = ?", (matches[0].id,)).fetchone()
+    return Approval(*row) if row else matches[0]
 
 
 def _insert(file: PolicyFile, approval: Approval) -> None:
@@ -211,5 +280,6 @@ def _new(file: PolicyFile, wanted: Wanted, now: float) -> Approval:
     key, pin, project, token, session = wanted.grant
     return Approval(
         id_, wanted.binding, PENDING, None, key, wanted.risk, wanted.hints, wanted.arguments, wanted.arguments_hash,
-        pin, project, token, session, wanted.rule, wanted.rule_place, now, now + OPEN_S, None, None,
+        pin, project, token, session, wanted.rule, wanted.rule_place, now, now + OPEN_S, None, None, wanted.whole,
+        wanted.hidden, wanted.left_out,
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 import hashlib
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from mcpctl.store import sqlite
@@ -34,16 +34,40 @@ def binding(grant: Grant, arguments_digest: str) -> str:
     return digest.hexdigest()
 
 
+class Given(NamedTuple):
+    """A grant, since when it holds, and until when where it has an end."""
+
+    grant: Grant
+    since: float
+    until: float | None
+
+    @property
+    def id(self) -> str:
+        """What people name it by."""
+        return hashlib.sha256("\0".join(self.grant).encode("utf-8", "surrogatepass")).hexdigest()[:8]
+
+
+def given(file: PolicyFile) -> Sequence[Given]:
+    """All that hold, the newest first."""
+    with told():
+        rows = file.db.execute(
+            "SELECT key, pin, project, token, session, created, expires FROM grants"
+            " WHERE expires IS NULL OR expires > ? ORDER BY created DESC, key, session",
+            (time.time(),),
+        )
+        return [Given(Grant(*row[:5]), row[5], row[6]) for row in rows]
+
+
 def held(file: PolicyFile) -> Collection[Grant]:
     """All that hold."""
-    with told():
-        return frozenset(Grant(*row) for row in file.db.execute("SELECT key, pin, project, token, session FROM grants"))
+    return frozenset(each.grant for each in given(file))
 
 
-def give(file: PolicyFile, grant: Grant) -> None:
-    """Have one hold from now on; inside a transaction of the caller's, where there is one."""
+def give(file: PolicyFile, grant: Grant, until: float | None = None) -> None:
+    """Have one hold from now on, to an end where it has one; inside a transaction of the caller's, where there is
+    one."""
     with told():
-        file.db.execute("INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?)", (*grant, time.time()))
+        file.db.execute("INSERT OR REPLACE INTO grants VALUES (?, ?, ?, ?, ?, ?, ?)", (*grant, time.time(), until))
 
 
 def take_back(file: PolicyFile, grant: Grant) -> None:

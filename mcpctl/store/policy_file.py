@@ -48,6 +48,12 @@ STEPS = (
         "CREATE TABLE tokens (id TEXT PRIMARY KEY, hash TEXT NOT NULL, projects TEXT NOT NULL, servers TEXT NOT NULL,"
         " read_only INTEGER NOT NULL, created REAL NOT NULL, expires REAL, revoked REAL) WITHOUT ROWID",
     ),
+    # All that is shown of a call's arguments, as long as somebody may be shown it.
+    ("whole arguments", "ALTER TABLE approvals ADD COLUMN whole TEXT"),
+    ("hidden values", "ALTER TABLE approvals ADD COLUMN hidden INTEGER NOT NULL DEFAULT 0"),
+    ("arguments left out", "ALTER TABLE approvals ADD COLUMN left_out INTEGER NOT NULL DEFAULT 0"),
+    ("whole arguments by end", "CREATE INDEX approvals_whole ON approvals (expires) WHERE whole IS NOT NULL"),
+    ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
 )
 KIND = Kind(
     "policy", STEPS, "put a copy of it back; or remove it, and pin, approve and make tokens anew, for they are lost"

@@ -1,6 +1,6 @@
 """What others wrote as it is put on record: without secrets, cut to size, and readable for every reader of JSON."""
 
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -8,12 +8,13 @@ from msgspec import Raw
 from mcpctl.paths import Paths
 from mcpctl.settings import RecordSettings
 from mcpctl.store import redaction_key
-from mcpctl.store.redact import Redactor, cut
+from mcpctl.store.redact import MARK, Redactor, cut
 
 _NAMES_KEPT = 1000
 _READ_OF_NAME = 8192
 _ROOM = 200
 _SHOWN = 2048
+_WHOLE = 1 << 20
 _LONGEST_NUMBER = 19
 """A longer number may be a secret, and is more than some readers take."""
 LONGEST_NAME = 512
@@ -22,6 +23,17 @@ _json: msgspec.json.Decoder[Raw] = msgspec.json.Decoder(Raw)
 _Name = TypeVar("_Name", str, str | None)
 Json = bytes | memoryview
 """JSON text."""
+
+
+class Shown(NamedTuple):
+    """JSON as a person is shown it."""
+
+    beginning: str
+    whole: str
+    hidden: int
+    """How many values are hidden in it."""
+    left_out: int
+    """How many bytes are not in it."""
 
 
 class Recordable:
@@ -71,15 +83,20 @@ class Recordable:
     def text(self, text: str) -> str:
         return self._redact(cut(text.encode("utf-8", "replace"), self.limit)).decode("utf-8", "replace")
 
-    def shown(self, json: bytes, call_id: str = "") -> str:
-        """JSON as a person is shown it who is asked about it: without secrets, cut, and saying how much is left out,
-        and where that is."""
-        beginning = cut(json[: _SHOWN + 1], _SHOWN)
-        text = self._redact(beginning).decode("utf-8", "replace")
-        if len(beginning) == len(json):
-            return text
-        where = f": mcpctl calls show {call_id[:8]}" if call_id else ""
-        return f"{text} … {len(json) - len(beginning):,} more bytes{where}"
+    def shown(self, json: bytes) -> "Shown":
+        """JSON as a person is shown it who is asked about it: without secrets, and saying how much is left out."""
+        kept = cut(json[: _WHOLE + 1], _WHOLE)
+        redacted = self._redact(kept)
+        hidden = len(MARK.findall(redacted.decode("utf-8", "replace"))) - len(
+            MARK.findall(kept.decode("utf-8", "replace"))
+        )
+        text, left_out = redacted.decode("utf-8", "replace"), len(json) - len(kept)
+        if left_out:
+            text = f"{text} … {left_out:,} more bytes are not kept"
+        beginning = cut(redacted[: _SHOWN + 1], _SHOWN).decode("utf-8", "replace")
+        if len(redacted) > _SHOWN:
+            beginning = f"{beginning} … {len(json) - _SHOWN:,} more bytes"
+        return Shown(beginning, text, max(0, hidden), left_out)
 
     def masked(self, json: bytes) -> bytes:
         """JSON without what looks like a secret, as the record has it, but whole; the rest of it is as it was."""

@@ -14,6 +14,8 @@ _COLUMNS = {
     "end_time": schema.session_end("dead"),
 }
 _ORDER = "last_activity DESC, id"
+_MEANT = f"(via = 'cli' AND tool_call_count = 0), {_ORDER}"
+"""Whoever says `last` means no session in which something was only answered."""
 
 
 def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
@@ -41,7 +43,7 @@ def overheads(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses:
 
 def resolve(db: sqlite3.Connection, ref: str) -> str:
     """The id of the session that `ref` names: a full id, a unique prefix, or `last`."""
-    return query.resolve(db, "sessions", ref, _ORDER, "mcpctl sessions ls")
+    return query.resolve(db, "sessions", ref, _MEANT, "mcpctl sessions ls")
 
 
 def show(db: sqlite3.Connection, ref: str) -> Row:

@@ -39,7 +39,8 @@ def scene(home: Path, paths: Paths) -> Play:
 @pytest.fixture(autouse=True)
 def answers_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """No answer is so quick that nobody can have given it."""
-    monkeypatch.setattr(consent, "_BY_ITSELF_MS", 0)
+    monkeypatch.setattr(consent, "BY_ITSELF_MS", 0)
+    monkeypatch.setattr(consent, "_FILLED_MS", 0)
 
 
 def files() -> MemoryServer:
@@ -99,6 +100,7 @@ def said(choice: Any) -> dict[str, Any]:
 
 YES, NO, SESSION = said("once"), said("no"), said("session")
 DECLINED = {"result": {"action": "decline"}}
+DISMISSED = {"result": {"action": "cancel"}}
 
 
 def decisions(home: Path) -> list[str]:
@@ -168,7 +170,7 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
             " idempotent not declared (counts as false), openWorld not declared (counts as true).",
             "Asked by: confirm_destructive @destructive, config.toml",
         ]
-        assert lines[3].startswith('Arguments: {"path": "a\\u202eb\\u001b[2J", "password": "[redacted:')
+        assert lines[3].startswith('Arguments: {"path": "a\\u202eb\\u001b[2J", "password": "hunter22')
         assert lines[4].startswith("Warning: ")
         assert lines[5].endswith(f"mcpctl approvals show {kept(paths)[0].id}")
 
@@ -186,8 +188,10 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
     ],
 )  # fmt: skip
 def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
-    revision: str, answer: dict[str, Any], scene: Play, paths: Paths, home: Path
+    revision: str, answer: dict[str, Any], scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(consent, "BY_ITSELF_MS", 3_600_000)
+
     async def played(world: World) -> None:
         server, asked = began(world), await person(world, revision)
         text = await asked.call(answer)
@@ -206,10 +210,11 @@ def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
         answered(paths, "once")
         assert await asked.call(None) == "{}"
         assert len(server.calls) == 1
-        assert await asked.call(YES) == "{}", "and again for the next call"
+        assert "not run yet" in await asked.call(None), "nor again for the same call in this session"
 
     scene(played)
-    assert decisions(home)[:4] == ["asked client", "declined client", "unanswerable rule", "allowed terminal once"]
+    made = ["asked client", "unanswerable client", "unanswerable asked", "allowed terminal once", "unanswerable asked"]
+    assert decisions(home) == made
 
 
 def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:
@@ -225,7 +230,7 @@ def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:
 def test_a_no_that_nobody_can_have_given_leaves_it_open(
     revision: str, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "_BY_ITSELF_MS", 3_600_000)
+    monkeypatch.setattr(consent, "_FILLED_MS", 3_600_000)
 
     async def played(world: World) -> None:
         began(world)
@@ -238,18 +243,99 @@ def test_a_no_that_nobody_can_have_given_leaves_it_open(
 
 
 @ERAS
-def test_a_no_holds_for_this_call(revision: str, scene: Play, paths: Paths, home: Path) -> None:
+@pytest.mark.parametrize("answer", [NO, DECLINED])
+def test_a_no_is_for_this_call_and_the_next_one_is_asked_about_anew(
+    answer: dict[str, Any], revision: str, scene: Play, paths: Paths, home: Path
+) -> None:
     async def played(world: World) -> None:
         server, asked = began(world), await person(world, revision)
-        for answer in (NO, None):
-            assert (
-                await asked.call(answer) == "mcpctl: tool 'files:delete' was not run: the user said no; do not retry it"
-            )
-        assert kept(paths)[0].state == "denied"
-        assert server.calls == []
+        said_no = "mcpctl: tool 'files:delete' was not run: the user said no; do not retry it"
+        assert await asked.call(answer) == said_no
+        assert [each.state for each in kept(paths)] == ["denied"]
+        assert await asked.call(YES) == "{}"
+        assert len(asked.forms) == 2
+        assert len(server.calls) == 1
 
     scene(played)
-    assert decisions(home) == ["asked client", "declined client", "declined client"]
+    assert decisions(home) == ["asked client", "declined client", "asked client", "approved client once"]
+    made = [line for line in journal_lines(home) if line["type"] == "decisions.made"]
+    assert [line["waited_ms"] is None for line in made] == [True, False, True, False]
+
+
+@ERAS
+def test_three_forms_are_open_and_ten_shown_a_minute(revision: str, scene: Play, paths: Paths, home: Path) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, revision)
+        calls = [asked.client.start_call(DELETE, {"n": n}) for n in range(20)]
+        refused = [text_of(await call) for call in calls[3:]]
+        assert all("not run yet" in text for text in refused)
+        assert len(kept(paths)) == 20
+        results = [(await call)["result"] for call in calls[:3]] if revision == MODERN else []
+        for n in range(3):
+            if revision == MODERN:
+                assert text_of(await asked.again(results[n], YES, DELETE, {"n": n})) == f'{{"n": {n}}}'
+            else:
+                question = await asked.client.questions.get()
+                asked.client.send(id=question["id"], **YES)
+        if revision != MODERN:
+            assert sorted([text_of(await call) for call in calls[:3]]) == [f'{{"n": {n}}}' for n in range(3)]
+        for n in range(20, 27):
+            assert await asked.call(YES, arguments={"n": n}) == f'{{"n": {n}}}'
+        assert "not run yet" in await asked.call(None, arguments={"n": 27})
+
+    scene(played)
+    assert decisions(home).count("asked client") == 10
+    assert decisions(home).count("unanswerable limit") == 18
+
+
+@ERAS
+def test_what_is_long_is_shown_in_part_and_searched_whole(revision: str, scene: Play, paths: Paths, home: Path) -> None:
+    harmless = "all is well here\n" * 500
+    arguments = {"content": f"{harmless}rm -rf ~/ # \u202e{harmless}the end", "token": "hunter2222"}
+
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world, revision)
+        assert "was not run" in await asked.call(NO, arguments=arguments)
+        (form,) = asked.forms
+        assert form["requestedSchema"]["properties"]["answer"]["enum"] == ["no", "once"]
+        message = form["message"]
+        assert "characters, of which these are the first 1,000" in message
+        assert "the end" in message
+        assert "hunter2222" in message
+        assert "'rm -rf'" in message.split("In all of them there is: ")[1]
+        assert "for this call alone" in message
+        assert len(message) < 4000
+
+    scene(played)
+    assert b"hunter2222" not in paths.policy.read_bytes()
+    assert all("hunter2222" not in str(line) for line in journal_lines(home))
+
+
+@ERAS
+def test_what_waits_elsewhere_is_kept_whole_until_it_is_answered(revision: str, scene: Play, paths: Paths) -> None:
+    arguments = {"content": "x" * 5000 + "tail", "password": "hunter2222"}
+
+    async def played(world: World) -> None:
+        began(world)
+        client = await world.client(revision, {})
+        await client.call(DELETE, arguments)
+        with PolicyFile.connect(paths) as file:
+            (whole,) = approvals.listed(file, whole=True)
+            assert whole.whole
+            assert "tail" in whole.whole
+            assert "hunter2222" not in whole.whole
+            assert (whole.hidden, whole.left_out, whole.shows_all) == (1, 0, False)
+            assert len(whole.arguments) < 2200
+            assert approvals.answer(file, whole.id, scope=None, channel="terminal")
+            assert approvals.find(file, whole.id).whole is None
+        await client.call(DELETE, arguments)
+        with PolicyFile.connect(paths) as file:
+            file.db.execute("UPDATE approvals SET expires = 1")
+            assert [each.whole for each in approvals.listed(file, whole=True)] == [None, None]
+
+    scene(played)
 
 
 @ERAS
@@ -273,14 +359,14 @@ def test_a_yes_for_the_session_is_for_the_session_that_gave_it(revision: str, sc
     async def played(world: World) -> None:
         server = began(world)
         first, second = await person(world, revision), await person(world, revision)
-        await first.call(DECLINED, arguments={"n": 1})
+        await first.call(DISMISSED, arguments={"n": 1})
         assert await second.call(SESSION, arguments={"n": 1}) == '{"n": 1}'
         assert await second.call(None, arguments={"n": 2}) == '{"n": 2}'
-        assert "not run yet" in await first.call(DECLINED, arguments={"n": 2})
+        assert "not run yet" in await first.call(DISMISSED, arguments={"n": 2})
         with PolicyFile.connect(paths) as file:
             (approval,) = [each for each in approvals.listed(file) if each.scope == "session"]
             approvals.withdraw(file, approval)
-        assert "not run yet" in await second.call(DECLINED, arguments={"n": 3})
+        assert "not run yet" in await second.call(DISMISSED, arguments={"n": 3})
         assert len(server.calls) == 2
 
     scene(played)
@@ -332,18 +418,17 @@ def test_who_does_not_answer_in_time_may_answer_later(scene: Play, paths: Paths,
     assert decisions(home) == ["asked client", "expired client", "approved client once", "allowed client once"]
 
 
-def test_a_no_that_comes_late_is_on_record(scene: Play, home: Path) -> None:
+def test_a_no_that_comes_late_is_on_record(scene: Play, home: Path, paths: Paths) -> None:
     async def played(world: World) -> None:
         began(world, confirm_wait_s=0.05)
         asked = await person(world)
         assert "not run yet" in await asked.call(None)
         asked.client.send(id=(await asked.client.questions.get())["id"], **NO)
-        while "the user said no" not in await asked.call(None):
-            pass
+        while kept(paths)[0].state != "denied":
+            await asked.client.call("files:read")
 
     scene(played)
-    made = [decision for decision in decisions(home) if decision != "unanswerable rule"]
-    assert made == ["asked client", "expired client", "declined client", "declined client"]
+    assert decisions(home) == ["asked client", "expired client", "declined client"]
 
 
 def test_the_time_of_people_is_not_that_of_the_server(scene: Play) -> None:
@@ -388,10 +473,10 @@ def test_a_no_counts_as_long_as_the_call_has_not_been_made(scene: Play, paths: P
         answered(paths, "once")
         asked.client.send(id=question["id"], **NO)
         assert "the user said no" in text_of(await answering)
-        assert "not run yet" in await asked.call(DECLINED, arguments={"n": 1})
+        assert "not run yet" in await asked.call(DISMISSED, arguments={"n": 1})
         answered(paths, "once")
         answered(paths, None)
-        assert "the user said no" in await asked.call(None, arguments={"n": 1})
+        assert "the user said no" in await asked.call(NO, arguments={"n": 1}), "it is asked about anew"
         assert server.calls == []
 
     scene(played)
@@ -693,7 +778,7 @@ def test_a_yes_that_is_taken_back_holds_for_no_repeat(revision: str, scene: Play
         await asked.call(SESSION, "files:put", {"n": 1})
         with PolicyFile.connect(paths) as file:
             approvals.withdraw(file, approvals.listed(file)[0])
-        assert "the user said no" in await asked.call(None, "files:put", {"n": 1})
+        assert "the user said no" in await asked.call(NO, "files:put", {"n": 1}), "it is asked about anew"
         assert len(server.calls) == 1
 
     scene(played)

@@ -11,38 +11,55 @@ Always = Annotated[
     bool, typer.Option("--always", help="Allow all calls of the tool, as long as its definition stays as it is.")
 ]
 
+For = Annotated[
+    str | None,
+    typer.Option("--for", metavar="TIME", help="Allow all calls of the tool until then: 8h, 7d.", show_default=False),
+]
+
 
 def allow(
-    approval: opt.ApprovalId,
+    approval: opt.OpenApprovalId,
     session: Session = False,
     always: Always = False,
+    ends: For = None,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
     """Allow a call that waits for your consent: this call, once, when it is made again with the same arguments.
 
-    It is for people: it needs a terminal, and refuses where an agent may run it.
+    It is for people: it needs a terminal, and refuses where an agent may run it. --session and --always are refused
+    where config.toml has confirm = "always", and where a part of the arguments is hidden or left out: then a yes holds
+    for this call alone. What holds for longer is in mcpctl approvals ls --standing.
 
     \b
     Examples:
       mcpctl approvals allow 7f3a
       mcpctl approvals allow 7f3a --session
+      mcpctl approvals allow 7f3a --for 7d
     """
+    import time
+
     from mcpctl import output
     from mcpctl.commands.people import only_for_people
+    from mcpctl.commands.tokens.expiry import moment
     from mcpctl.errors import WrongUsage
     from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row, until
+    from mcpctl.store import clock
     from mcpctl.store.approvals import ALWAYS, ONCE, SESSION
 
     if approval == "last":
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
-    if session and always:
-        raise WrongUsage("--session and --always contradict each other", "give one of them")
+    if session and (always or ends):
+        raise WrongUsage(f"--session and {'--always' if always else '--for'} contradict each other", "give one of them")
+    end = moment(ends, time.time(), "--for")
     only_for_people("allow a call")
-    scope = ALWAYS if always else SESSION if session else ONCE
-    answered = answer(opt.paths(config, data_dir), approval, scope, "terminal")
+    scope = ALWAYS if always or ends else SESSION if session else ONCE
+    answered = answer(opt.paths(config, data_dir), approval, scope, "terminal", end)
     output.write_done(json, lambda: row(answered), answered.id)
-    how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: "always"}[answered.scope or ONCE]
+    always_how = f"until {clock.iso(end)}" if end else "always"
+    how = {ONCE: f"once, until {until(answered)}", SESSION: "for the session", ALWAYS: always_how}[
+        answered.scope or ONCE
+    ]
     output.say(line_of(f"{answered.key} is allowed {how}; have it called again"))

@@ -4,12 +4,12 @@ from mcpctl.commands import options as opt
 
 
 def deny(
-    approval: opt.ApprovalId,
+    approval: opt.OpenApprovalId,
     json: opt.Json = False,
     config: opt.ConfigFile = None,
     data_dir: opt.DataDir = None,
 ) -> None:
-    """Say no to a call that waits for your consent. For ten minutes the same call is refused without asking again.
+    """Say no to a call that waits for your consent. If the same call is made again, you are asked anew.
 
     Of a call that was allowed with --session or --always, or that has not been made yet, it takes that back.
 
@@ -18,9 +18,12 @@ def deny(
       mcpctl approvals deny 7f3a
     """
     from mcpctl import output
+    from mcpctl.errors import WrongUsage
     from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row
 
+    if approval == "last":
+        raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
     answered = answer(opt.paths(config, data_dir), approval, None, "terminal")
     output.write_done(json, lambda: row(answered), answered.id)
     output.say(line_of(f"{answered.key} is refused"))

@@ -7,10 +7,12 @@ import typer
 from mcpctl.commands import options as opt
 
 Pending = Annotated[bool, typer.Option("--pending", help="Only those that can be answered now.")]
+Standing = Annotated[bool, typer.Option("--standing", help="The yeses that hold for more than one call.")]
 
 
 def ls(
     pending: Pending = False,
+    standing: Standing = False,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -22,14 +24,25 @@ def ls(
 ) -> None:
     """List the calls that needed your consent, the newest first, and what became of them.
 
+    --standing lists the yeses that hold for more than one call instead, for as long as they do, however old they are;
+    take one back with mcpctl approvals revoke.
+
     \b
     Examples:
       mcpctl approvals ls --pending
+      mcpctl approvals ls --standing
       mcpctl approvals ls --json | jq '.[] | select(.state == "denied") | .key'
     """
     from mcpctl import output
-    from mcpctl.commands.approvals.columns import COLUMNS
-    from mcpctl.policy.answering import rows
+    from mcpctl.commands.approvals import columns
+    from mcpctl.errors import WrongUsage
+    from mcpctl.policy import answering
 
+    if pending and standing:
+        raise WrongUsage("--pending and --standing contradict each other", "give one of them")
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
-    output.write_list(rows(opt.paths(None, data_dir), pending=pending), COLUMNS, options)
+    paths = opt.paths(None, data_dir)
+    if standing:
+        output.write_list(answering.standing(paths), columns.STANDING, options)
+    else:
+        output.write_list(answering.rows(paths, pending=pending), columns.COLUMNS, options)

@@ -19,8 +19,11 @@ def show(
     from mcpctl import output
     from mcpctl.output import text
     from mcpctl.policy.answering import found, row
+    from mcpctl.policy.shown_arguments import hidden_words
 
     shown = row(found(opt.paths(None, data_dir), approval))
     output.write_row(shown, json, lambda: text.pairs(shown), fields)
     if shown["state"] == "pending":
+        if said := hidden_words(shown["hidden"], shown["left_out"]):
+            output.say(said, always=True)
         output.say(f"answer with: mcpctl approvals allow {shown['id']} (or deny)")

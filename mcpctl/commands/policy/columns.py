@@ -1,5 +1,6 @@
 """How explanations of the policy are shown, and what of a command line they need."""
 
+import shlex
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -76,7 +77,7 @@ def _lines(row: Row, config: Path) -> Iterator[str]:
     yield from _matching(row["rules"])
     yield ""
     yield from _hints(row)
-    yield from _grants(row["grants"])
+    yield from _grants(row["key"], row["grants"])
 
 
 def _decision(row: Row) -> str:
@@ -119,9 +120,10 @@ def _uncounted(hint: Any, trust: str | None) -> str:
     return f"; does not count for rules ({why}): taken for {'yes' if hint['counted_value'] else 'no'}"
 
 
-def _grants(grants: Collection[Any]) -> Iterator[str]:
+def _grants(key: str, grants: Collection[Any]) -> Iterator[str]:
     for grant in grants:
         whose = f" in project {grant['project']}" if grant["project"] else ""
         scope = "always" if grant["scope"] == "always" else f"in session {grant['session']}"
         holds = "" if grant["holds"] else "; not for this project and definition"
-        yield f"{'consent:':<13}you have said yes, {scope}{whose}{holds}"
+        end = f"end that with: {shlex.join(['mcpctl', 'approvals', 'revoke', key])}"
+        yield f"{'consent:':<13}you have said yes, {scope}{whose}{holds}; {end}"

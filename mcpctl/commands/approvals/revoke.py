@@ -1,0 +1,36 @@
+"""`mcpctl approvals revoke`"""
+
+from typing import Annotated
+
+import typer
+
+from mcpctl.commands import complete
+from mcpctl.commands import options as opt
+
+Standing = Annotated[
+    str,
+    typer.Argument(metavar="KEY|ID", help="A tool, or the id of one yes.", autocompletion=complete.standing),
+]
+
+
+def revoke(
+    standing: Standing,
+    json: opt.Json = False,
+    config: opt.ConfigFile = None,
+    data_dir: opt.DataDir = None,
+) -> None:
+    """Take back a yes that holds for more than one call: all of a tool's, or one by its id. Running sessions follow.
+
+    \b
+    Examples:
+      mcpctl approvals revoke github:delete_repository
+      mcpctl approvals revoke 7f3a91c2
+    """
+    from mcpctl import output
+    from mcpctl.output.text import line_of
+    from mcpctl.policy import answering
+
+    rows = answering.revoke(opt.paths(config, data_dir), standing, "terminal")
+    output.write_done(json, lambda: rows, *(row["id"] for row in rows))
+    for row in rows:
+        output.say(line_of(f"{row['key']} is asked about again"))
