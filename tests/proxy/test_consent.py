@@ -426,6 +426,7 @@ def test_a_no_that_comes_late_is_on_record(scene: Play, home: Path, paths: Paths
         asked.client.send(id=(await asked.client.questions.get())["id"], **NO)
         while kept(paths)[0].state != "denied":
             await asked.client.call("files:read")
+        await asked.client.call("files:read")
 
     scene(played)
     assert decisions(home) == ["asked client", "expired client", "declined client"]
