@@ -30,6 +30,9 @@ UNREAD_NOTICES = 1 << 18
 JUNK_LINES = 1000
 """Lines on stdout that are not messages, after which a server's next ones wait for a moment."""
 JUNK_PAUSE_S = 0.1
+STDERR = 1 << 20
+"""Bytes on stderr after which what a server writes there next waits for a moment."""
+STDERR_PAUSE_S = 0.02
 MESSAGE_LINES = 100_000
 """Lines of one message that is printed over several."""
 

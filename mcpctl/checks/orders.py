@@ -26,10 +26,21 @@ _COMMANDS = (
     Phrase(
         "E406", "orders that a command is run",
         ("whoami", "uname -", "sudo -", "id &&", "printenv", "env |", "ifconfig", "netstat", "ps aux", "history |",
-         "cat /", "ls -", "hostname"),
+         "cat /", "cat ~", "ls -", "hostname"),
         r"\b(?:BIDS|RUNS)\bG90(?:\bwhoami\b|\buname -\w|\bsudo -\w|\bid &&|\bprintenv\b|\benv \||\bifconfig\b"
         r"|\bnetstat\b|\bps aux\b|\bhistory \||\bcat [/~]|\bls -\w+ [/~]|\bhostname (?:&&|;|\|))",
         near=r"\b(?:LOFTY|must|mandatory|always|before)\b",
+        unless=_DEFENCE,
+        quotable=False,
+    ),
+    Phrase(
+        "E406", "orders that a command is run",
+        ("cat ", "curl ", "wget ", "chmod ", "echo ", "export ", "scp ", "tar ", "base64 ", "printenv", "env >",
+         "find /"),
+        r"\b(?:please|you (?:must|should|need to|have to)|must|first|always|then|mandatory) (?:\w+ ){0,2}?(?:run"
+        r"|execute|invoke|issue|perform) ?:? ?(?:the following ?:? ?)?['\"`(]?(?:cat|curl|wget|chmod|echo|export"
+        r"|scp|tar|base64|printenv|env|find) ?[-~/$>'\"\w]",
+        near=r"&&|\|\||\||~/|/etc/|\$\(|>|https?:",
         unless=_DEFENCE,
         quotable=False,
     ),
@@ -222,12 +233,13 @@ _NOTICES = (
 _TOLD = (
     Phrase(
         "E410", "orders what the user is told",
-        ("message", "to the user", "the user", "users", "warning", "alert"),
-        r"\b(?:then|and|first|must|always|also)\b(?: \w+){0,3}? (?:report|display|present|show|output|announce"
-        r"|say|print)\b"
-        r"(?: (?:the|a|this) (?:following )?(?:message|warning|alert|notice|statement|text|disclaimer)G20|G40 as"
-        r"|G25 to (?:the )?users?\b(?: that)?)"
-        r" ?:? ?['\"\u00ab](?=\S{1,40} \S)",
+        ("message", "to the user", "the user", "users", "warning", "alert", "state", "announce", "declare", "say "),
+        r"\b(?:then|and|first|must|always|also)\b(?: \w+){0,3}? (?:(?:report|display|present|show|output|announce|say"
+        r"|print)\b(?: (?:the|a|this) (?:following )?(?:message|warning|alert|notice|statement|text|disclaimer)G20"
+        r"|G40 as|G25 to (?:the )?users?\b(?: that)?)|(?:state|announce|declare|say)(?: that)?)"
+        r" ?:? ?['\"\u00ab](?=[^\s'\"]{1,40} [^\s'\"])|\b(?:mandatory|required|compulsory) (?:[\w-]+ )?(?:message"
+        r"|announcement|disclaimer|statement|promotion) (?:that |which |and )?(?:must|should|has to|to) be"
+        r" (?:delivered|shown|displayed|presented|stated|included|repeated)\b",
         near=r"\b(?:must|before|mandatory|required|always)\b",
         unless=_DEFENCE,
         quotable=False,

@@ -32,6 +32,11 @@ class Issuer:
     resource_url: str | None = None
     """The `resource` of RFC 8707."""
 
+    def wider(self, server_url: str) -> str:
+        """What tokens are for where that is more than the server at this address; RFC 9728 permits it."""
+        named = self.resource_url or ""
+        return "" if named.rstrip("/") == resource_url_from_server_url(server_url).rstrip("/") else named
+
     def scope(self, grant_types: list[str]) -> str | None:
         """What to ask for where a person has not said it; None for what the issuer gives by itself."""
         if self.challenged is None and not (self.resource and self.resource.scopes_supported):

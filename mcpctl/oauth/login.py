@@ -70,6 +70,8 @@ async def log_in(where: Endpoint, settings: OAuthSettings, wish: Wish, tell: Cal
         return None
     scope = " ".join(wish.scopes or oauth.scopes) or issuer.scope(_GRANTS[oauth.grant])
     known = _known(issuer, oauth, settings, wish)
+    if wider := issuer.wider(where.url):
+        tell(f"the login is for all of {brief(wider)}: others who serve there can use it, too")
     if oauth.grant != CLIENT_CREDENTIALS:
         async with Callback(oauth.redirect_port) as callback:
             tell(_what_for(where, issuer, wish))

@@ -26,6 +26,9 @@ _DIGITS = tuple(b"%c" % digit for digit in b"-0123456789")
 _OPENING_BRACKETS = (b"{", b"[")
 _LOOKED_INTO = 512
 """A longer object or list is hidden whatever text is in it: one within another would be read again and again."""
+_MOST_JUDGED, _MOST_WEAK = 500, 3000
+"""The values under telling names of one text that are looked at; of further ones each is hidden, whatever it is. No
+text that is not made for it has so many, and to look at all that it can have takes a tenth of a second."""
 _BETWEEN = b" \t\r\n\\,:[]{}"
 _OF_CONTAINERS = (Kind.ANY, Kind.PASSWORD, Kind.CREDENTIAL, Kind.TOKEN)
 _WEAK = (Kind.CODE, Kind.ADDRESS, Kind.HINT)
@@ -78,10 +81,11 @@ class NamedValues:
         found: list[Found] = []
         done = 0
         candidates = self._candidates(text)
-        for candidate, following in zip_longest(candidates, candidates[1:]):
+        for number, (candidate, following) in enumerate(zip_longest(candidates, candidates[1:])):
             if following and candidate[3] in _WEAK and following[0] <= candidate[2] + 1:
                 continue  # its value is a name
-            if candidate[0] >= done and (secret := self._value(text, *candidate)):
+            is_judged = number < (_MOST_WEAK if candidate[3] in _WEAK else _MOST_JUDGED)
+            if candidate[0] >= done and (secret := self._value(text, *candidate, is_judged=is_judged)):
                 found.append(secret)
                 done = secret[1]
         spans = [(*span, b"") for span in in_commands(text)]
@@ -129,7 +133,7 @@ class NamedValues:
             if kind is not Kind.NOTHING:
                 yield *pair.span(2), pair.start(3), Kind.PASSWORD if kind is Kind.ANY else kind
 
-    def _value(self, text: bytes, begin: int, end: int, separator: int, kind: Kind) -> Found | None:
+    def _value(self, text: bytes, begin: int, end: int, separator: int, kind: Kind, *, is_judged: bool) -> Found | None:
         if text[begin] in _LETTERS_OF_ESCAPES:
             begin += begin > 0 and text[begin - 1] == _BACKSLASH
             kind = self._kind(text[begin:end])
@@ -137,6 +141,8 @@ class NamedValues:
             kind = kind_of(text[begin:end].decode("utf-8", "replace"))
         if kind is Kind.NOTHING:
             return None
+        if not is_judged:
+            kind = Kind.ANY
         if text[separator] == _COLON and text.find(b'"', end, separator) >= 0:
             return _member(text, begin, end, separator, kind)
         return _in_text(text, begin, end, separator, kind)

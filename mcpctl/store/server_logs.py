@@ -34,6 +34,10 @@ _GATHER_S = 0.05
 """What is said together is written together, so that a secret of several lines is seen whole."""
 _LINE_S = 1 / KEPT
 """Seconds that are waited after a line before more is written: a flood costs no more than that."""
+_PIECE = 8192
+"""Bytes that are read for secrets at once: nothing else can run meanwhile."""
+_REST = 4
+"""How many times longer than that took others have the processor."""
 _LAST_S = 0.2
 _HINT = "the stderr of servers is not kept there"
 
@@ -80,11 +84,13 @@ class ServerLogs:
         with self._changed:
             if not data and self._thread is None:
                 return  # nobody has said anything
+            is_first = not self._said
             self._said.setdefault((server, pid), _Said()).add(data)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._write_all, name="server-logs", daemon=True)
                 self._thread.start()
-            self._changed.notify_all()
+            if is_first:  # of a flood nobody is woken for each piece
+                self._changed.notify_all()
 
     def close(self) -> None:
         """Write what is left; at most that is waited for briefly."""
@@ -115,7 +121,7 @@ class ServerLogs:
         if not lines:
             return 0
         # More than are kept: a private key of many lines is known by its first.
-        texts = self._without_secrets(b"\n".join(map(_short, lines[-2 * KEPT :]))).split("\n")
+        texts = self._without_secrets([_short(line) for line in lines[-2 * KEPT :]])
         if said.left_out or len(lines) > KEPT:
             left_out = "[mcpctl: lines before this one were left out: there were too many at once]"
             texts = [left_out, *texts[-KEPT:]]
@@ -144,9 +150,16 @@ class ServerLogs:
             self._begun[process] = text[whole:] or None
         return text[:whole].split(b"\n")
 
-    def _without_secrets(self, text: bytes) -> str:
+    def _without_secrets(self, lines: list[bytes]) -> list[str]:
         self._key = self._key or redaction_key.load(self._paths)
-        return Redactor(self._key, self._settings().redact_keys).text(text.decode("utf-8", "replace"))
+        redactor = Redactor(self._key, self._settings().redact_keys)
+        texts: list[str] = []
+        for piece in _pieces(lines):
+            begun = time.thread_time()
+            texts += redactor.text(piece.decode("utf-8", "replace")).split("\n")
+            with self._changed:
+                self._changed.wait_for(lambda: self._is_closing, _REST * (time.thread_time() - begun))
+        return texts
 
     def _add(self, server: str, lines: bytes) -> None:
         path = self._paths.log(server)
@@ -160,6 +173,27 @@ class ServerLogs:
         if self._lines[server] >= 2 * KEPT:
             files.edit(path, lambda before: _end(before or b""), _HINT)
             self._lines[server] = KEPT
+
+
+def _pieces(lines: list[bytes]) -> Iterator[bytes]:
+    """The lines in short pieces, none of which ends within a private key, or between a name and its value."""
+    from mcpctl.store import shapes
+
+    piece = b""
+    for line in lines:
+        piece = piece + b"\n" + line if piece else line
+        if len(piece) < _PIECE:
+            continue
+        is_apart = not line.rstrip().endswith(_GOES_ON) and shapes.end_or_open_key(piece) == len(piece)
+        if is_apart or len(piece) > _MOST_OF_PIECE:
+            yield piece
+            piece = b""
+    if piece:
+        yield piece
+
+
+_MOST_OF_PIECE = 4 * _PIECE
+_GOES_ON = (b":", b"=", b",", b"\\", b"{", b"[")
 
 
 def _short(line: bytes) -> bytes:

@@ -74,7 +74,8 @@ class Stdio(Connection):
             stdout.fileno(), turn, of_client=False, on_message=self._read, on_other=self._not_a_message,
             on_end=self._all_read, on_too_long=self._is_too_long,
         )  # fmt: skip
-        self._loop.add_reader(stderr.fileno(), self._read_stderr)
+        self._stderr_in_a_row = 0
+        self._hear_stderr()
         threading.Thread(target=self._await_exit, name=f"await-{self._process.pid}", daemon=True).start()
 
     @property
@@ -196,6 +197,10 @@ class Stdio(Connection):
         if exchange := self.pending.pop(jsonrpc.number(id_), None):
             exchange.failed(Failure("answer_unreadable", {"reason": why}))
 
+    def _hear_stderr(self) -> None:
+        if not self._stderr_pipe.closed:
+            self._loop.add_reader(self._stderr_pipe.fileno(), self._read_stderr)
+
     def _read_stderr(self) -> None:
         try:
             data = os.read(self._stderr_pipe.fileno(), 1 << 16)
@@ -208,6 +213,12 @@ class Stdio(Connection):
             return
         self._stderr = (self._stderr + data)[-_STDERR_KEPT:]
         self._on_stderr(self.pid, data)
+        self._stderr_in_a_row += len(data)
+        if self._stderr_in_a_row >= bounds.STDERR:
+            # A server that does little but write there waits, so that others need not.
+            self._stderr_in_a_row = 0
+            self._loop.remove_reader(self._stderr_pipe.fileno())
+            self._loop.call_later(bounds.STDERR_PAUSE_S, self._hear_stderr)
 
     def _await_exit(self) -> None:
         status = posix.await_exit(self._process)

@@ -25,6 +25,8 @@ from mcpctl.wire import jsonrpc
 
 _MAX_BACKOFF_S = 60.0
 _LONGEST_SAID = 500
+_MOST_SAID = 50
+"""Lines of one read that are printed for a person: others wait meanwhile."""
 _LAST_CALLS_S = 60.0
 """How long the calls of a server whose entry has changed keep the changed one from starting."""
 _LOOK_S = 0.05
@@ -332,6 +334,10 @@ class Upstream:
 
     def _stderr(self, pid: int, data: bytes) -> None:
         self._events.logs.take(self.name, pid, data)
-        for line in data.decode("utf-8", "replace").splitlines() if self._verbose else ():
+        if not self._verbose:
+            return
+        lines = data.decode("utf-8", "replace").splitlines()
+        more = [f"… {len(lines) - _MOST_SAID} more lines at once"] if len(lines) > _MOST_SAID else []
+        for line in (*lines[:_MOST_SAID], *more):
             printable = "".join(c if c.isprintable() else "?" for c in mask(line[:_LONGEST_SAID]))
             print(f"[{self.name}] {printable}", file=sys.stderr)  # noqa: T201

@@ -63,6 +63,8 @@ class Issuer(OAuthAuthorizationServerProvider[Any, Any, Any]):
     status: int = 200
     documents: bool = False
     """Whether it reads metadata documents of clients."""
+    claims: str = "/mcp"
+    """The path that the server says that it is."""
     methods: Sequence[str] = ("none", "client_secret_basic", "client_secret_post")
     """How clients may say who they are."""
 
@@ -228,7 +230,8 @@ def _serving(issuer: Issuer, there: str) -> Starlette:
         return types.ListToolsResult(tools=[types.Tool(name="whoami", input_schema={"type": "object"})])
 
     auth = AuthSettings(
-        issuer_url=AnyHttpUrl(issuer.name), resource_server_url=AnyHttpUrl(f"{there}/mcp"), required_scopes=["read"],
+        issuer_url=AnyHttpUrl(issuer.name), resource_server_url=AnyHttpUrl(there + issuer.claims),
+        required_scopes=["read"],
         validate_token_resource=False,
     )  # fmt: skip
     guarded = Server[Any]("guarded", version="1", on_list_tools=list_tools)

@@ -291,6 +291,16 @@ def test_a_client_logs_in_with_its_own_secret_without_anybody(at: Sites) -> None
     assert (form["grant_type"], form["resource"]) == ("client_credentials", at.url)
 
 
+@pytest.mark.parametrize(("at", "says"), [({"claims": "/"}, True), ({"claims": "/mcp"}, False)], indirect=["at"])
+def test_a_login_for_more_than_the_server_is_said_to_be_one(at: Sites, says: bool) -> None:
+    oauth = OAuth(client_id="robot", client_secret="s3cret", grant="client_credentials")
+    told: list[str] = []
+    found = asyncio.run(log_in(Endpoint(at.url, "http", {}, oauth=oauth), SETTINGS, Wish("s"), told.append))
+    assert found and found.tokens.resource == (at.url.removesuffix("mcp") if says else at.url)
+    whole = at.url.removesuffix("mcp")
+    assert told == ([f"the login is for all of {whole}: others who serve there can use it, too"] if says else [])
+
+
 def test_a_server_that_needs_no_login_has_none(at: Sites) -> None:
     where = Endpoint(at.open_url, "http", {})
     assert asyncio.run(log_in(where, SETTINGS, Wish("s"), lambda _: None)) is None

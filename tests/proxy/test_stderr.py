@@ -1,6 +1,7 @@
 """stderr of `serve`: a client that does not read it holds up nothing."""
 
 import contextlib
+import json
 import os
 import signal
 import sys
@@ -10,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from mcpctl import bounds
+from tests.conftest import Mcpctl
 from tests.proxy.client import ROOT, SERVE, Client, until, write_config
+from tests.proxy.conftest import Serve
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -116,3 +120,16 @@ def test_what_goes_wrong_out_of_sight_is_told_in_one_line(home: Path, tmp_path: 
     assert client.wait() == 0
     client.close()
     assert client.stderr == "mcpctl: internal error: RuntimeError('out of sight')\n"
+
+
+def test_a_server_that_writes_much_there_is_read_with_pauses_and_answers(
+    serve: Serve, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bounds, "STDERR", 1)
+    monkeypatch.setattr(bounds, "STDERR_PAUSE_S", 0.0)
+    client = serve(
+        {"mute": [sys.executable, "-c", f"{LOUD}\nprint('end', file=sys.stderr)"], "counter": command("counter")}
+    )
+    assert client.call("mute:any").is_error
+    until("what it wrote last", lambda: "end" in mcpctl("servers", "logs", "mute").out)
+    assert json.loads(client.call("counter:count").text)["count"] == 1

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from mcpctl.store import redact
 from mcpctl.store.redact import MARK, Redactor, cut, is_secret_name
+from tests.effort import calls
 
 REDACTOR = Redactor(b"k" * 32)
 RUN = "Zz9" * 12
@@ -310,3 +311,17 @@ def test_a_cut_never_splits_a_character() -> None:
     text = "ü".encode() * 10
     assert cut(text, 5) == "üü".encode()
     assert cut(text, 20) == text
+
+
+@pytest.mark.parametrize("piece", [b"0token: ", b"token: password=", b"password=https://", b"Bearer :"])
+def test_of_very_many_values_the_further_ones_are_hidden_and_not_looked_at(piece: bytes) -> None:
+    REDACTOR.json(piece)
+    few, many = (calls(lambda size=size: REDACTOR.json(piece * size)) for size in (400, 8000))  # type: ignore[misc]
+    assert many < 13 * few
+
+
+def test_json_with_very_many_secrets_stays_json() -> None:
+    value = [{"token": f"aB3dE6gH9-{number}", "key": "plain", "password": number} for number in range(5000)]
+    text = json.dumps(redacted(value))
+    assert "aB3dE6gH9" not in text
+    assert redacted(value)[0]["key"] == "plain"

@@ -230,3 +230,28 @@ def test_what_follows_is_told_once(then: list[str], new: list[str], paths: Paths
     assert [row["text"] for row in next(batches)] == new
     path.write_bytes(path.read_bytes() + line("z") + b'{"time"')
     assert [row["text"] for row in next(batches)] == ["z"]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [b"x" * 900] * 100,
+        [b"x" * 100] * 75
+        + [b"-----BEGIN PRIVATE KEY-----", *[b"s3cret"] * 200, b"-----END PRIVATE KEY-----"]
+        + [b"y"] * 9,
+        [b"x" * 1000] * 8 + [b'"password":', b'"s3cret"', *[b"y" * 1000] * 9],
+        [b"{"] * 100_000,
+    ],
+)
+def test_a_flood_is_read_in_short_pieces_that_cut_no_secret(lines: list[bytes]) -> None:
+    pieces = list(server_logs._pieces(lines))
+    assert b"\n".join(pieces) == b"\n".join(lines)
+    assert max(map(len, pieces)) <= server_logs._MOST_OF_PIECE + 1001
+    for piece in pieces:
+        assert piece.count(b"BEGIN") == piece.count(b"END") and not piece.endswith(b'"password":')
+
+
+def test_no_secret_of_many_lines_is_written(logs: ServerLogs, paths: Paths) -> None:
+    lines = [b"x" * 900 + b" token=s3cret-value%d" % number for number in range(150)]
+    assert len(written(logs, paths, b"\n".join(lines) + b"\n")) == 150
+    assert b"s3cret" not in paths.log("s").read_bytes()
