@@ -201,7 +201,7 @@ class Bm25:
         meaning = self._nearness(np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])]), words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
         measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
-        measures += [_Measure(near(text), NEAR, 1.0)] if near else []
+        measures += [_Measure(near(text) * self._engine.corpus.trust, NEAR, 1.0)] if near else []
         shares = [measure.share(beside_model=near is not None) for measure in measures]
         parts = [measure.scores * share for measure, share in zip(measures, shares, strict=True)]
         relevance = sum(parts[1:], parts[0])

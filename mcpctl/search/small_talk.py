@@ -8,9 +8,8 @@ from mcpctl.search.tokens import MAX_TEXT
 # Phrases, not words: `show`, `get`, `tell`, `need` and `help` alone are what tools do. Few, since rankings are the same
 # without them; but a notice lists no courtesies as words that tools have.
 _ENGLISH = r"""
-    (?:can|could|would|will)\ you | (?:i|we)(?:'d|\ would)\ (?:like|love) | (?:i|we)\ (?:want|need|wish)
-    | (?:help|show|tell|give|let)\ (?:me|us)(?:\ know)? | how\ (?:do|can)\ (?:i|we|you|one) | looking\ for | trying\ to
-    | (?:(?:a|the|any)\ )?tools?\ (?:to|for|that|which)(?:\ can)? | please | kindly | thank\ you | thanks
+    (?:can|could|would|will)\ you | (?:i|we)(?:'d|\ would)\ (?:like|love)
+    | (?:help|show|tell|give|let)\ (?:me|us)(?:\ know)? | how\ (?:do|can)\ (?:i|we|you|one) | looking\ for | trying\ to | please | kindly | thank\ you | thanks
 """
 _EASTERN = """
     请帮我 请给我 请告诉我 请问 麻烦你 麻烦 帮我 帮忙 我想要 我想 我要 我需要 能不能 能否 可不可以 可以 告诉我 给我

@@ -113,7 +113,7 @@ def test_an_abbreviation_of_which_tools_have_nothing_is_unknown_and_has_a_meanin
     ("said", "meant"),
     [
         ("Could you please show me the issues?", "the issues"),
-        ("Looking for a tool to resize images, thanks!", "resize images"),
+        ("Looking for images to resize, thanks!", "images to resize"),
         ("how do I send_message", "send_message"),
         ("I would like to know what time it is", "to know what time it is"),
         ("请帮我查询一下天气", "查询 天气"),
