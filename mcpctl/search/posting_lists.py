@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from mcpctl.search.fields import FIELDS
-from mcpctl.search.stuffing import trust
+from mcpctl.search.stuffing import LEAST, trust
 from mcpctl.search.tokens import runs, stem, words
 
 K1 = 1.2
@@ -70,6 +70,8 @@ class Corpus(Sequence[Mapping[str, float]]):
         stems, of_stem = _stems(surface)
         of_words = _postings(forms, per_field, norms, len(surface))
         of_stems = _postings(of_stem[forms], per_field, norms, len(stems))
+        # Lists beside lists are as good as sentences beside sentences.
+        trusted /= trusted.max(initial=LEAST)
         return cls(
             surface, stems, norms, trusted, *(np.concatenate(both) for both in zip(of_words, of_stems, strict=True))
         )

@@ -222,3 +222,9 @@ def test_articles_of_other_languages_are_no_rare_words() -> None:
     found = Bm25(tools).search(["listar los archivos de una carpeta"])
     assert [hit.key for hit in found.hits] == ["s:listar"]
     assert keys(Bm25(tools), "weather in los angeles")[0] == "demo:structured"
+
+
+def test_a_weak_answer_lists_no_courtesies_as_words_that_tools_have() -> None:
+    tools = [*(tool(f"s:tool{n}", "The letter of it is" + " what you need" * n) for n in range(40)), *CATALOG]
+    found = Bm25(tools).search(["I need a letter about cathedral gargoyle masonry scaffolding buttress choir nave"])
+    assert (found.weak, found.known_words) == (True, ("letter",))

@@ -85,5 +85,7 @@ def test_the_parts_of_a_stuffed_tool_add_up_to_its_relevance() -> None:
     assert why.score == pytest.approx(stuffed.relevance, abs=2e-4)
 
 
-def test_what_is_found_alone_is_still_found() -> None:
-    assert [hit.key for hit in build([tool("acme:helper", MANY)]).search(["open a ticket"]).hits] == ["acme:helper"]
+def test_lists_beside_lists_count_wholly() -> None:
+    listed = build([tool("acme:helper", MANY), tool("acme:other", f"{MANY} letter mail")]).search(["open a ticket"])
+    assert len(listed.hits) == 2
+    assert not listed.weak
