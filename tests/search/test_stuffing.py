@@ -1,5 +1,7 @@
 """Tools that are stuffed with words do not come first for what they do not do."""
 
+from typing import Any
+
 import pytest
 
 from mcpctl.search.bm25 import Bm25
@@ -16,8 +18,12 @@ MANY = (
 MORE = f"{MANY} mail letter weather rain sun storm"
 
 
-def trusted(name: str = "helper", description: str = "", **parameters: str) -> float:
-    return round(trust(texts(tool(f"acme:{name}", description, **parameters))), 2)
+def trusted(name: str = "helper", description: str = "") -> float:
+    return round(trust(texts(tool(f"acme:{name}", description))), 2)
+
+
+def described(parameters: dict[str, Any]) -> float:
+    return round(trust(texts(tool("acme:helper", **parameters))), 2)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +71,13 @@ def test_sentences_count_wholly(description: str) -> None:
     assert trusted(description=description) == 1.0
 
 
+def test_very_many_parameters_that_are_described_in_a_word_each_are_a_list() -> None:
+    many, few = ({word: {"description": word} for word in MANY.split()[:count]} for count in (18, 15))
+    assert described(many) == LEAST
+    assert described(few) == 1.0
+    assert described({word: {"description": f"The {word} of the issue"} for word in many}) == 1.0
+
+
 def test_hardly_a_tool_of_the_probes_is_taken_for_a_list() -> None:
     assert all(trust(texts(each)) == 1.0 for each in search_quality.probes()[0].tools)
 
@@ -72,8 +85,8 @@ def test_hardly_a_tool_of_the_probes_is_taken_for_a_list() -> None:
 def test_a_tool_stuffed_with_words_does_not_come_first() -> None:
     none, *ways, mean = crowding.rows()
     first = {str(row["way"]): row["stuffed first"] for row in ways}
-    assert mean["stuffed first"] <= 0.08
-    assert max(share for way, share in first.items() if way != "parameters") <= 0.2
+    assert mean["stuffed first"] <= 0.06
+    assert max(first.values()) <= 0.15
     assert mean["right first"] >= none["right first"]
 
 
