@@ -19,6 +19,7 @@ from mcpctl.search.meaning import LARGE, Matrix, Meaning
 from mcpctl.search.posting_lists import K1, Corpus, Okapi, Scores
 from mcpctl.search.query_reading import MAX_WORDS, Pins, Query, Reader
 from mcpctl.search.ranking import CONTEXT_PART, MAX_QUERIES, Explanation, Hit, Part, Ranking, kept
+from mcpctl.search.small_talk import COURTEOUS_WORDS
 from mcpctl.search.tokens import is_cjk, meaning_words, sentences, stem
 from mcpctl.search.word_table import shipped
 
@@ -201,7 +202,7 @@ class Bm25:
         meaning = self._nearness(np.array([vectors.sum(0), *(vectors[rows].sum(0) for rows in said[1:])]), words)
         ceiling = (K1 + 1) * math.sqrt(self._engine.rarest * query.weight)
         measures = [_Measure(words, 1.0, ceiling), _Measure(meaning, MEANING_BESIDE_NEAR if near else MEANING, 1.0)]
-        measures += [_Measure(near(text), NEAR, 1.0)] if near else []
+        measures += [_Measure(near(text) * self._engine.corpus.trust, NEAR, 1.0)] if near else []
         shares = [measure.share(beside_model=near is not None) for measure in measures]
         parts = [measure.scores * share for measure, share in zip(measures, shares, strict=True)]
         relevance = sum(parts[1:], parts[0])
@@ -267,9 +268,9 @@ def _said(text: str, query: Query) -> Iterator[Sequence[int]]:
 
 
 def _known_words(queries: Sequence[Query]) -> tuple[str, ...]:
-    """The words of the queries that tools have, without those that the notice says are read as others."""
+    """The words of the queries that tools have; no courtesies, and none that the notice says are read as others."""
     known = [word for query in queries for word in query.terms.values() if word not in query.read_as or is_cjk(word)]
-    return tuple(dict.fromkeys(known))
+    return tuple(word for word in dict.fromkeys(known) if word not in COURTEOUS_WORDS)
 
 
 def _notice(queries: Sequence[Query]) -> str:

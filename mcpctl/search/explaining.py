@@ -57,7 +57,7 @@ class Explaining:
             shares = [count * float(norm) for count, norm in zip(counts[term], corpus.norms[number], strict=True)]
             if not (tf := sum(shares)):
                 continue
-            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1)
+            saturated = self._engine.idf[term] * (K1 + 1) / (tf + K1) * float(corpus.trust[number])
             for field, share in zip(FIELDS, shares, strict=True):
                 scores[word, field.name] += share * saturated * query.shares[term] * unit
         yield from (Part(word, field, score) for (word, field), score in scores.items() if score)

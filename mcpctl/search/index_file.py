@@ -19,6 +19,7 @@ from mcpctl.search.tokens import LAYOUT
 from mcpctl.search.word_table import FOLDER, MADE
 
 Index = tuple[Okapi, Meaning]
+_OF_CORPUS = ("norms", "trust", "counts", "document", "frequency")
 
 
 def mark(tools: Sequence[Tool], notes: Mapping[str, str]) -> str:
@@ -38,7 +39,7 @@ def load(path: Path, expected: str) -> Index | None:
             if str(file["mark"]) != expected:
                 return None
             words, stems = (_texts(file[name]) for name in ("words", "stems"))
-            corpus = Corpus(words, stems, file["norms"], file["counts"], file["document"], file["frequency"])
+            corpus = Corpus(words, stems, *(file[name] for name in _OF_CORPUS))
             engine = Okapi(corpus)
             return engine, Meaning(engine, file["tools"], file["stem_vectors"])
     except Exception:  # a torn archive raises what its bytes happen to ask for, such as another compression
@@ -52,10 +53,7 @@ def save(path: Path, mark: str, index: Index) -> None:
     arrays: dict[str, Any] = {
         "words": _bytes(corpus.surface),
         "stems": _bytes(corpus.terms[len(corpus.surface) :]),
-        "norms": corpus.norms,
-        "counts": corpus.counts,
-        "document": corpus.document,
-        "frequency": corpus.frequency,
+        **{name: getattr(corpus, name) for name in _OF_CORPUS},
         "tools": meaning.tools.astype(meaning.stems.dtype),
         "stem_vectors": meaning.stems,
     }

@@ -40,7 +40,7 @@ class Meaning:
     def __init__(self, engine: Okapi, tools: Kept, stems: Kept) -> None:
         self._columns: Matrix = tools.T[: _FIRST if len(tools) >= LARGE else None].astype(np.float32, order="C")
         self.tools: Matrix = tools.astype(np.float32) if len(tools) >= LARGE else self._columns.T
-        """A row of length 1 for each document, or of zeros if the table has none of its words."""
+        """A row for each document, as long as it is trusted, or of zeros if the table has none of its words."""
         self.stems = stems
         """A row for each stem, in the corpus's order."""
         self._engine = engine
@@ -67,7 +67,7 @@ class Meaning:
         length[length == 0] = np.median(length[length > 0]) if length.any() else 1
         there = _units(_product(counts, document, weight, tools)) * length
         vectors = np.where(known, (1 - _MOVE) * vectors, 0) + _MOVE * there
-        tools = _units(_product(*by_document, vectors))
+        tools = _units(_product(*by_document, vectors)) * corpus.trust[:, None]
         kept = np.float16 if len(corpus) >= LARGE else np.float32
         return cls(engine, tools.astype(kept), vectors.astype(kept))
 

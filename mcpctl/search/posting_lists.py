@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from rank_bm25 import BM25Okapi
 
 from mcpctl.search.fields import FIELDS
+from mcpctl.search.stuffing import LEAST, trust
 from mcpctl.search.tokens import runs, stem, words
 
 K1 = 1.2
@@ -42,13 +43,16 @@ class Corpus(Sequence[Mapping[str, float]]):
     """
 
     def __init__(
-        self, words: Sequence[str], stems: Sequence[str], norms: Scores, counts: Numbers, document: Numbers, tf: Floats
-    ) -> None:
+        self, words: Sequence[str], stems: Sequence[str], norms: Scores, trust: Floats,
+        counts: Numbers, document: Numbers, tf: Floats,
+    ) -> None:  # fmt: skip
         self.surface = words
         """The words as they are written."""
         self.terms = [*words, *stems]
         self.norms = norms
         """The weight of one occurrence, by document and field."""
+        self.trust = trust
+        """How much what a document says counts, up to 1."""
         self.counts = counts
         """How many documents have each term."""
         self.document = document
@@ -60,13 +64,17 @@ class Corpus(Sequence[Mapping[str, float]]):
     def read(cls, documents: Iterable[Sequence[str]]) -> "Corpus":
         """The corpus of documents, each with a text for each of `FIELDS`."""
         vocabulary: dict[str, int] = {}
-        forms, per_field, lengths = _read(documents, vocabulary)
+        forms, per_field, lengths, trusted = _read(documents, vocabulary)
         surface = list(vocabulary)
         norms = _norms(lengths)
         stems, of_stem = _stems(surface)
         of_words = _postings(forms, per_field, norms, len(surface))
         of_stems = _postings(of_stem[forms], per_field, norms, len(stems))
-        return cls(surface, stems, norms, *(np.concatenate(both) for both in zip(of_words, of_stems, strict=True)))
+        # Lists beside lists are as good as sentences beside sentences.
+        trusted /= trusted.max(initial=LEAST)
+        return cls(
+            surface, stems, norms, trusted, *(np.concatenate(both) for both in zip(of_words, of_stems, strict=True))
+        )
 
     def __len__(self) -> int:
         return len(self.norms)
@@ -101,6 +109,7 @@ class Okapi(BM25Okapi):  # type: ignore[misc]
         most = np.fromiter(self.idf.values(), np.float32, len(self.idf)) * np.float32(K1 + 1)
         tf = corpus.frequency
         self.added: Floats = np.repeat(most, corpus.counts) * (tf / (tf + np.float32(K1)))
+        self.added *= corpus.trust[corpus.document]
         """The score that each term adds to each document that has it, in the corpus's order."""
         self.ends = np.cumsum(corpus.counts).tolist()
         self.corpus = corpus
@@ -161,11 +170,16 @@ class _Runs(dict[str, tuple[int, tuple[int, ...]]]):
         return self[run]
 
 
-def _read(documents: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tuple[Numbers, Numbers, NDArray[np.int64]]:
-    """The numbers of all forms in the order of the text; the count of forms and the count of words of each field."""
+def _read(
+    documents: Iterable[Sequence[str]], vocabulary: dict[str, int]
+) -> tuple[Numbers, Numbers, NDArray[np.int64], Floats]:
+    """The numbers of all forms in the order of the text; the count of forms and the count of words of each field; the
+    trust in each document."""
     numbered = _Runs(vocabulary)
     numbers, forms_of, words_of = array("i"), array("i"), array("i")
+    trusted = array("f")
     for document in documents:
+        trusted.append(trust(document))
         for text in document:
             found = runs(text) if text else ()
             counts, read = zip(*map(numbered.__getitem__, found), strict=True) if found else ((), ())
@@ -174,7 +188,7 @@ def _read(documents: Iterable[Sequence[str]], vocabulary: dict[str, int]) -> tup
             forms_of.append(len(numbers) - before)
             words_of.append(sum(counts))
     forms, per_field, lengths = (np.array(column, np.int32) for column in (numbers, forms_of, words_of))
-    return forms, per_field, lengths.astype(np.int64).reshape(-1, len(FIELDS))
+    return forms, per_field, lengths.astype(np.int64).reshape(-1, len(FIELDS)), np.array(trusted, np.float32)
 
 
 def _postings(terms: Numbers, per_field: Numbers, norms: Scores, size: int) -> tuple[Numbers, Numbers, Floats]:

@@ -8,9 +8,9 @@ from mcpctl.search.tokens import MAX_TEXT
 # Phrases, not words: `show`, `get`, `tell`, `need` and `help` alone are what tools do. Few, since rankings are the same
 # without them; but a notice lists no courtesies as words that tools have.
 _ENGLISH = r"""
-    (?:can|could|would|will)\ you | (?:i|we)(?:'d|\ would)\ (?:like|love) | (?:i|we)\ (?:want|need|wish)
-    | (?:help|show|tell|give|let)\ (?:me|us)(?:\ know)? | how\ (?:do|can)\ (?:i|we|you|one) | looking\ for | trying\ to
-    | (?:(?:a|the|any)\ )?tools?\ (?:to|for|that|which)(?:\ can)? | please | kindly | thank\ you | thanks
+    (?:can|could|would|will)\ you | (?:i|we)(?:'d|\ would)\ (?:like|love)
+    | (?:help|show|tell|give|let)\ (?:me|us)(?:\ know)?
+    | how\ (?:do|can)\ (?:i|we|you|one) | looking\ for | trying\ to | please | kindly | thank\ you | thanks
 """
 _EASTERN = """
     请帮我 请给我 请告诉我 请问 麻烦你 麻烦 帮我 帮忙 我想要 我想 我要 我需要 能不能 能否 可不可以 可以 告诉我 给我
@@ -43,6 +43,9 @@ _IN_ENGLISH_TOO = (
 )
 TELLING_WORDS = BINDING_WORDS - frozenset(_IN_ENGLISH_TOO.split())
 """Those that say that a query is not in English."""
+
+COURTEOUS_WORDS = frozenset(["give", "help", "know", "let", "like", "love", "need", "show", "tell", "want", "wish"])
+"""What is left of courtesies: a notice does not list them as words that tools have."""
 
 BINDING_CHARACTERS = "的了是在和与或有我你他它们这那个把被给用对从到为及之其也都就还请"
 """The same of Chinese, at the ends of what no tool has."""

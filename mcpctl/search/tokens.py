@@ -13,7 +13,7 @@ MAX_RUN = 64
 LAYOUT = 3
 """The version of how texts become words: an index on disk that was made by another is made anew."""
 
-_NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
+NOT_STOPPED = {"all", "after", "before", "between", "do", "down", "off", "on", "out", "over", "up"}
 """Stop words that tell sibling tools apart, such as `turn_on` and `turn_off`."""
 
 # Snowball's English list, with contractions in the pieces into which the tokenizer splits them.
@@ -26,7 +26,7 @@ _SNOWBALL = """
     nor not only own same so than too very ll re ve don isn aren wasn weren hasn haven hadn doesn didn won wouldn shan
     shouldn couldn mustn let cannot can will please
 """
-STOP_WORDS = frozenset(_SNOWBALL.split()) - _NOT_STOPPED
+STOP_WORDS = frozenset(_SNOWBALL.split()) - NOT_STOPPED
 
 _CJK = "\u3005-\u3007\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7a3\uf900-\ufaff\U00020000-\U0003ffff"  # noqa: E501
 _RUN = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")

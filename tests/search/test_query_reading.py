@@ -113,7 +113,7 @@ def test_an_abbreviation_of_which_tools_have_nothing_is_unknown_and_has_a_meanin
     ("said", "meant"),
     [
         ("Could you please show me the issues?", "the issues"),
-        ("Looking for a tool to resize images, thanks!", "resize images"),
+        ("Looking for images to resize, thanks!", "images to resize"),
         ("how do I send_message", "send_message"),
         ("I would like to know what time it is", "to know what time it is"),
         ("请帮我查询一下天气", "查询 天气"),
@@ -222,3 +222,9 @@ def test_articles_of_other_languages_are_no_rare_words() -> None:
     found = Bm25(tools).search(["listar los archivos de una carpeta"])
     assert [hit.key for hit in found.hits] == ["s:listar"]
     assert keys(Bm25(tools), "weather in los angeles")[0] == "demo:structured"
+
+
+def test_a_weak_answer_lists_no_courtesies_as_words_that_tools_have() -> None:
+    tools = [*(tool(f"s:tool{n}", "The letter of it is" + " what you need" * n) for n in range(40)), *CATALOG]
+    found = Bm25(tools).search(["I need a letter about cathedral gargoyle masonry scaffolding buttress choir nave"])
+    assert (found.weak, found.known_words) == (True, ("letter",))

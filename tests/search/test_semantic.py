@@ -49,6 +49,13 @@ def test_what_has_no_word_in_common_is_found_by_what_it_means(semantic: Callable
     assert (found.unknown_words, found.lost_words) == (("automobile",), ())
 
 
+def test_each_query_gets_its_best_hit_before_any_gets_a_second(semantic: Callable[..., Any]) -> None:
+    queries = ["automobile", "photo", "wash"]
+    provider = semantic()
+    found = provider.search(queries, limit=3)
+    assert {keys(provider.search([query], limit=1))[0] for query in queries} == found.firsts <= set(keys(found))
+
+
 def test_words_that_neither_a_tool_has_nor_the_model_knows_are_told(semantic: Callable[..., Any]) -> None:
     found = semantic().search(["zebra"])
     assert (found.weak, found.lost_words) == (True, ("zebra",))
