@@ -39,7 +39,7 @@ MEANINGS = {
     "client": "Of this client; may be repeated.",
     "project": "With these projects in force.",
     "hint": "By a hint in effect when the call was made: destructive, read-only, no-destructive, undeclared and so on.",
-    "since": "Since 30m, 1h30m or 2d ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z.",
+    "since": "Since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z.",
     "until": "Before then.",
     "grep": "With this text in arguments, response or error.",
     "min_duration": "That took as long: 500ms, 2s, 1m30s.",
