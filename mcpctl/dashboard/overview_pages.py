@@ -79,7 +79,7 @@ def _day_after(day: str) -> str:
 
 
 def _summed(days: Sequence[Row]) -> Mapping[str, Any]:
-    names = ("calls", "failed", "input_tokens", "output_tokens", "total_tokens")
+    names = ("calls", "failed", "denied", "input_tokens", "output_tokens", "total_tokens")
     return {name: sum(row[name] or 0 for row in days) for name in names}
 
 

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.board import board_of, login_of
 from mcpctl.errors import McpctlError
+from mcpctl.store.filters import FAILED
 from mcpctl.visible_text import escaped
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ _SHORTEST = 8
 LONGEST = 300
 """Characters of a text that a row of a table gets; a page of one thing shows it whole."""
 _SOON_S = "3"
+_BROKEN = tuple(status for status in FAILED if status != "denied")
+"""The statuses of calls that pages count as failed."""
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
     ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),
@@ -61,7 +64,7 @@ def _templates() -> jinja2.Environment:
         moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number, words=_words,
         from_json=from_json, segment=_segment, name=_name,
     )  # fmt: skip
-    environment.globals.update(badges=badges.badges)
+    environment.globals.update(badges=badges.badges, broken=",".join(_BROKEN))
     return environment
 
 

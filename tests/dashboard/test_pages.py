@@ -113,9 +113,15 @@ def test_days_have_links_to_their_calls(browser: Browser, paths: Paths) -> None:
     page = markup.seen(browser(), "/")
     day = "since=2100-01-01&until=2100-01-02"
     assert page.target("2100-01-01") == f"/tool-calls?{day}"
-    failures = page.target("3 failed on 2100-01-01")
-    assert failures == f"/tool-calls?failed=true&{day}"
-    assert "3 calls, newest first" in markup.seen(browser(), failures).text
+    failures = page.target("2 failed on 2100-01-01")
+    assert failures == f"/tool-calls?status=tool_error,failed,cancelled,interrupted&{day}"
+    found = markup.seen(browser(), failures).text
+    assert "2 calls, newest first" in found
+    assert "status tool error, failed, cancelled, interrupted" in found
+    denied = page.target("1 denied on 2100-01-01")
+    assert denied == f"/tool-calls?status=denied&{day}"
+    assert "1 call, newest first" in markup.seen(browser(), denied).text
+    assert "Failed 2 Denied 1" in page.text
 
 
 def test_what_searching_saved_is_what_the_command_line_says(browser: Browser, paths: Paths, mcpctl: Mcpctl) -> None:
