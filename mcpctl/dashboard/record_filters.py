@@ -109,6 +109,7 @@ class Asked:
             _OF_EVENTS.get(name, name): value for name, value in self.values.items()
             if name not in _UNFOLLOWED and not (name in _ONE_NAME and "," in value)
         }  # fmt: skip
+        asked |= {"approvals": "true"} if asked else {}  # which are told to whoever asks nothing
         return f"/api/v1/events?{urlencode({'payloads': 'false', **asked})}"
 
     @property

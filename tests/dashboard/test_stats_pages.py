@@ -8,13 +8,14 @@ from starlette.testclient import TestClient
 
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
-from tests import recorded
+from tests import configured, recorded
 from tests.dashboard.test_tools_pages import links, text_of
 
 Browser = Callable[..., TestClient]
 
 
 def test_totals_are_those_of_the_records(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
     recorded.two_sessions(paths)
     page = browser().get("/stats?since=all").text
     text = text_of(page)
