@@ -24,8 +24,8 @@ CALL_FIELDS = (
 CALL_PAYLOADS = ("arguments", "response", "error")
 """The fields that have what was sent and what came back."""
 TOTAL_FIELDS = (
-    "calls", "failed", "p50_ms", "p95_ms", "longest_ms", "duration_ms", "input_tokens", "output_tokens", "total_tokens",
-    "last_used",
+    "calls", "failed", "denied", "p50_ms", "p95_ms", "longest_ms", "duration_ms", "input_tokens", "output_tokens",
+    "total_tokens", "last_used",
 )  # fmt: skip
 SAVING_FIELDS = (
     "id", "client_name", "project", "last_activity", "servers", "unlisted", "tools", "definitions_tokens",

@@ -19,6 +19,7 @@ from mcpctl.models import Row
 from mcpctl.oauth import login_state
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.paths import Paths
+from mcpctl.policy.rules import Offers
 from mcpctl.policy.view import View
 from mcpctl.store import clock
 from mcpctl.store.redact import mask
@@ -59,6 +60,7 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
     values: dict[str, Any] = dict.fromkeys(FIELDS)
     values.update(name=name, problem=loaded.problems.get(name))
     if server:
+        offers = (lambda _: True) if server.only is None else Offers(server.only).has
         values.update(
             enabled=server.enabled,
             transport=server.transport if server.url else "stdio",
@@ -79,7 +81,7 @@ def row(loaded: Config, name: str, catalog: Catalog, logins: TokenStore) -> Row:
             only=server.only,
             may_ask=server.may_ask,
             expose=list(loaded.exposes(name)),
-            tools=len(listed.tools) if listed else None,
+            tools=sum(offers(tool.name) for tool in listed.tools) if listed else None,
             **catalog.feature_counts(name),
             listed_at=clock.iso(listed.fetched_at) if listed else None,
         )

@@ -312,3 +312,17 @@ def test_running_the_package_is_the_command() -> None:
     done = subprocess.run([*MCPCTL, "calls", "show", "x", "--json"], capture_output=True, text=True, timeout=30)
     assert done.returncode == 3
     assert json.loads(done.stderr)["error"]["code"] == "call_not_found"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("tools", "call", "s:t", "--timeout", "abc"), "'abc' is not a number"),
+        (("servers", "add", "s", "--call-timeout", "abc", "--", "x"), "'abc' is not a number"),
+        (("calls", "ls", "--limit", "abc"), "'abc' is not a whole number"),
+    ],
+)
+def test_what_is_not_a_number_is_told_so(mcpctl: Mcpctl, words: Sequence[str], said: str) -> None:
+    ran = mcpctl(*words)
+    assert ran.code == 2
+    assert said in ran.err

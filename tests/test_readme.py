@@ -74,7 +74,7 @@ def run(lines: list[tuple[str, str | None]], home: Path) -> None:
 def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "95")
+    monkeypatch.setenv("COLUMNS", "80")
     assert len(every(README)) > 20
     run(every(README), home)
 
@@ -83,7 +83,7 @@ def test_from_top_to_bottom_every_line_works_and_prints_what_is_shown(
 def test_every_line_of_a_guide_works_with_the_servers_of_the_readme(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("COLUMNS", "95")
+    monkeypatch.setenv("COLUMNS", "80")
     adding = ("mcpctl servers add", "mcpctl tools ref")
     run([(line, None) for line, _ in every(README) if line.startswith(adding)], home)
     added = home.rename(tmp_path / "added")

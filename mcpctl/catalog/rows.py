@@ -175,11 +175,15 @@ def show(found: Catalog, key: str, used: Usage) -> Row:
 
 def resolve(found: Catalog, key: str) -> Tool:
     """The tool of that key, permitted or not; raises `NotFound` with near keys."""
-    server, name = split_typed(key)
+    if tool := shown(found, *split_typed(key)):
+        return tool
+    raise unknown(found, key)
+
+
+def shown(found: Catalog, server: str, name: str) -> Tool | None:
+    """The tool of that name, permitted or not; None where there is none that may be seen."""
     subject = Subject(SHOW, server, name, found.find(server, name), found.view)
-    if subject.tool is None or decide(subject).outcome != ALLOW:
-        raise unknown(found, key)
-    return subject.tool
+    return subject.tool if decide(subject).outcome == ALLOW else None
 
 
 def unknown(found: Catalog, key: str, following: str = "") -> NotFound:

@@ -12,7 +12,7 @@ def switched_off(name: str, why: str) -> str:
 
 def denied(name: str, why: str) -> str:
     """That the policy denies all tools of a server after it."""
-    return f"'{name}': all its tools are denied in config.toml, for all clients: {why}; see: mcpctl policy ls"
+    return f"'{name}': all its tools are denied in config.toml, for all clients: {why}; see: mcpctl policy check"
 
 
 def does_not_start(name: str, variables: Sequence[str]) -> str:

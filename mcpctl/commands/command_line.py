@@ -1,15 +1,19 @@
 """The parsing of command lines: each option once, and options of other programs only after `--`."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import typer
 from typer._click.core import Parameter
-from typer._click.exceptions import NoSuchOption
+from typer._click.exceptions import BadParameter, NoSuchOption
 from typer.core import TyperCommand, TyperGroup
 
 from mcpctl.errors import WrongUsage
+
+_KINDS = {"float": "number", "int": "whole number", "integer": "whole number"}
+"""What the parser calls the kinds of values, and what people do."""
 
 
 class UnknownCommand(WrongUsage):
@@ -42,7 +46,13 @@ class Command(TyperCommand):
                         f"give {name} once",
                         "option_repeated",
                     )
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as error:
+            kind = re.search(r"is not a valid (\w+)(?: range)?\.", error.message)
+            if kind and kind[1] in _KINDS:
+                error.message = error.message.replace(kind[0], f"is not a {_KINDS[kind[1]]}.")
+            raise
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Say at the end of the help of a list which columns go in a narrow terminal."""

@@ -66,7 +66,9 @@ class Asked:
     ] = None
     since: Annotated[
         str | None,
-        _one("--since", "TIME", "Only since 30m, 1h30m or 2d ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z."),
+        _one(
+            "--since", "TIME", "Only since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20, 2026-11-20T12:00Z."
+        ),
     ] = None
     until: Annotated[str | None, _one("--until", "TIME", "Only before then; a day is its beginning.")] = None
     min_duration: Annotated[str | None, _one("--min-duration", "TIME", "Only what took as long: 500ms, 2s, 1m30s.")] = (

@@ -48,7 +48,8 @@ def columns(noun: str, verb: str, kind: str = "") -> "Columns":
 
 def fields(noun: str, verb: str, kind: str = "") -> Sequence[str]:
     """What `--fields` of a command takes."""
-    return (*columns(noun, verb, kind).fields, *_MORE.get((noun, verb), ()))
+    found = columns(noun, verb, kind)
+    return (*found.fields, *(found.also if verb == "ls" else ()), *_MORE.get((noun, verb), ()))
 
 
 def leaving(path: Sequence[str], options: Sequence[str]) -> str:

@@ -26,7 +26,7 @@ _TYPE = "text/event-stream"
 _HINT = f"ask for what you need every {_POLL_S} seconds"
 _FULL = McpctlError("there are as many streams of events as there may be", f"close one, or {_HINT}", "too_many_streams")
 _UNREADABLE = McpctlError("the events cannot be read now", _HINT, "not_readable")
-PARAMETERS = ("since", "payloads", *(name for name in OF_CALLS if name not in ("since", "until")))
+PARAMETERS = ("since", "payloads", "approvals", *(name for name in OF_CALLS if name not in ("since", "until")))
 
 
 def events(request: "Request") -> Response:
@@ -45,7 +45,7 @@ def _subscription(request: "Request") -> Subscription:
         with board_of(request).records() as records:
             wanted = replace(wanted, sessions=tuple(records.session_id(ref) for ref in wanted.sessions))
     since = request.headers.get("last-event-id") or given.one("since")
-    return Subscription(wanted, since, given.flag("payloads") is not False)
+    return Subscription(wanted, since, given.flag("payloads") is not False, given.flag("approvals") or False)
 
 
 class _Stream(StreamingResponse):

@@ -30,9 +30,13 @@ class Subscription:
     """A position; None is now."""
     payloads: bool = True
     """Whether with arguments, responses, errors and results."""
+    approvals: bool = False
+    """Whether with what waits for a yes, whatever is asked of the rest."""
 
     def has(self, event: Event) -> bool:
         """Whether an event is meant that no journal has. What is asked of calls leaves none."""
+        if self.approvals and event.type.startswith("approvals."):
+            return True
         is_its_end = event.type == _CLOSED and event.data["session_id"] in self.wanted.sessions
         return self.wanted == EVERYTHING or (is_its_end and self.wanted == CallFilter(sessions=self.wanted.sessions))
 

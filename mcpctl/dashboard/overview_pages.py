@@ -2,12 +2,14 @@
 
 import datetime
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from mcpctl import server_entries
 from mcpctl.dashboard import charts
 from mcpctl.dashboard.board import Board, board_of
 from mcpctl.dashboard.record_filters import Asked
@@ -21,7 +23,7 @@ from mcpctl.store.records import Records
 _NEWEST = 10
 _MOST_ACTIVE = 20
 _FIRST = 5
-"""Approvals and held tools that are named."""
+"""Approvals, held tools and servers that are named."""
 _DAYS = 14
 
 
@@ -36,12 +38,14 @@ def overview(request: Request) -> Response:
     days = None if summary.rows is None else _linked(summary.rows)
     waiting = answering.rows(board.paths, pending=True)
     held, problem = _held(board)
+    down = _down(board)
     return page(
         request, "overview.html", is_counting=days is None, asked=Asked(request.url.path, {}),
         sessions=sessions, active=active,
         waiting=list(waiting.rows(_FIRST, 0)), waiting_count=waiting.count(), held=held[:_FIRST],
-        held_count=len(held), problem=problem, days=days, totals=_summed(days or ()), last_days=_DAYS,
-        saving=saving, loosened=loosened, as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
+        held_count=len(held), problem=problem, down=down[:_FIRST], down_count=len(down), days=days,
+        totals=_summed(days or ()), last_days=_DAYS, saving=saving, loosened=loosened,
+        as_of=summary.counted_at, calls=charts.calls(summary.rows or (), shown),
         times=charts.times(summary.rows or (), shown),
     )  # fmt: skip
 
@@ -65,6 +69,13 @@ def _held(board: Board) -> tuple[Sequence[Tool], str]:
         return [], error.message
 
 
+def _down(board: Board) -> Sequence[Row]:
+    """The servers in use that cannot be used, or did not work when they were last tried."""
+    with suppress(McpctlError):  # what is wrong with the configuration is told where held tools are
+        return [row for row in server_entries.ls(board.paths) if row["enabled"] is not False and row["problem"]]
+    return []
+
+
 def prepare(board: Board) -> None:
     """Begin to count what the page shows."""
     board.summaries.prepare("day", wanted=CallFilter(since=charts.Days.until_today(_DAYS).begin))
@@ -80,7 +91,7 @@ def _day_after(day: str) -> str:
 
 
 def _summed(days: Sequence[Row]) -> Mapping[str, Any]:
-    names = ("calls", "failed", "input_tokens", "output_tokens", "total_tokens")
+    names = ("calls", "failed", "denied", "input_tokens", "output_tokens", "total_tokens")
     return {name: sum(row[name] or 0 for row in days) for name in names}
 
 

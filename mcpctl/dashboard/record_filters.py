@@ -75,7 +75,7 @@ class Asked:
         """The value of a filter as people say it."""
         if name == "hint":
             return "not declared" if value == "undeclared" else re.sub("^no-", "not ", value)
-        return value.replace("_", " ") if name == "status" else value
+        return value.replace("_", " ").replace(",", ", ") if name == "status" else value
 
     def at(self, offset: int) -> str:
         """Another page of the same list."""
@@ -109,11 +109,14 @@ class Asked:
             _OF_EVENTS.get(name, name): value for name, value in self.values.items()
             if name not in _UNFOLLOWED and not (name in _ONE_NAME and "," in value)
         }  # fmt: skip
+        asked |= {"approvals": "true"} if asked else {}  # which are told to whoever asks nothing
         return f"/api/v1/events?{urlencode({'payloads': 'false', **asked})}"
 
     @property
     def _given(self) -> Mapping[str, str | list[str]]:
         several = {name: [self.values[_PARAMETERS.get(name, name)]] for name in _SEVERAL if self._has(name)}
+        if "status" in several:
+            several["status"] = several["status"][0].split(",")
         return {**several, **{name: self.values[name] for name in ("failed", "since", "until") if name in self.values}}
 
     def _has(self, name: str) -> bool:

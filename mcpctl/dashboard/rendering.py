@@ -2,8 +2,9 @@
 
 import json
 import re
+from contextlib import ExitStack, suppress
 from datetime import datetime
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
@@ -11,20 +12,28 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse
 
+from mcpctl.catalog import rows
 from mcpctl.dashboard import badges
 from mcpctl.dashboard.board import board_of, login_of
 from mcpctl.errors import McpctlError
 from mcpctl.output import text
+from mcpctl.policy import answering
+from mcpctl.store.filters import FAILED
 from mcpctl.visible_text import escaped
 
 if TYPE_CHECKING:
     from starlette.requests import Request
+
+    from mcpctl.catalog.cache import Catalog
+    from mcpctl.dashboard.board import Board
 
 _SHORTEST = 8
 """Characters of an id that a row gets, as lists on a terminal have it."""
 LONGEST = 300
 """Characters of a text that a row of a table gets; a page of one thing shows it whole."""
 _SOON_S = "3"
+_BROKEN = tuple(status for status in FAILED if status != "denied")
+"""The statuses of calls that pages count as failed."""
 _NAVIGATION = (
     ("/", "Overview"), ("/sessions", "Sessions"), ("/tool-calls", "Calls"), ("/tools", "Tools"),
     ("/servers", "Servers"), ("/approvals", "Approvals"), ("/stats", "Statistics"),
@@ -39,16 +48,46 @@ def page(
     may_answer = login.may_answer and not board.read_only
     common = {
         "path": request.url.path, "navigation": _NAVIGATION, "login": login, "may_answer": may_answer,
-        "is_counting": is_counting,
+        "is_counting": is_counting, "waits": _waits(board),
     }  # fmt: skip
     headers = {"refresh": _SOON_S} if is_counting else None
-    return HTMLResponse(_templates().get_template(template).render(common | shown), status, headers)
+    with ExitStack() as stack:
+        is_tool = _Tools(board, stack)
+        text = _templates().get_template(template).render(common | shown | {"is_tool": is_tool})
+    return HTMLResponse(text, status, headers)
+
+
+class _Tools:
+    """Whether there is such a tool, for the links of one page; asked of the catalog once a page has any."""
+
+    def __init__(self, board: "Board", stack: ExitStack) -> None:
+        self._board = board
+        self._stack = stack
+
+    @cached_property
+    def _catalog(self) -> "Catalog | None":
+        with suppress(McpctlError):  # what is wrong with the configuration is told where tools are shown
+            return self._stack.enter_context(self._board.catalog())
+        return None
+
+    def __call__(self, server: str, tool: str) -> bool:
+        return self._catalog is not None and rows.shown(self._catalog, server, tool) is not None
+
+
+def _waits(board: "Board") -> int:
+    """How many calls wait for a yes, for every page."""
+    with suppress(McpctlError):  # what is wrong with the file, the page of approvals says
+        return answering.rows(board.paths, pending=True).count()
+    return 0
 
 
 def error_page(request: "Request", error: McpctlError, status: int) -> HTMLResponse:
     """The page that says what failed; without the names of the pages to whoever is not logged in."""
     login = getattr(request.state, "login", None)
-    shown = {"path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error}
+    shown = {
+        "path": "", "navigation": _NAVIGATION if login else (), "login": login, "may_answer": True, "error": error,
+        "waits": 0,
+    }  # fmt: skip
     return HTMLResponse(_templates().get_template("error.html").render(shown), status)
 
 
@@ -62,7 +101,7 @@ def _templates() -> jinja2.Environment:
         moment=moment, local=local, short=_short, cut=_cut, duration=duration, number=number,
         answered=text.answered, words=_words, from_json=from_json, segment=_segment, name=_name,
     )  # fmt: skip
-    environment.globals.update(badges=badges.badges)
+    environment.globals.update(badges=badges.badges, broken=",".join(_BROKEN))
     return environment
 
 

@@ -79,7 +79,7 @@ EXPORTED = {name.field: name.rest.rpartition(".")[2] for name in reversed(CALL) 
 """What the lines and columns of an export are called: each field once, as it is."""
 CALLED_TOOL = (
     Name("server_name", "server"), Name("tool_name", "tool"),
-    *_same(("calls", "failed", "total_tokens", "duration_ms")),
+    *_same(("calls", "failed", "denied", "total_tokens", "duration_ms")),
 )  # fmt: skip
 TOOL = (
     Name("name", "tool"),

@@ -24,13 +24,14 @@ WINDOW = ("limit", "offset", "fields")
 OF_DISCOVERIES = ("session_id", "client", "project", "since", "until", "grep", "min_duration")
 OF_CALLS = ("session_id", "server", "tool", "status", "failed", *OF_DISCOVERIES[1:3], "hint", *OF_DISCOVERIES[3:])
 OF_TOOLS = ("read_only", "destructive", "idempotent", "open_world")
-FLAGS = ("failed", "payloads", "pending", *OF_TOOLS)
+FLAGS = ("failed", "payloads", "approvals", "pending", *OF_TOOLS)
 MEANINGS = {
     "limit": f"At most so many, 1 to {MOST}; {DEFAULT} without it.",
     "offset": "Leave out the first so many.",
     "fields": "Only these members, with commas between them, whatever else an answer has.",
     "before": "Only what is listed after the call with this id; offset counts from there, total does not.",
     "payloads": "false leaves out arguments, response and error, which are not even read.",
+    "approvals": "true has approvals told too, whatever is asked of the rest.",
     "session_id": "Of these sessions: ids, their beginnings, or last.",
     "server": "Of these servers.",
     "tool": "Of these tools: names, keys or globs.",
@@ -39,7 +40,7 @@ MEANINGS = {
     "client": "Of this client; may be repeated.",
     "project": "With these projects in force.",
     "hint": "By a hint in effect when the call was made: destructive, read-only, no-destructive, undeclared and so on.",
-    "since": "Since 30m, 1h30m or 2d ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z.",
+    "since": "Since 30m, 1h30m, 2d or 1w ago, today, yesterday, 2026-11-20 or 2026-11-20T12:00Z.",
     "until": "Before then.",
     "grep": "With this text in arguments, response or error.",
     "min_duration": "That took as long: 500ms, 2s, 1m30s.",

@@ -53,6 +53,7 @@ class CalledTool(Model):
     tool_name: str
     calls: int
     failed: int
+    denied: int
     total_tokens: int | None
     duration_ms: int | None
 
@@ -280,6 +281,7 @@ class Stat(Model):
     hour: str = _LEFT_OUT
     calls: int
     failed: int
+    denied: int
     p50_ms: int | None
     p95_ms: int | None
     longest_ms: int | None

@@ -12,6 +12,7 @@ from mcpctl.dashboard.calls_pages import searches
 from mcpctl.dashboard.choices import ROWS, Window
 from mcpctl.dashboard.record_filters import Asked
 from mcpctl.dashboard.rendering import page
+from mcpctl.dashboard.summaries import apart
 from mcpctl.models import SESSION_STATUSES, Found, Row
 from mcpctl.store.filters import CallFilter
 from mcpctl.store.records import Records
@@ -46,7 +47,8 @@ def session(request: Request) -> Response:
     """One session: who was connected, and what was done in it."""
     board = board_of(request)
     with board.records() as records:
-        found = records.session(request.path_params["id"])
+        of_records = records.session(request.path_params["id"])
+        found = {**of_records, "tools": apart(of_records["tools"])}
         total = found["calls"].count()
         only_this = CallFilter(sessions=(found["id"],))
         asked = Asked(request.url.path, {"sessionId": found["id"]})

@@ -69,12 +69,13 @@ class Summaries:
     def totals(
         self, records: Records, *by: str, wanted: CallFilter = EVERYTHING, patience_s: float = _PATIENCE_S
     ) -> Summary:
-        """What `records.totals` says, or what it said last where counting takes longer than `patience_s`.
+        """What `records.totals` says, or what it said last where counting takes longer than `patience_s`; what was
+        denied is counted `apart`.
 
         Times in `wanted` should be those of a day: a moment that differs at each page would be counted for each.
         """
         if self._are_few(records):
-            return Summary(records.totals(*by, wanted=wanted))
+            return Summary(apart(records.totals(*by, wanted=wanted)))
         asked, version = (by, wanted), records.version()
         with self._changed:
             if not self._is_fresh(asked, version):
@@ -150,9 +151,14 @@ class Summaries:
     def _counted(self, by: tuple[str, ...], wanted: CallFilter) -> _Counted:
         with self._opened() as records:
             version, counted_at, start = records.version(), clock.now(), time.monotonic()
-            rows = records.totals(*by, wanted=wanted)
+            rows = apart(records.totals(*by, wanted=wanted))
             took = time.monotonic() - start
         return _Counted(rows, version, counted_at, start + took + max(_AT_LEAST_S, _SHARE * took))
+
+
+def apart(rows: Sequence[Row]) -> Sequence[Row]:
+    """Totals in which what was denied did not fail: a policy that works is not a fault."""
+    return [{**row, "failed": row["failed"] - row["denied"]} for row in rows]
 
 
 def _shorten(kept: dict[Any, Any]) -> None:

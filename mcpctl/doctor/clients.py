@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -65,7 +66,7 @@ def of_starts(case: Case) -> Iterator[Finding]:
     # Once each: Claude Code may have the same one for many projects.
     different = {_key(entry): entry for entry in entries}
     with ThreadPoolExecutor(_AT_ONCE) as threads:
-        outcomes = dict(zip(different, threads.map(_started, different.values()), strict=True))
+        outcomes = dict(zip(different, threads.map(partial(_started, case), different.values()), strict=True))
     for entry in entries:
         code, message = outcomes[_key(entry)]
         if not code:
@@ -102,7 +103,7 @@ def _passed_by(case: Case, file: OwnFile) -> Iterator[Finding]:
                 )
 
 
-def _started(entry: Entry) -> tuple[str, str]:
+def _started(case: Case, entry: Entry) -> tuple[str, str]:
     """The code and the message of what came of it; without a code it works."""
     if entry.server is None:
         return "D175", f"its entry is not as mcpctl reads it: {entry.problem}"
@@ -117,18 +118,24 @@ def _started(entry: Entry) -> tuple[str, str]:
         return "D171", f"there is no program {launch.argv[0]}"
     if not _is_certainly_mcpctl(program, launch.argv):
         return "D175", f"{launch.argv[0]} may be more than mcpctl"
+    if case.problem and _config_of(launch) == case.paths.config.absolute():
+        return "D175", "it was not tried: config.toml, which it uses, cannot be used"
     return _greeted(launch)
 
 
 def _configured(case: Case, entry: Entry) -> tuple[str, str]:
     """What to say of an entry that starts: its configuration may be another than the one that was looked at."""
     launch = entry.launched()
-    config = client_config.config_file(launch.argv, launch.env)
-    if config.absolute() == case.paths.config.absolute():
-        return "", "its entry starts"
+    config = _config_of(launch)
+    if config == case.paths.config.absolute():
+        return "", "the entry for mcpctl starts"
     if not config.exists():
         return "D180", f"it starts with {config}, which does not exist"
-    return "", f"its entry starts, with {config}"
+    return "", f"the entry for mcpctl starts, with {config}"
+
+
+def _config_of(launch: Launch) -> Path:
+    return client_config.config_file(launch.argv, launch.env).absolute()
 
 
 def _is_certainly_mcpctl(program: Path, argv: list[str]) -> bool:
@@ -154,4 +161,4 @@ def _greeted(launch: Launch) -> tuple[str, str]:
         return "D172", f"it does not answer{f': {words}' if words else f' within {_ANSWERS_S} s'}"
     if (info.name, info.version) != ("mcpctl", __version__):
         return "D176", f"it starts {info.name} {info.version}; this is mcpctl {__version__}"
-    return "", "its entry starts"
+    return "", "the entry for mcpctl starts"

@@ -21,6 +21,8 @@ class Columns:
 
     fields: Sequence[str]
     shown: Sequence[str]
+    also: Sequence[str] = ()
+    """Fields that `--fields` may name besides, made of others."""
     cut: frozenset[str] = frozenset()
     """Fields that a narrow table cuts first; never keys, since people copy them."""
     keeps: Mapping[str, int] = field(default_factory=dict)
@@ -58,7 +60,7 @@ class Columns:
     def named(self, typed: str) -> str | None:
         """The field of a name that a person typed: its own, or its column's heading; in any case."""
         name = typed.lower()
-        if name in self.fields:
+        if name in self.fields or name in self.also:
             return name
         return next((each for each in self.fields if self.heading(each).lower() == name), None)
 
@@ -123,7 +125,7 @@ def _named(fields: str, columns: Columns) -> list[str]:
     typed = [name.strip() for name in fields.split(",") if name.strip()]
     if not typed:
         raise WrongUsage("--fields names no field", f"fields: {', '.join(columns.fields)}")
-    return [columns.named(name) or _unknown(name, columns.fields) for name in typed]
+    return [columns.named(name) or _unknown(name, (*columns.fields, *columns.also)) for name in typed]
 
 
 def _unknown(typed: str, fields: Sequence[str]) -> NoReturn:

@@ -146,7 +146,8 @@ def session(row: Row) -> Iterator[str]:
         for entry in row["tools"]:
             key = line_of(f"{entry['server']}:{entry['tool']}")
             calls = counted(entry["calls"], "call")
-            yield f"  {key}  {calls}, {entry['failed']} failed, {entry['duration_ms'] or 0} ms"
+            denied = f", {entry['denied']} of them denied" if entry["denied"] else ""
+            yield f"  {key}  {calls}, {entry['failed']} failed{denied}, {entry['duration_ms'] or 0} ms"
     for number, call in enumerate(row["calls"].rows(None, 0)):
         if number == 0:
             yield ""

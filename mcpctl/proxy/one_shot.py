@@ -12,7 +12,7 @@ from mcpctl import config, tool_keys
 from mcpctl.catalog import rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.config import Config
-from mcpctl.errors import Refused, UpstreamFailed, warn
+from mcpctl.errors import Refused, Unusable, UpstreamFailed, warn
 from mcpctl.models import Found, Progress, Tool, unseen
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
@@ -86,6 +86,9 @@ def refresh(
         if not loaded.server(name).enabled:
             raise Refused(f"server '{name}' is disabled", f"enable it with: mcpctl servers enable {name}", "disabled")
     servers = list(dict.fromkeys(names)) or list(loaded.enabled)
+    if not servers and loaded.problems:
+        hint = f"fix it in {loaded.path}, or change it with: mcpctl servers set {next(iter(loaded.problems))}"
+        raise Unusable("no server was listed: none of the entries can be used", hint, "server_unusable")
     rows, failures = asyncio.run(_refreshed(loaded, paths, servers, on_progress))
     if not failures:
         return Found.of(rows), None

@@ -115,7 +115,7 @@ def moment(called: str, text: str | None) -> str | None:
             text = str(datetime.date.today() - datetime.timedelta(days=days[text]))
         return iso(max(0, datetime.datetime.fromisoformat(text).timestamp()))
     except (ValueError, OverflowError):
-        hint = f"give {called} as 30m, 1h30m, 2d, today, yesterday, 2026-11-20 or 2026-07-28T12:00Z"
+        hint = f"give {called} as 30m, 1h30m, 2d, 1w, today, yesterday, 2026-11-20 or 2026-07-28T12:00Z"
         raise WrongUsage(f"'{text}' is not a time", hint) from None
 
 

@@ -13,6 +13,7 @@ from mcpctl.store.filters import EVERYTHING, CallFilter
 
 STATUS = schema.call_status("dead")
 _COLUMNS = {**{name: name for name in CALL_FIELDS}, "status": STATUS}
+_KEY = {"key": "server || ':' || tool"}
 _DECISION_COLUMNS = {name: name for name in DECISION_FIELDS}
 _DISCOVERY_COLUMNS = {name: name for name in DISCOVERY_FIELDS}
 _READ_COLUMNS = {name: name for name in READ_FIELDS if name != "session_id"}
@@ -20,8 +21,8 @@ _ORDER = "started_at DESC, session_id DESC, position DESC"
 
 
 def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, fields: Sequence[str] = CALL_FIELDS) -> Found:
-    """Calls, newest first, with these fields."""
-    return query.select(db, "calls", {name: _COLUMNS[name] for name in fields}, filters.calls(wanted), _ORDER)
+    """Calls, newest first, with these fields, of which one may be the key of the tool."""
+    return query.select(db, "calls", {name: (_COLUMNS | _KEY)[name] for name in fields}, filters.calls(wanted), _ORDER)
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Found:

@@ -133,6 +133,11 @@ class Records:
         and `reads`, each a `Found`, oldest first."""
         return sessions.show(self._db, ref)
 
+    def client_of(self, session_id: str) -> str | None:
+        """The name of the client of a session; None where it has none, or is gone."""
+        row = self._db.execute("SELECT client_name FROM sessions WHERE id = ?", (session_id,)).fetchone()
+        return row[0] if row else None
+
     def call(self, ref: str) -> Row:
         """One call whole, or one search."""
         return calls.show(self._db, ref)

@@ -13,15 +13,16 @@ _COLUMNS = {
     "status": _STATUS,
     "end_time": schema.session_end("dead"),
 }
+_TOKENS = {"tokens": "total_tokens + discovery_tokens"}
 _ORDER = "last_activity DESC, id"
 _MEANT = f"(via = 'cli' AND tool_call_count = 0), {_ORDER}"
 """Whoever says `last` means no session in which something was only answered."""
 
 
 def find(db: sqlite3.Connection, wanted: CallFilter = EVERYTHING, statuses: Sequence[str] = ()) -> Found:
-    """Sessions, last activity newest first."""
+    """Sessions, last activity newest first, with the `tokens` of their calls and searches together."""
     conditions = filters.sessions(wanted).any_of(f"({_STATUS})", statuses)
-    return query.select(db, "sessions", _COLUMNS, conditions, _ORDER)
+    return query.select(db, "sessions", _COLUMNS | _TOKENS, conditions, _ORDER)
 
 
 _BYTES_OF_QUERY = "length(CAST(query AS BLOB)) + length(CAST(coalesce(context, '') AS BLOB))"

@@ -34,6 +34,7 @@ _OF = {
     # Which were followed is looked up only where there is such a round: that goes through all calls.
     "calls": f"coalesce(sum(CASE status WHEN 'input_required' THEN calls.rowid NOT IN ({_FOLLOWED}) ELSE 1 END), 0)",
     "failed": f"coalesce(sum({schema.call_failed('dead')}), 0)",
+    "denied": "coalesce(sum(status = 'denied'), 0)",
     "input_tokens": "sum(input_tokens)",
     "output_tokens": "sum(output_tokens)",
     "total_tokens": "sum(total_tokens)",
@@ -45,7 +46,7 @@ _OF = {
 }
 FIELDS = tuple(_OF)
 """What is told of each group."""
-_OF_SESSION = ("calls", "failed", "total_tokens", "duration_ms")
+_OF_SESSION = ("calls", "failed", "denied", "total_tokens", "duration_ms")
 
 
 def totals(
@@ -95,7 +96,7 @@ class _Percentiles:
 
 
 def of_session(db: sqlite3.Connection, session: str) -> Sequence[Row]:
-    """What was called in one session: `{server, tool, calls, failed, total_tokens, duration_ms}`."""
+    """What was called in one session: `{server, tool, calls, failed, denied, total_tokens, duration_ms}`."""
     return totals(db, ("server", "tool"), CallFilter(sessions=(session,)), fields=_OF_SESSION)
 
 

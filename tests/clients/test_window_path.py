@@ -76,8 +76,10 @@ def test_a_block_has_no_path_where_none_is_needed(
 
 @pytest.mark.process
 def test_a_check_warns_of_what_only_the_shell_finds(
-    mcpctl: Mcpctl, paths: Paths, tools: Path, monkeypatch: pytest.MonkeyPatch
+    mcpctl: Mcpctl, paths: Paths, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     (tools / "snake").symlink_to(sys.executable)
     configure(paths, {"notes": {**DEMO["notes"], "command": "snake"}, "weather": DEMO["weather"]})
     ran = mcpctl("servers", "check", "--fields", "server")
@@ -86,3 +88,20 @@ def test_a_check_warns_of_what_only_the_shell_finds(
     program(tools / "runner", "#!/usr/bin/env interpreter")
     configure(paths, {"s": {"command": str(tools / "runner")}})
     assert "do not find interpreter (s)" in mcpctl("servers", "check").err
+
+
+@pytest.mark.process
+def test_a_check_is_silent_once_the_entries_of_windows_have_a_path_that_finds_it(
+    mcpctl: Mcpctl, paths: Paths, tools: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    (tools / "snake").symlink_to(sys.executable)
+    configure(paths, {"notes": {**DEMO["notes"], "command": "snake"}})
+    (tmp_path / ".cursor").mkdir()
+    assert mcpctl("install", "cursor").code == 0
+    assert mcpctl("servers", "check", "--fields", "server").err == ""
+    (tmp_path / ".codeium/windsurf").mkdir(parents=True)
+    entry = '{"mcpServers": {"mcpctl": {"command": "/opt/mcpctl", "args": ["serve"]}}}'
+    (tmp_path / ".codeium/windsurf/mcp_config.json").write_text(entry, encoding="utf-8")
+    assert "do not find snake (notes)" in mcpctl("servers", "check").err

@@ -172,6 +172,6 @@ def test_it_starts_no_server(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> No
                      "PATH": "/usr/bin:/bin"}}  # fmt: skip
     (tmp_path / ".cursor/mcp.json").write_text(json.dumps({"mcpServers": {"mcpctl": entry}}), encoding="utf-8")
     ran = mcpctl("doctor", "--json")
-    assert [row["message"] for row in ran.json if row["subject"] == "Cursor"] == ["its entry starts"]
+    assert [row["message"] for row in ran.json if row["subject"] == "Cursor"] == ["the entry for mcpctl starts"]
     assert not (tmp_path / "started").exists()
     assert mcpctl("sessions", "ls", "--count").out == "0\n"

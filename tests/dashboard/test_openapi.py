@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from starlette.testclient import TestClient
 
-from mcpctl.dashboard import rest_parameters, rest_schemas
+from mcpctl.dashboard import event_stream, rest_parameters, rest_schemas
 from mcpctl.dashboard.openapi import document
 from mcpctl.dashboard.rest import BASE, OPERATIONS, Decision
 from mcpctl.models import CALL_STATUSES
@@ -51,7 +51,8 @@ def test_it_names_what_is_served_and_every_parameter_has_a_meaning() -> None:
     served = {(f"{BASE}{each.path.replace(':path', '')}", each.method.lower()) for each in OPERATIONS}
     described = {(path, method) for path, methods in document()["paths"].items() for method in methods}
     assert described == served | {(f"{BASE}/events", "get")}
-    assert {name for each in OPERATIONS for name in each.parameters} == set(rest_parameters.MEANINGS)
+    of_operations = {name for each in OPERATIONS for name in each.parameters}
+    assert of_operations | set(event_stream.PARAMETERS) == set(rest_parameters.MEANINGS)
 
 
 def test_models_say_what_the_code_says() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from mcpctl import config
 from mcpctl.dashboard import overview_pages, stats_pages
 from mcpctl.dashboard.app import app
 from mcpctl.dashboard.board import Board
@@ -18,6 +19,7 @@ from mcpctl.store.filters import CallFilter
 from mcpctl.store.grants import Grant
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.records import Records
+from mcpctl.store.state import State
 from tests import configured, recorded
 from tests.conftest import Mcpctl
 from tests.dashboard import markup
@@ -113,9 +115,15 @@ def test_days_have_links_to_their_calls(browser: Browser, paths: Paths) -> None:
     page = markup.seen(browser(), "/")
     day = "since=2100-01-01&until=2100-01-02"
     assert page.target("2100-01-01") == f"/tool-calls?{day}"
-    failures = page.target("3 failed on 2100-01-01")
-    assert failures == f"/tool-calls?failed=true&{day}"
-    assert "3 calls, newest first" in markup.seen(browser(), failures).text
+    failures = page.target("2 failed on 2100-01-01")
+    assert failures == f"/tool-calls?status=tool_error,failed,cancelled,interrupted&{day}"
+    found = markup.seen(browser(), failures).text
+    assert "2 calls, newest first" in found
+    assert "status tool error, failed, cancelled, interrupted" in found
+    denied = page.target("1 denied on 2100-01-01")
+    assert denied == f"/tool-calls?status=denied&{day}"
+    assert "1 call, newest first" in markup.seen(browser(), denied).text
+    assert "Failed 2 Denied 1" in page.text
 
 
 def test_what_searching_saved_is_what_the_command_line_says(browser: Browser, paths: Paths, mcpctl: Mcpctl) -> None:
@@ -197,6 +205,7 @@ def test_sessions_have_pages(browser: Browser, paths: Paths) -> None:
 
 
 def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
     lines = [
         recorded.searched(9, 0.5),
         *recorded.call(1, 1, output_tokens=100),
@@ -219,6 +228,52 @@ def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
     assert "deny = weather:*" in page.text and "/home/anna/config.toml:12" in page.text
 
 
+def test_servers_that_do_not_work_wait_for_a_person_too(browser: Browser, paths: Paths) -> None:
+    configured.configure(paths, {"bad": {"comand": "x"}, "down": configured.stub(), "ok": configured.stub()})
+    with State.connect(paths) as state:
+        entry = config.load(paths.config).servers["down"]
+        state.remember_failure("down", entry.fingerprint, "server 'down' did not start: it ended (exit 3)")
+    page = markup.seen(browser(), "/")
+    assert "2 servers do not work: bad" in page.text
+    assert "down did not start: it ended (exit 3)" in page.text
+    assert "Nothing." not in page.text
+    assert page.target("down") == "/servers/down"
+    assert "down stdio" in (servers := markup.seen(browser(), "/servers").text)
+    assert servers.count("does not work") == 1
+
+
+@pytest.mark.parametrize("address", ["/", "/tool-calls?status=denied", "/tools", "/approvals", "/tool-calls/10ca1100"])
+def test_every_page_says_that_a_call_waits(browser: Browser, paths: Paths, address: str) -> None:
+    recorded.session(paths, rest=recorded.call(1, 1))
+    assert "waiting for you" not in markup.seen(browser(), address).text
+    waiting(paths, 2)
+    page = markup.seen(browser(), address)
+    assert "Approvals 2 waiting for you" in page.text
+    assert page.text.startswith("(2) ")
+    (pages,) = [each for each in page.of("ul") if each.get("id") == "pages"]
+    assert "data-live" in pages, "the script reads it again at news"
+    assert page.of("main")[0]["data-events"].startswith("/api/v1/events?payloads=false")
+
+
+def test_a_tool_that_there_is_not_has_neither_a_link_nor_hints(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
+    lines = [
+        *recorded.call(1, 1, server="notes", tool="add_nte", status="failed"),
+        recorded.decided(recorded.call_id(1), key="notes:add_nte", rule="unknown_tool", rule_place=""),
+        *recorded.call(2, 2, server="notes", tool="add_note"),
+    ]
+    recorded.session(paths, rest=lines)
+    for address in (f"/sessions/{recorded.CLAUDE}", "/stats?since=all", f"/tool-calls/{recorded.call_id(1)}"):
+        page = markup.seen(browser(), address)
+        assert "notes:add_nte" in page.text
+        assert not [each for each, _ in page.links if each == "/tools/notes%3Aadd_nte"]
+    assert "Then There is no such tool." in page.text
+    assert "failed rule there is no such tool" in page.text
+    assert "denied" not in page.text
+    assert markup.seen(browser(), "/tool-calls").text.count("Not declared") == 1
+    assert page.of("li") and "Not declared" not in page.text
+
+
 # ---- everything
 
 
@@ -226,7 +281,7 @@ def test_a_session_says_who_did_what(browser: Browser, paths: Paths) -> None:
     ("address", "said"),
     [
         ("/", "No session is on record yet"),
-        ("/", "Nothing. No call waits for your consent, and no tool is held"),
+        ("/", "Nothing. No call waits for your consent, no tool is held, and no server has failed."),
         ("/", "No call was made in these days"),
         ("/sessions", "No session is on record yet"),
         ("/tool-calls", "No call is on record yet"),

@@ -22,7 +22,9 @@ def test_calls_of_a_session_are_chosen_from_a_list(browser: Browser, paths: Path
     assert "cursor, 2100-01-01 12:14:06, 3 calls (2c025020)" in page.text
     assert {"type": "hidden", "name": "status", "value": "denied"} in page.of("input")
     assert page.target(f"{TIMES} without sessionId") == "/tool-calls?status=denied"
-    assert page.of("main")[0]["data-events"] == f"/api/v1/events?payloads=false&session_id={recorded.CURSOR}"
+    assert page.of("main")[0]["data-events"] == (
+        f"/api/v1/events?payloads=false&session_id={recorded.CURSOR}&approvals=true"
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,6 +128,7 @@ def test_what_is_not_there_is_said(browser: Browser, paths: Paths, address: str,
 
 
 def test_a_call_is_shown_whole(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
     hints = recorded.hints(True, None, None, True)
     call = recorded.call(1, 1, annotations=hints, project="site", toolset="triage", output_tokens=1234)
     recorded.session(
@@ -197,7 +200,7 @@ def test_a_call_that_runs_is_said_to(browser: Browser, paths: Paths) -> None:
     page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}")
     journal.close()
     assert "It has not come yet" in page.text
-    assert page.of("main")[0]["data-events"].endswith(recorded.CLAUDE)
+    assert page.of("main")[0]["data-events"].endswith(f"{recorded.CLAUDE}&approvals=true")
 
 
 def test_letters_stand_for_their_escapes_and_numbers_stay(browser: Browser, paths: Paths) -> None:

@@ -135,6 +135,16 @@ def test_servers_that_are_added_listed_fail_and_are_removed(dashboard: Streams, 
     assert told(source, "servers.changed") == [{"name": "files", "gone": True}]
 
 
+def test_approvals_come_beside_what_is_asked_of_calls_where_that_is_asked(
+    dashboard: Streams, paths: Paths, mcpctl: Mcpctl
+) -> None:
+    demo_tools(paths)
+    source = dashboard.open("status=denied&approvals=true")
+    assert mcpctl("servers", "disable", "notes").code == 0
+    waiting.opened(paths, 1)
+    assert len(told(source, "approvals.requested")) == 1
+
+
 def test_a_session_whose_process_has_died_is_closed_once(dashboard: Streams, paths: Paths) -> None:
     journal = opened(paths, created(), call(1, 1))
     source = dashboard.open(f"session_id={CLAUDE}")

@@ -8,22 +8,23 @@ from starlette.testclient import TestClient
 
 from mcpctl.dashboard.summaries import Summaries, Summary
 from mcpctl.paths import Paths
-from tests import recorded
+from tests import configured, recorded
 from tests.dashboard.test_tools_pages import links, text_of
 
 Browser = Callable[..., TestClient]
 
 
 def test_totals_are_those_of_the_records(browser: Browser, paths: Paths) -> None:
+    configured.demo_tools(paths)
     recorded.two_sessions(paths)
     page = browser().get("/stats?since=all").text
     text = text_of(page)
-    assert "Calls 6 Failed 3 p50 12 ms p95 12 ms Tokens of arguments 30 Tokens of responses 72" in text
-    assert "notes:delete_note 1 1 0 ms 0 ms 17" in text
-    assert "claude-code 3 1" in text
-    assert "2100-01-01 6 3 12 ms 12 ms 102" in text, "the chart's numbers are in a table too"
+    assert "Calls 6 Failed 2 Denied 1 p50 12 ms p95 12 ms Tokens of arguments 30 Tokens of responses 72" in text
+    assert "notes:delete_note 1 0 1 0 ms 0 ms 17" in text
+    assert "claude-code 3 1 0" in text
+    assert "2100-01-01 6 2 1 12 ms 12 ms 102" in text, "the chart's numbers are in a table too"
     assert links(page, "weather:get_forecast") == ["/tools/weather%3Aget_forecast"]
-    assert "<title>2100-01-01: 6 calls, 3 failed</title>" in page
+    assert "<title>2100-01-01: 6 calls, 2 failed</title>" in page
     assert "style=" not in page
 
 
@@ -35,7 +36,7 @@ def test_the_time_and_the_order_are_links(browser: Browser, paths: Paths) -> Non
     assert links(page, "30 days") == ["/stats?sort=p95_ms"]
     assert re.search(r'aria-current="true"[^>]*><bdi>7 days', page)
     by_failures = text_of(client.get("/stats?sort=failed").text)
-    assert by_failures.index("notes:delete_note") < by_failures.index("notes:list_notes")
+    assert by_failures.index("weather:convert_temperature") < by_failures.index("notes:delete_note")
 
 
 def test_nothing_on_record_is_said(browser: Browser) -> None:

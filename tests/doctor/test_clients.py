@@ -58,10 +58,10 @@ def test_an_entry_with_another_configuration_says_which(found: Found, user: Path
     other.mkdir(exist_ok=True)
     (other / "config.toml").touch(mode=0o600)
     messages = [each.message for each in examination.examined(Case.of(None, None), ["clients"])["clients"]]
-    assert messages == [f"its entry starts, with {other}/config.toml"]
+    assert messages == [f"the entry for mcpctl starts, with {other}/config.toml"]
     cursor(user, mcpctl=ours(other, f"--config={paths.config}"))
     messages = [each.message for each in examination.examined(Case.of(None, None), ["clients"])["clients"]]
-    assert messages == ["its entry starts"]
+    assert messages == ["the entry for mcpctl starts"]
 
 
 @pytest.mark.process
@@ -74,6 +74,15 @@ def test_an_entry_that_does_not_start_says_why(found: Found, user: Path, home: P
     assert finding.fix == "fix what it says, or put the entry in anew: mcpctl install cursor"
     cursor(user, mcpctl=ours(home, env={"PYTHONPATH": str(ROOT), "MCPCTL_CONFIG": "/no/such.toml"}))
     assert "there is no configuration file /no/such.toml" in found("clients")[0].message
+
+
+def test_an_entry_whose_configuration_is_broken_is_not_a_second_fault(found: Found, user: Path, home: Path) -> None:
+    cursor(user, mcpctl=ours(home))
+    (home / "config.toml").write_text("[servers.a\n", encoding="utf-8")
+    ((code, _, message),) = told(found("clients"))
+    assert (code, message.partition(" (")[0]) == (
+        "D175", "it was not tried: config.toml, which it uses, cannot be used"
+    )  # fmt: skip
 
 
 @pytest.mark.process

@@ -116,6 +116,7 @@ def test_totals_are_of_all_calls_or_of_each_group_the_most_called_first(paths: P
         assert all_of_them == {
             "calls": 7,
             "failed": 4,
+            "denied": 1,
             "input_tokens": 35,
             "output_tokens": 72,
             "total_tokens": 107,

@@ -24,6 +24,7 @@ def _keys(recorded: Any) -> str:
 CALLS = Columns(
     fields=CALL_FIELDS,
     shown=("id", "started_at", "server", "tool", "annotations", "status", "duration_ms"),
+    also=("key",),
     cut=frozenset(("server", "tool", "arguments", "response", "error")),
     keeps={"server": 12, "tool": 24},
     goes=("annotations", "duration_ms", "server", "started_at"),

@@ -1,5 +1,6 @@
 """How events are printed, one a line."""
 
+import functools
 import shutil
 import sys
 from collections.abc import Callable, Iterator
@@ -28,11 +29,15 @@ def as_json(events: "Iterator[Event]", position: Callable[[], str]) -> Iterator[
         yield to_json({"type": event.type, "data": event.data, "timestamp": event.timestamp, "position": position()})
 
 
-def as_text(events: "Iterator[Event]") -> Iterator[str]:
-    """Each event for people, in columns on a terminal, where a failure is red; in a pipe with tabs between them."""
+def as_text(events: "Iterator[Event]", client_of: Callable[[str], str | None]) -> Iterator[str]:
+    """Each event for people, in columns on a terminal, where a failure is red; in a pipe with tabs between them.
+
+    `client_of` knows the client of a session: events of searches do not have it.
+    """
+    client_of = functools.cache(client_of)
     is_terminal, paints = sys.stdout.isatty(), text.is_coloured()
     for event in events:
-        said = [_cut(cell) for cell in _said(event.data)]
+        said = [_cut(cell) for cell in _said(event.data, client_of)]
         if not is_terminal:
             yield "\t".join((event.timestamp, event.type, *said))
             continue
@@ -62,7 +67,7 @@ def _local(timestamp: str) -> str:
     return then.strftime("%H:%M:%S" if then.date() == datetime.now().astimezone().date() else "%m-%d %H:%M:%S")
 
 
-def _said(data: Row) -> tuple[str, str, str, str]:
+def _said(data: Row, client_of: Callable[[str], str | None]) -> tuple[str, str, str, str]:
     """Who, what, how it went, and how long it took."""
     if "tool" in data:
         what, status = f"{data['server']}:{data['tool']}", data["status"]
@@ -73,7 +78,8 @@ def _said(data: Row) -> tuple[str, str, str, str]:
     else:
         what, status = "events are missing before this", ""
     duration = data.get("duration_ms")
-    return data.get("client_name") or "-", what, status, "" if duration is None else f"{duration} ms"
+    client = client_of(data["session_id"]) if "query" in data else data.get("client_name")
+    return client or "-", what, status, "" if duration is None else f"{duration} ms"
 
 
 def _cut(cell: str) -> str:

@@ -49,6 +49,7 @@ def ls(
     from mcpctl import output
     from mcpctl.commands import names
     from mcpctl.commands.calls import columns
+    from mcpctl.models import CALL_FIELDS
 
     opt.one_of("kind", kind, ("call", "discovery"))
     listing = output.listing(json, jsonl, format, fields, limit, offset, count)
@@ -58,6 +59,6 @@ def ls(
         wanted = asked.resolved(records)
         names.refuse_strangers(wanted, records, opt.paths(None, data_dir))
         if kind == "call":
-            output.write_list(records.calls(wanted), columns.CALLS, listing)
+            output.write_list(records.calls(wanted, (*CALL_FIELDS, "key")), columns.CALLS, listing)
         else:
             output.write_list(records.discoveries(wanted), columns.DISCOVERIES, listing)

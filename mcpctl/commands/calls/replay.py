@@ -83,5 +83,7 @@ def replay(
     if waiting := list(dict.fromkeys(each.key for each in found if each.plan == "needs_execute")):
         more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
         output.say(f"not called without --execute, since it may change something: {waiting[0]}{more}", always=diff)
+    if diff and (left := replaying.not_compared(rows)):
+        output.say(left, always=True)
     if not dry_run and (failure := replaying.failure(rows, found, compared=diff)):
         raise failure

@@ -9,6 +9,7 @@ from mcpctl.errors import McpctlError, Problems, Refused, UpstreamFailed, WrongU
 from mcpctl.models import Row
 from mcpctl.output import Columns
 from mcpctl.output.text import line_of
+from mcpctl.plurals import counted
 
 if TYPE_CHECKING:
     from mcpctl.proxy.replay import Replay
@@ -61,8 +62,8 @@ def row(replay: "Replay", new: Row | None) -> Row:
 
 def diff(rows: Sequence[Row]) -> Iterator[str]:
     """How the results differ, as unified diffs, those of calls that ran."""
-    for each in rows:
-        if each["plan"] != "ran" or each["same"]:
+    for each in _ran(rows):
+        if each["same"]:
             continue
         if each["same"] is None:
             yield line_of(f"# {each['id']} {each['key']}: a result is on record only in part, so nothing is compared")
@@ -85,10 +86,21 @@ def failure(rows: Sequence[Row], replays: Sequence["Replay"], *, compared: bool)
     for replay in replays:
         if isinstance(replay.failure, UpstreamFailed) and replay.failure.code != "tool_error":
             return replay.failure
-    if compared and (different := sum(each["plan"] == "ran" and not each["same"] for each in rows)):
-        ran = sum(each["plan"] == "ran" for each in rows)
-        return Problems(f"{different} of {ran} results differ", "leave out --diff to see them in a list", "differs")
+    if compared and (different := sum(each["same"] is False for each in _ran(rows))):
+        of = f"{different} of {sum(each['same'] is not None for each in _ran(rows))}"
+        return Problems(f"{of} results differ", "leave out --diff to see them in a list", "differs")
     return None
+
+
+def not_compared(rows: Sequence[Row]) -> str:
+    """How many results could not be compared, in a sentence; empty where all could."""
+    ran = _ran(rows)
+    left = sum(each["same"] is None for each in ran)
+    return f"{left} of {counted(len(ran), 'result')} not compared: on record only in part" if left else ""
+
+
+def _ran(rows: Sequence[Row]) -> list[Row]:
+    return [each for each in rows if each["plan"] == "ran"]
 
 
 def _is_same(old: Row, new: Row | None) -> bool | None:

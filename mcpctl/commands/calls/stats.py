@@ -40,10 +40,10 @@ def stats(
     """Count the calls on record: how many, how many failed, how long they took, and their tokens.
 
     It takes the filters of mcpctl calls ls. A call in several rounds counts once, where its last one does; what failed
-    is what --failed lists. Times are in milliseconds; p50_ms and p95_ms are exact: so many of a hundred calls, or
-    rounds, took no longer. Tokens are those of arguments and responses, estimated as the field encoding of a call says.
-    A day and an hour are those of your time zone; the hour that comes twice when clocks go back is one. A bar is as
-    long as the number of calls, or as what --sort names.
+    is what --failed lists, of which denied was refused by a rule, or waits for a yes. Times are in milliseconds; p50_ms
+    and p95_ms are exact: so many of a hundred calls, or rounds, took no longer. Tokens are those of arguments and
+    responses, estimated as the field encoding of a call says. A day and an hour are those of your time zone; the hour
+    that comes twice when clocks go back is one. A bar is as long as the number of calls, or as what --sort names.
 
     \b
     Examples:

@@ -75,4 +75,4 @@ def tail(
         if json:
             output.write_live(event_lines.as_json(come, events.position))
         else:
-            output.write_live(event_lines.as_text(come), coloured=True)
+            output.write_live(event_lines.as_text(come, records.client_of), coloured=True)

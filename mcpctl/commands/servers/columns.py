@@ -99,10 +99,15 @@ def write_checked(rows: Sequence[Row], options: ListOptions, paths: Paths) -> No
 
 
 def say_hidden(paths: Paths, rows: Sequence[Row]) -> None:
-    """Warn about checked servers whose command a program with a window would not find."""
+    """Warn about checked servers whose command a program with a window would not find: those that are here with the
+    PATH that their entry has, or where none is, any."""
+    from mcpctl.doctor.client_entries import own_entries
+
     checked_names = {row["server"] for row in rows}
     usable = {name: server for name, server in config.load(paths.config).servers.items() if name in checked_names}
-    if hidden := window_path.hidden(usable):
+    windows = [entry.env.get("PATH") for entry in own_entries() if entry.has_window and not entry.is_off]
+    found = [window_path.hidden(usable, path) if path else window_path.hidden(usable) for path in windows or [None]]
+    if hidden := {name: program for each in found for name, program in each.items()}:
         programs, names = ", ".join(sorted(set(hidden.values()))), ", ".join(hidden)
         warn(
             f"programs with a window do not find {programs} ({names}); the entry that mcpctl install CLIENT"

@@ -19,7 +19,8 @@ def ls(
     """List the sessions on record, last activity first. A terminal is told how many were removed, and why.
 
     With --server, --tool, --failed, --hint, --grep or --min-duration a session has such a call, one that fits them all
-    and began in the time that --since and --until say; without them it was active in that time.
+    and began in the time that --since and --until say; without them it was active in that time. tokens are those of
+    calls and searches, total_tokens those of calls alone.
 
     \b
     Examples:

@@ -11,9 +11,9 @@ from mcpctl.commands.filter_options import AskedOfSessions, filtered
 @filtered
 def stats(
     asked: AskedOfSessions,
-    saved: Annotated[bool, typer.Option("--saved", help="The tokens that mcpctl has saved the model, or cost it.")] = (
-        False
-    ),
+    _saved: Annotated[
+        bool, typer.Option("--saved", help="The tokens that mcpctl has saved the model, or cost it: all there is yet.")
+    ] = True,
     fields: opt.Fields = None,
     json: opt.Json = False,
     jsonl: opt.Jsonl = False,
@@ -40,18 +40,15 @@ def stats(
 
     \b
     Examples:
-      mcpctl sessions stats --saved
-      mcpctl sessions stats --saved --since 7d --client claude-code
-      mcpctl sessions stats --saved --session last --json | jq .[].saved_tokens
+      mcpctl sessions stats
+      mcpctl sessions stats --since 7d --client claude-code
+      mcpctl sessions stats --session last --json | jq .[].saved_tokens
     """
     from mcpctl import output, savings
     from mcpctl.catalog import rows as catalogs
     from mcpctl.commands import names
     from mcpctl.commands.sessions.saving import COLUMNS
-    from mcpctl.errors import WrongUsage
 
-    if not saved:
-        raise WrongUsage("sessions stats needs --saved", "say what to count: mcpctl sessions stats --saved")
     listing = output.listing(json, jsonl, format, fields, limit, offset, count)
     paths = opt.paths(config, data_dir)
     with opt.records(data_dir) as records:

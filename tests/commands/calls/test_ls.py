@@ -263,3 +263,10 @@ def test_calls_of_a_tool_are_found_without_looking_at_the_others(paths: Paths, t
     assert not any("SCAN calls" in step for step in plan)
     # Newest first comes of the index, too, but for a name that may be read in two ways.
     assert "." in tool or not any("TEMP B-TREE" in step for step in plan)
+
+
+def test_the_key_of_a_tool_is_a_field_that_one_may_name(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    assert mcpctl("calls", "ls", "--limit", "1", "--fields", "key,status").out == "notes:list_notes\tok\n"
+    assert mcpctl("calls", "ls", "--limit", "1", "--fields", "KEY", "--json").json == [{"key": "notes:list_notes"}]
+    assert "key" not in mcpctl("calls", "ls", "--limit", "1", "--json").json[0]

@@ -126,6 +126,15 @@ def test_a_result_that_was_cut_is_not_compared(mcpctl: Mcpctl, paths: Paths) -> 
     session(paths, rest=call(1, 1, **COUNTED, response=raw("the beginning"), response_truncated=True))
     ran = mcpctl("calls", "replay", "last", "--json")
     assert (ran.code, ran.json[0]["same"]) == (0, None)
+    ran = mcpctl("calls", "replay", call_id(1), "--diff")
+    assert (ran.code, ran.err) == (0, "1 of 1 result not compared: on record only in part\n")
+    assert ran.out.startswith(f"# {call_id(1)} s:")
+    differs = call(2, 2, **ECHOED, arguments=raw({"x": 1}), response=echo_of('{"x": 2}'))
+    session(paths, rest=differs)
+    ran = mcpctl("calls", "replay", call_id(1), call_id(2), "--execute", "--diff")
+    assert (ran.code, ran.err.splitlines()[:2]) == (
+        7, ["1 of 2 results not compared: on record only in part", "mcpctl: 1 of 1 results differ"]
+    )  # fmt: skip
 
 
 @pytest.mark.process

@@ -16,7 +16,7 @@ from tests.recorded import CURSOR, call, call_id, created, opened, raw, searched
 def test_the_newest_events_are_printed_a_line_each(mcpctl: Mcpctl, paths: Paths) -> None:
     two_sessions(paths)
     assert mcpctl("calls", "tail", "-n", "4").out.splitlines() == [
-        "2100-01-01T12:13:00.000Z\tdiscoveries.finished\t-\t[\"list\", \"notes\"]\tbm25\t3 ms",
+        "2100-01-01T12:13:00.000Z\tdiscoveries.finished\tcursor\t[\"list\", \"notes\"]\tbm25\t3 ms",
         "2100-01-01T12:14:00.000Z\tcalls.started\tcursor\tnotes:list_notes\trunning\t",
         "2100-01-01T12:14:06.000Z\tcalls.finished\tcursor\tnotes:list_notes\tok\t12 ms",
         f"2100-01-01T12:15:00.000Z\tsessions.closed\tcursor\t{CURSOR}\tclosed\t",
@@ -116,7 +116,7 @@ def test_failures_are_red_on_a_terminal(mcpctl: Mcpctl, paths: Paths, monkeypatc
     monkeypatch.setattr("mcpctl.output.text.is_coloured", lambda: True)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     row = {"server": "notes", "tool": "add", "status": "denied", "client_name": None, "duration_ms": 0}
-    (line,) = event_lines.as_text(iter([Event("calls.finished", row, "2100-01-01T12:00:00.000Z")]))
+    (line,) = event_lines.as_text(iter([Event("calls.finished", row, "2100-01-01T12:00:00.000Z")]), lambda _: None)
     assert line.startswith("\x1b[31m")
     assert line.endswith("denied  0 ms\x1b[0m")
 

@@ -9,7 +9,7 @@ from mcpctl import config
 from mcpctl.paths import Paths
 from mcpctl.server_entries import FIELDS
 from mcpctl.store.state import State
-from tests.configured import configure, demo_tools, stub
+from tests.configured import configure, demo_tools, listed, stub
 from tests.conftest import Mcpctl
 from tests.proxy.client import until
 
@@ -219,3 +219,9 @@ def test_the_last_failure_is_kept_until_the_server_works(mcpctl: Mcpctl, paths: 
     mcpctl(*words)
     until("that it works", lambda: rows(mcpctl)["s"]["problem"] is None)
     assert rows(mcpctl)["s"]["failed_at"] is None
+
+
+def test_the_number_of_tools_is_that_which_only_leaves(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": {"command": "run", "only": ["read_*"]}})
+    listed(paths, "s", [{"name": "read_a"}, {"name": "write_a"}])
+    assert rows(mcpctl)["s"]["tools"] == 1

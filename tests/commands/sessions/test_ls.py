@@ -106,3 +106,11 @@ def test_a_terminal_is_told_what_was_removed_and_why(mcpctl: Mcpctl, paths: Path
     retention.tidy(paths, RecordSettings(keep_sessions=1))
     assert mcpctl("sessions", "ls", tty=True).err.startswith("3 older sessions were removed, the last on ")
     assert mcpctl("sessions", "ls").err == ""
+
+
+def test_tokens_are_those_of_calls_and_searches_as_in_the_dashboard(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    row = mcpctl("sessions", "ls", "--limit", "1", "--json").json[0]
+    assert "tokens" not in row
+    shown = mcpctl("sessions", "ls", "--limit", "1", "--fields", "tokens,total_tokens").out
+    assert shown == f"{row['total_tokens'] + row['discovery_tokens']}\t{row['total_tokens']}\n"

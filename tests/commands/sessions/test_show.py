@@ -86,6 +86,7 @@ def test_tools_are_counted_most_called_first(mcpctl: Mcpctl, paths: Paths) -> No
         "tool": "get_forecast",
         "calls": 2,
         "failed": 1,
+        "denied": 0,
         "total_tokens": 34,
         "duration_ms": 24,
     }

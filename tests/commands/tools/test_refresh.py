@@ -70,6 +70,15 @@ def test_the_rows_of_those_that_were_listed_are_printed_beside_a_failure(mcpctl:
     assert "server 'gone' did not start" in ran.err
 
 
+def test_where_no_entry_can_be_used_nothing_is_listed_and_that_is_a_failure(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"a": {"comand": "x"}})
+    ran = mcpctl("tools", "refresh")
+    assert (ran.code, ran.out) == (5, "")
+    assert "none of the entries can be used" in ran.err
+    configure(paths, {})
+    assert mcpctl("tools", "refresh").code == 0
+
+
 def test_a_missing_command_is_named(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths, {"s": {"command": "no-such-command-anywhere"}})
     ran = mcpctl("tools", "refresh")
