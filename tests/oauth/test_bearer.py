@@ -294,8 +294,8 @@ def test_an_issuer_that_fails_costs_the_calls_of_this_moment_alone(
         store.keep(msgspec.structs.replace(login, expires_at=time.time() - 1))
         said = await client.call("guarded:echo")
         assert (
-            said
-            == "mcpctl: server 'guarded': its login cannot be refreshed now, try again: the issuer answers HTTP 503 (slow_down)"
+            said == "mcpctl: server 'guarded': its login cannot be refreshed now, try again:"
+            " the issuer answers HTTP 503 (slow_down)"
         )
         run.issuer.status = 0
         assert await client.call("guarded:echo") == "done"
