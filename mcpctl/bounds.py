@@ -19,7 +19,7 @@ LITTLE = 1 << 14
 """Bytes that are scanned in Python on the event loop."""
 DEEP = 1 << 20
 """Bytes of a value that is nested deeper than decoders go, and so is looked at bracket by bracket."""
-SLICE_S = 0.004
+SLICE_S = 0.002
 """Seconds that the lines of one reader may take in a row before others have their turn."""
 
 UNREAD = 16 << 20

@@ -1,6 +1,8 @@
 """What of a tool's result can be read in parts: its text, and the JSON in it. Results are untrusted."""
 
+import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,11 +14,33 @@ from mcpctl import bounds
 from mcpctl.wire import jsonrpc
 
 _NOTHING = (b"", b"null")
+_QUOTE = ord('"')
+
+
+_PIECE = 1 << 18
+"""Bytes of a string that are decoded at once: where it has one wide character, Python takes four times as many."""
+_INSIDE = re.compile(
+    rb'[^"\\]*+(?:\\(?:[^u]|u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|(?![dD][89abAB])[0-9a-fA-F]{4}))[^"\\]*+)*+',
+    re.DOTALL,
+)
+"""What of a string is no part of an escape, or of a pair of them, that goes on behind it."""
+
+Json = bytes | memoryview
+
+
+class _Result(msgspec.Struct):
+    content: Raw = jsonrpc.ABSENT
+    structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
 
 
 class _Block(msgspec.Struct):
     type: str = ""
-    text: str = ""
+    text: Raw = jsonrpc.ABSENT
+
+
+_result: msgspec.json.Decoder[_Result] = msgspec.json.Decoder(_Result)
+_block: msgspec.json.Decoder[_Block] = msgspec.json.Decoder(_Block)
+_REFUSED = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
 @dataclass(frozen=True)
@@ -27,7 +51,7 @@ class Readable:
     """The text of each of its text blocks, in UTF-8."""
     structured: bytes
     """Its structured content, JSON; empty where it has none."""
-    others: Sequence[bytes]
+    others: Sequence[Json]
     """Its other blocks, such as images, as they came."""
     size: int
     """Bytes of the text blocks and the structured content, as they came."""
@@ -49,20 +73,24 @@ class Readable:
         return self.document or msgspec.json.encode(self.text.decode("utf-8", "replace"))
 
 
-def of_result(result: bytes) -> Readable:
-    """The parts of a result; raises `Malformed` where they cannot be told apart."""
-    members = jsonrpc.members(result)
-    return of_parts(members.get("content", b""), members.get("structuredContent", b""))
+def of_result(result: Json) -> Readable:
+    """The parts of a result, which may be large: copied as little as can be. Raises `Malformed` where they cannot be
+    told apart."""
+    try:
+        found = _result.decode(result)
+    except _REFUSED:
+        members = jsonrpc.members(bytes(result))
+        return _of_parts(members.get("content", b""), members.get("structuredContent", b""))
+    return _of_parts(bytes(found.content), bytes(found.structured))
 
 
-def of_parts(content: bytes, structured: bytes) -> Readable:
-    """The same, of the JSON of a result's content and structured content; empty where it has none."""
-    blocks = [] if content in _NOTHING else jsonrpc.items(content, bounds.MEMBERS + 1)
+def _of_parts(content: bytes, structured: bytes) -> Readable:
+    blocks = [] if content in _NOTHING else jsonrpc.item_views(content, bounds.MEMBERS + 1)
     if len(blocks) > bounds.MEMBERS:
         raise jsonrpc.Malformed("it has too many blocks")
     structured = b"" if structured in _NOTHING else structured
     texts: list[bytes] = []
-    others: list[bytes] = []
+    others: list[Json] = []
     size = len(structured)
     for block in blocks:
         text = _text_of(block)
@@ -74,19 +102,37 @@ def of_parts(content: bytes, structured: bytes) -> Readable:
     return Readable(texts, structured, others, size)
 
 
-def _text_of(block: bytes) -> bytes | None:
+def _text_of(block: Json) -> bytes | None:
     """The text of a text block; None for another."""
     try:
-        read = msgspec.json.decode(block, type=_Block)
-        return read.text.encode() if read.type == "text" else None
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        read = _block.decode(block)
+        return _decoded(memoryview(read.text) if memoryview(read.text) else b'""') if read.type == "text" else None
+    except _REFUSED:
         pass
     try:
-        loose = json.loads(block, strict=False)  # half a character, which JSON can write and UTF-8 cannot
+        loose = json.loads(bytes(block), strict=False)  # half a character, which JSON can write and UTF-8 cannot
     except (ValueError, RecursionError):
         return None
     text = loose.get("text") if isinstance(loose, dict) and loose.get("type") == "text" else None
     return text.encode("utf-8", "replace") if isinstance(text, str) else None
+
+
+def _decoded(string: Json) -> bytes:
+    """What a JSON string says, in UTF-8, decoded piece after piece; raises `MsgspecError` where it is not one."""
+    if len(string) <= _PIECE:
+        return msgspec.json.decode(string, type=str).encode()
+    if string[0] != _QUOTE:
+        raise msgspec.ValidationError("it is not a string")
+    text, start, end = io.BytesIO(), 1, len(string) - 1
+    while start < end:
+        inside = _INSIDE.match(string, start, min(start + _PIECE, end))
+        stop = inside.end() if inside else start
+        while start < stop < end and string[stop] & 0xC0 == 0x80:  # in the middle of a character
+            stop -= 1
+        stop = stop if stop > start else end  # half a pair, which no strict decoder takes
+        text.write(msgspec.json.decode(b'"%b"' % bytes(string[start:stop]), type=str).encode())
+        start = stop
+    return text.getvalue()
 
 
 def _is_json(text: bytes) -> bool:

@@ -11,7 +11,7 @@ from typing import TypeVar
 from mcpctl import files
 from mcpctl.errors import McpctlError
 from mcpctl.failure import failed
-from mcpctl.oauth.refreshing import refreshed
+from mcpctl.oauth.refreshing import not_refreshed, refreshed
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.oauth.tokens import Tokens, may_be_sent_to
 from mcpctl.paths import Paths
@@ -87,6 +87,8 @@ class Bearer:
         if _header(tokens) != refused and tokens.holds(now):
             return _header(tokens)
         if now - tokens.issued_at < _SETTLES_S:
+            if not tokens.holds(now):  # on its way it took longer than it lives
+                raise not_refreshed("the token that came has expired")
             return None
         return _header(await self._refreshed(tokens))
 

@@ -23,6 +23,8 @@ from mcpctl.server_settings import CLIENT_CREDENTIALS
 LONGEST_LIFE_S = 10 * 366 * 86400.0
 _OVER = frozenset(("invalid_grant", "bad_refresh_token", "expired_token", "invalid_client", "unauthorized_client"))
 """What an issuer says of a login that is over; the second is GitHub's word for the first."""
+_ASKED_AGAIN_S = 300.0
+"""After an issuer has said that a login is over, it is not asked for so long: some say so by mistake."""
 _WORD = re.compile(r"[a-z_]{1,40}")
 HEADER = re.compile(r"[\x21-\x7e]{1,16384}")
 """What can stand in a header, and be read again."""
@@ -68,15 +70,16 @@ def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
                 current = tokens  # which could not be kept
             if current.access_token != tokens.access_token and current.holds(time.time()):
                 return current
+            if current.over_at and 0 <= time.time() - current.over_at < _ASKED_AGAIN_S:
+                raise over()
             try:
                 fresh = _asked(current, secret)
             except Failed as error:
-                if (
-                    error.failure.code == "needs_login"
-                    and (other := held.read())
-                    and other.access_token != current.access_token
-                ):
-                    return other
+                if error.failure.code == "needs_login" and (other := held.read()):
+                    if other.access_token != current.access_token:
+                        return other
+                    with contextlib.suppress(McpctlError):  # for all processes that have it
+                        held.keep(msgspec.structs.replace(other, over_at=time.time()))
                 raise
             try:
                 held.keep(fresh)
@@ -85,7 +88,7 @@ def refreshed(store: TokenStore, tokens: Tokens, secret: str | None) -> Tokens:
                 warn(f"a refreshed login is not kept: {error.message}")
             return fresh
     except McpctlError as error:
-        raise _not_refreshed(error.message) from error
+        raise not_refreshed(error.message) from error
 
 
 def over() -> Failed:
@@ -93,8 +96,9 @@ def over() -> Failed:
     return failed("needs_login", "it needs a login", was_sent=False)
 
 
-def _not_refreshed(why: str) -> Failed:
-    return failed("login_not_refreshed", f"its login cannot be refreshed now: {why}", was_sent=False)
+def not_refreshed(why: str) -> Failed:
+    """The failure of a request that comes while there is no token that holds."""
+    return failed("login_not_refreshed", f"its login cannot be refreshed now, try again: {why}", was_sent=False)
 
 
 def _asked(tokens: Tokens, secret: str | None) -> Tokens:
@@ -133,11 +137,11 @@ def _answer(status: int, body: bytes) -> _Answer:
     # Of its words none but a code: it may repeat what it was sent.
     said = f" ({answer.error})" if answer.error and _WORD.fullmatch(answer.error) else ""
     if status != HTTPStatus.OK or said:
-        raise _not_refreshed(f"the issuer answers HTTP {status}{said}")
+        raise not_refreshed(f"the issuer answers HTTP {status}{said}")
     if not answer.access_token or not HEADER.fullmatch(answer.access_token):
-        raise _not_refreshed("the issuer answers with something else than a token")
+        raise not_refreshed("the issuer answers with something else than a token")
     if (answer.token_type or "bearer").lower() != "bearer":
-        raise _not_refreshed("the issuer answers with a token of another kind")
+        raise not_refreshed("the issuer answers with a token of another kind")
     return answer
 
 
@@ -152,4 +156,5 @@ def _renewed(tokens: Tokens, answer: _Answer, now: float) -> Tokens:
         expires_at=None if life is None else now + life,
         scopes=scopes or tokens.scopes,
         refreshed_at=now,
+        over_at=None,
     )

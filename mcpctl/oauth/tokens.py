@@ -37,6 +37,8 @@ class Tokens(msgspec.Struct, frozen=True, kw_only=True):
     """The `resource` of RFC 8707 that was asked for."""
     logged_in_at: float
     refreshed_at: float | None = None
+    over_at: float | None = None
+    """When the issuer said that the login is over: it is not asked for it again and again."""
 
     def __repr__(self) -> str:
         """Without its secrets, so that no traceback and no message has them."""

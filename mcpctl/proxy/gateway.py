@@ -194,7 +194,9 @@ class Gateway:
         for session in self.sessions:
             session.follow(config.records)
         for name in before.enabled.keys() - config.enabled.keys():
-            self._remove(name)
+            removed = self.upstreams.pop(name)  # what a person has taken away runs no longer
+            removed.remove(Failure("server_removed", {"server": name, "did": "is not in the configuration any more"}))
+            self._leave(removed, removed.stop())
         for name, server in config.enabled.items():
             upstream = self.upstreams.get(name)
             if upstream is None:
@@ -205,12 +207,6 @@ class Gateway:
                 self.added.add(name)
             else:
                 upstream.server = server
-
-    def _remove(self, name: str) -> None:
-        """End a server at once: what a person has taken away runs no longer."""
-        upstream = self.upstreams.pop(name)
-        upstream.remove(Failure("server_removed", {"server": name, "did": "is not in the configuration any more"}))
-        self._leave(upstream, upstream.stop())
 
     def _leave(self, upstream: Upstream, end: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         """Have a server come to its end; where this ends first, it is ended then."""
@@ -343,17 +339,12 @@ class Gateway:
         return task
 
     async def stop(self, sessions: Awaitable[object] | None = None, last: float = 0) -> None:
-        """End every server, and let go of databases and threads once this end of the `sessions` is done, too; what a
-        thread is at, it ends with. Until `last`, on the loop's clock, records may be tidied."""
+        """End every server and these `sessions`, then let go of all else; until `last`, records may be tidied."""
         self._is_ending = True
         for task in list(self._tasks):
             task.cancel()
-        servers = [each.stop() for each in (*self.upstreams.values(), *self._leaving)]
+        servers = (each.stop() for each in (*self.upstreams.values(), *self._leaving))
         await asyncio.gather(*servers, *([sessions] if sessions else ()))
         await self.index.end(last - asyncio.get_running_loop().time())
-        self.searching.close()
-        self.memory.close()
-        self.policy.close()
-        self.logs.close()
-        self.index.close()
-        self._transports.close()  # last: it watches what servers have started
+        for each in (self.searching, self.memory, self.policy, self.logs, self.index, self._transports):
+            each.close()  # the last one watches what servers have started

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from mcpctl.paths import Paths
 from mcpctl.proxy.from_servers import Listener
@@ -13,6 +14,7 @@ from mcpctl.settings import RecordSettings
 if TYPE_CHECKING:
     from mcpctl.store.upkeep import Upkeep
 
+T = TypeVar("T")
 _EVERY_S = 2.0
 
 
@@ -33,13 +35,14 @@ class IndexKeeping:
         self._is_begun = True
         await self._run(lambda upkeep: upkeep.tidy())
         while True:
-            await asyncio.sleep(_EVERY_S)
+            # Not all at once, where many processes were started together.
+            await asyncio.sleep(_EVERY_S * random.uniform(1, 1.5))
             if any(session.is_recording for session in self._sessions):
                 if self._tidied_with_session:
                     await self._run(lambda upkeep: upkeep.catch_up())
                 else:
-                    self._tidied_with_session = True
-                    await self._run(lambda upkeep: upkeep.tidy())
+                    self._tidied_with_session = True  # the end does not wait for it twice
+                    self._tidied_with_session = await self._run(lambda upkeep: upkeep.tidy())
 
     async def end(self, wait_s: float) -> None:
         """After a short session, tidy with it closed, which takes so long at most: else none of many such does it."""
@@ -50,8 +53,8 @@ class IndexKeeping:
                 async with asyncio.timeout(wait_s):
                     await self._run(lambda upkeep: upkeep.tidy())
 
-    async def _run(self, job: "Callable[[Upkeep], None]") -> None:
-        await asyncio.get_running_loop().run_in_executor(self._thread, lambda: job(self._made()))
+    async def _run(self, job: "Callable[[Upkeep], T]") -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, lambda: job(self._made()))
 
     def _made(self) -> "Upkeep":
         if self._upkeep is None:

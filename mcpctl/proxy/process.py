@@ -92,7 +92,8 @@ def checked(paths: Paths, file: ConfigFile, toolset: str | None, token: str | No
     State.check(paths)
     in_force.check(paths, config, toolset)
     if config.has_policy:
-        with PolicyFile.connect(paths) as decided:  # what cannot be looked up cannot be kept to
+        with PolicyFile.connect(paths) as decided:
+            decided.look_through()  # what cannot be looked up cannot be kept to
             if config.policy.enforces:
                 _say_what_is_hidden(config, token, decided)
     for problem in config.problems.values():

@@ -2,6 +2,7 @@
 
 import asyncio
 import gc
+import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +15,12 @@ from mcpctl.errors import Unusable, warn
 from mcpctl.feature_names import KINDS, list_of
 from mcpctl.paths import Paths
 from mcpctl.server_settings import Server
-from mcpctl.store.state import ListKey, State, trouble
+from mcpctl.store.state import ListKey, State, is_passing, trouble
 
 T = TypeVar("T")
 _THREADS = 4
+_FIRST_WAIT_S, _LAST_WAIT_S = 2.0, 60.0
+"""How long what another process kept from being kept waits, at first and at most."""
 _MANY = 1000
 """Definitions in a list that the garbage collector is to look at no more."""
 
@@ -32,6 +35,9 @@ class ServerMemory:
         self._on_loaded = on_loaded
         self._threads = ThreadPoolExecutor(_THREADS, "keep")
         self._loads: dict[ListKey, asyncio.Task[None]] = {}
+        self._unkept: dict[ListKey, tuple[list[bytes], str, bool]] = {}
+        """Lists that were not kept yet, since another process had the database."""
+        self._keeping: asyncio.Task[None] | None = None
         self._outcomes: dict[str, tuple[str, str | None, str]] = {}
         """By server, its fingerprint, failure and that one's code, until a thread has taken them."""
         self._remembering = threading.Lock()
@@ -42,6 +48,8 @@ class ServerMemory:
     def close(self) -> None:
         """Remember nothing more, and let the database go; what a thread is at, it ends with."""
         self._threads.shutdown(wait=False)
+        if self._keeping:
+            self._keeping.cancel()
         with self._closing:
             self._is_closed = True
             if self._state:
@@ -60,8 +68,27 @@ class ServerMemory:
         return state
 
     async def keep(self, of: ListKey, definitions: list[bytes], instructions: str, *, asked: bool) -> Listed:
-        """Keep what a server has listed just now; what is known of it from now on."""
-        return await self._aside(self._keep, of, definitions, instructions, asked)
+        """Keep what a server has listed just now; what is known of it from now on. Where another process has the
+        database, it is kept later."""
+        kept, is_kept = await self._aside(self._keep, of, definitions, instructions, asked)
+        if is_kept:
+            self._unkept.pop(of, None)
+        else:
+            self._unkept[of] = definitions, instructions, asked
+            if self._keeping is None:
+                self._keeping = asyncio.create_task(self._keep_later())
+        return kept
+
+    async def _keep_later(self) -> None:
+        wait = _FIRST_WAIT_S
+        while self._unkept:
+            await asyncio.sleep(wait * random.uniform(0.5, 1))  # many may have been started at once
+            wait = min(2 * wait, _LAST_WAIT_S)
+            for of, listed in list(self._unkept.items()):
+                _, is_kept = await self._aside(self._keep, of, *listed)
+                if is_kept and self._unkept.get(of) is listed:
+                    del self._unkept[of]
+        self._keeping = None
 
     async def load(self, name: str, server: Server, capability_sets: Iterable[str]) -> None:
         """Have what is kept of a server's tools for clients that can do this, each once; without it where the database
@@ -132,15 +159,19 @@ class ServerMemory:
             name, outcome = self._outcomes.popitem()
             cache.remember_failure(state, name, *outcome)
 
-    def _keep(self, of: ListKey, definitions: Sequence[bytes], instructions: str, asked: bool) -> Listed:
+    def _keep(self, of: ListKey, definitions: Sequence[bytes], instructions: str, asked: bool) -> tuple[Listed, bool]:
+        """What is known of it, and whether that is all that can be done to keep it."""
+        is_done = True
         try:
-            with State.opened(self._paths, create=True) as state:
+            with State.opened(self._paths, create=True, waits=True) as state:
                 cache.replace(state, of, definitions, instructions, asked=asked)
                 if listed := _loaded(state, of):
-                    return listed
+                    return listed, True
         except Unusable as error:
-            warn(f"the tools of '{of.server}' cannot be kept: {trouble(self._paths, error)}")
-        return cache.held(of, definitions, instructions)
+            is_done = not is_passing(error)
+            if is_done:
+                warn(f"the tools of '{of.server}' cannot be kept: {trouble(self._paths, error)}")
+        return cache.held(of, definitions, instructions), is_done
 
     def _read(self, read: Callable[[State], T], create: bool) -> T | None:
         try:

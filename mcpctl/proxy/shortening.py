@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec import Raw
 
 from mcpctl.errors import warn
 from mcpctl.paths import Paths
@@ -18,6 +19,7 @@ from mcpctl.proxy import metatools
 from mcpctl.proxy.client_side import ClientSide
 from mcpctl.proxy.own_tool import CALLS
 from mcpctl.proxy.tool_result import ToolResult
+from mcpctl.store.recordable import Json
 from mcpctl.store.recorder import Recorder, tokens
 from mcpctl.tool_keys import OWN, READ, join
 from mcpctl.wire import jsonrpc
@@ -103,23 +105,42 @@ class Shortening:
         from mcpctl.answers import readable
         from mcpctl.store import responses
 
-        whole = bytes(result.result)
         try:
-            parts = readable.of_result(whole)
+            parts = readable.of_result(result.result)
             if parts.size <= limit:
                 return None
-            short = _short(bytes(result.answer), parts, limit, f"{CALLS}{call_id}", execute)
+            short = _short(result.answer, parts, limit, f"{CALLS}{call_id}", execute)
         except jsonrpc.Malformed:
             return None
         if len(short) >= len(result.answer):
             return None
-        responses.keep(self._paths, call_id, owner, whole, keep_mb=keep_mb, fsync=fsync)
+        responses.keep(self._paths, call_id, owner, result.result, keep_mb=keep_mb, fsync=fsync)
         return short
 
 
-def _short(answer: bytes, parts: "Readable", limit: int, uri: str, execute: str) -> bytes:
-    members = jsonrpc.members(answer)
-    members.pop("structuredContent", None)
+class _Answer(msgspec.Struct, forbid_unknown_fields=True):
+    """The members that results have."""
+
+    content: Raw = jsonrpc.ABSENT
+    structured: Raw = msgspec.field(name="structuredContent", default=jsonrpc.ABSENT)
+    is_error: Raw = msgspec.field(name="isError", default=jsonrpc.ABSENT)
+    kind: Raw = msgspec.field(name="resultType", default=jsonrpc.ABSENT)
+    meta: Raw = msgspec.field(name="_meta", default=jsonrpc.ABSENT)
+
+
+def _beside_content(answer: Json) -> dict[str, bytes]:
+    """The members of a result without its content, which may be large and is not copied unless there are others."""
+    try:
+        known = msgspec.json.decode(answer, type=_Answer)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        members = jsonrpc.members(bytes(answer))
+        return {name: members[name] for name in members if name not in ("content", "structuredContent")}
+    found = {"isError": known.is_error, "resultType": known.kind, "_meta": known.meta}
+    return {name: bytes(value) for name, value in found.items() if bytes(value)}
+
+
+def _short(answer: Json, parts: "Readable", limit: int, uri: str, execute: str) -> bytes:
+    members = _beside_content(answer)
     block = msgspec.json.encode({"type": "text", "text": _text(parts, limit, uri, execute)})
     members["content"] = b"[%b]" % b",".join((block, *parts.others))
     about = {"uri": uri, "bytes": len(parts.text), "tokens": tokens(len(parts.text))}

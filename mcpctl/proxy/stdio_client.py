@@ -23,6 +23,8 @@ _LOOK_S = 0.01
 _HANG_UP_S = 0.5
 _LAST_S = 1.4
 """After this it ends, though the client has not read all of its answers."""
+_UNREAD_S = 0.8
+"""After this it ends where the client has read nothing of them."""
 _PLAIN = Offer()
 
 
@@ -70,12 +72,13 @@ async def serve(
     watching = asyncio.create_task(_watch_for_hang_up(stdin, gateway, writer, ending))
     await ending.wait()
     on_ending()
-    began = loop.time()
+    began, taken = loop.time(), writer.taken
     watching.cancel()
     reader.close()  # what it would start, nobody would end
     await session.settle(_GRACE_S)
     await gateway.stop(session.close(began + LAST_ANSWER_S), began + LAST_ANSWER_S)
-    while writer.pending and loop.time() < began + _LAST_S:
+    # One that takes nothing has gone, or never reads.
+    while writer.pending and loop.time() < began + (_LAST_S if writer.taken > taken else _UNREAD_S):
         await asyncio.sleep(_LOOK_S)
     writer.close()
 

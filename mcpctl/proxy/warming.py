@@ -1,12 +1,16 @@
 """What is made ready before it is needed: what servers list, where that is unknown or stale, and the search."""
 
 import asyncio
+import contextlib
 from typing import TYPE_CHECKING
 
 from mcpctl.callers import Caller
+from mcpctl.failure import Failed
 
 if TYPE_CHECKING:
     from mcpctl.proxy.gateway import Gateway
+
+_AT_ONCE = 4
 
 
 class Warming:
@@ -15,6 +19,7 @@ class Warming:
     def __init__(self, gateway: "Gateway") -> None:
         self._gateway = gateway
         self._first_look: asyncio.Task[None] | None = None
+        self._connecting = asyncio.Semaphore(_AT_ONCE)
 
     def warm_up(self, caller: Caller) -> None:
         """In the background: have the servers that it sees list what is unknown or stale, and make search ready."""
@@ -27,10 +32,20 @@ class Warming:
         ready = gateway.background(gateway.searching.make_ready(view))
         await self.first_look()
         await gateway.server_features.loaded()
-        unknown = (server for server, _ in gateway.known_features.unknown(view.config))
-        if due := list(dict.fromkeys((*gateway.catalog(view).due(), *unknown))):
+        due = gateway.catalog(view).due()
+        if due:
             gateway.background(gateway.refresh(due, caller))
+        unknown = {server for server, _ in gateway.known_features.unknown(view.config)}
+        for name in sorted(unknown.difference(due)):
+            gateway.background(self._connect(name, caller))
         await ready
+
+    async def _connect(self, name: str, caller: Caller) -> None:
+        """Have a server connected: it then lists all that it has, once, and its tools are known as it is."""
+        async with self._connecting:
+            if upstream := self._gateway.upstreams.get(name):
+                with contextlib.suppress(Failed):  # which is on record for those who ask for it
+                    await upstream.connected(caller)
 
     async def first_look(self) -> None:
         """Once, before a server is asked for its list: where none is known, a first search waits for each."""

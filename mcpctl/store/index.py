@@ -1,6 +1,7 @@
 """The SQLite index of the journals: derived from them alone, and the same whenever it is derived again."""
 
 import errno
+import math
 import os
 import sqlite3
 import stat
@@ -23,6 +24,8 @@ DEAD = (
 """The sessions that `mark_the_dead` has marked, but for that of today's commands."""
 _LOST = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_IOERR)
 _CHUNK = 1 << 20
+_READER_PATIENCE_S = 1.0
+"""How long a reader waits for those who write the index: then it answers from what that has."""
 # A new index has no readers and may be thrown away: nothing is kept to roll back, and its file reaches the disk before
 # it has its name. Pages are large since each call touches several, one of them anywhere in the file.
 _BUILDING = (
@@ -98,8 +101,11 @@ def remove_older(paths: Paths, unused_s: float = 0) -> None:
                 journal.evict(path)
 
 
-def catch_up(db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen) -> None:
-    """Read what the journals have gained since last time; progress is in bytes."""
+def catch_up(
+    db: sqlite3.Connection, sessions: Path, on_progress: Progress = unseen, patience_s: float = math.inf
+) -> None:
+    """Read what the journals have gained since last time; progress is in bytes. After so long a wait for others who
+    write the index it is left to them."""
     present = sizes(sessions)
     known = offsets(db)
     gone = [name for name in known if name not in present and _is_gone(sessions / name)]
@@ -109,8 +115,11 @@ def catch_up(db: sqlite3.Connection, sessions: Path, on_progress: Progress = uns
     changed = {name: known.get(name, 0) for name, size in sorted(present.items()) if size != known.get(name)}
     total, done = sum(present[name] - start for name, start in changed.items()), 0
     for name, start in changed.items():
-        for position in _read_on(db, sessions / name, present[name]):
+        for position, waited_s in _read_on(db, sessions / name, present[name]):
             on_progress(done + position - start, total)
+            patience_s -= waited_s
+        if patience_s < 0:
+            return
         done += present[name] - start
     if changed:
         on_progress(total, total)
@@ -124,7 +133,7 @@ def offsets(db: sqlite3.Connection) -> dict[str, int]:
 def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
     for _ in range(3):
         try:
-            return _on_disk(paths, on_progress)
+            return _read(paths, on_progress)
         except (sqlite3.OperationalError, OSError):
             break  # a read-only home, a full disk
         except sqlite3.DatabaseError:
@@ -132,6 +141,23 @@ def _caught_up(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
             with suppress(OSError):
                 sqlite.remove(paths.index)
     return _filled(sqlite3.connect(":memory:", isolation_level=None), paths, on_progress)
+
+
+def _read(paths: Paths, on_progress: Progress) -> sqlite3.Connection:
+    """For a reader: caught up, or as it is where others write it for longer than a moment."""
+    db = _connect(paths, on_progress)
+    try:
+        db.execute(f"PRAGMA busy_timeout = {1000 * _READER_PATIENCE_S:.0f}")
+        try:
+            catch_up(db, paths.sessions, on_progress, _READER_PATIENCE_S)
+        except sqlite3.OperationalError as error:
+            if not sqlite.is_held(error):
+                raise
+        db.execute(f"PRAGMA busy_timeout = {1000 * sqlite.PATIENCE_S}")
+    except BaseException:
+        db.close()
+        raise
+    return db
 
 
 def _on_disk(paths: Paths, on_progress: Progress = unseen) -> sqlite3.Connection:
@@ -264,8 +290,9 @@ def _forget(db: sqlite3.Connection, sessions: Path, names: list[str]) -> None:
         tables.forget(db, [name for name in names if _is_gone(sessions / name)])
 
 
-def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
-    """Take one journal's new lines up to `size`, and how far they went, in one transaction a chunk: where each ends.
+def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[tuple[int, float]]:
+    """Take one journal's new lines up to `size`, in one transaction a chunk: where each ends, and how long others that
+    write were waited for.
 
     What is written meanwhile is for the next time: a reader must not chase a session that is busy.
     """
@@ -274,12 +301,14 @@ def _read_on(db: sqlite3.Connection, path: Path, size: int) -> Iterator[int]:
             position: int | None = -1
             while position is not None and position < size:
                 unreadable: list[int] = []
+                began = time.monotonic()
                 with sqlite.transaction(db):
+                    waited_s = time.monotonic() - began
                     position = _read_chunk(db, path.name, file, unreadable)
                 for place in unreadable:
                     warn(f"{path.name}: the line at byte {place} cannot be read; skipped")
                 if position is not None:
-                    yield position
+                    yield position, waited_s
     except OSError as error:
         _tell(path, error)  # unless it was evicted since it was listed
 

@@ -82,13 +82,19 @@ class PolicyFile:
     def check(cls, paths: Paths, policy: Policy) -> None:
         """Raises what `connect` does where a policy needs it: what cannot be looked up cannot be kept to."""
         if policy.is_on:
-            cls.connect(paths).close()
+            with cls.connect(paths) as file:
+                file.look_through()
 
     @classmethod
     def as_it_lies(cls, paths: Paths) -> Self:
         """That on disk, for reading, left as it lies; raises `StateError` where none can be read soon."""
         with told():
             return cls(sqlite.connect_unchanged(paths.policy, patience_s=0.1), paths.policy)
+
+    def look_through(self) -> None:
+        """Raises `Unusable` where a part of it cannot be read: what was decided there would hold no more."""
+        with told():
+            steps.look_through(self.db, self._path, KIND)
 
     def wait_for_nobody(self) -> None:
         """From now on fail where another process holds it."""

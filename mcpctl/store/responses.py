@@ -56,7 +56,9 @@ def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 
 
-def keep(paths: Paths, call_id: str, owner: Owner, result: bytes, *, keep_mb: int, fsync: bool = False) -> None:
+def keep(
+    paths: Paths, call_id: str, owner: Owner, result: bytes | memoryview, *, keep_mb: int, fsync: bool = False
+) -> None:
     """Have the whole result in a file before this returns; the oldest make room for it.
 
     Raises OSError or `Unusable` where that cannot be, also for one that is larger than all that may be kept.

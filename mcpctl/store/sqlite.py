@@ -12,9 +12,10 @@ from mcpctl.errors import Unusable
 from mcpctl.paths import cannot_write, private_dir
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
+HELD = "database_held"
 _TRIES = 500
 _BETWEEN_S = 0.01
-_PATIENCE_S = 10
+PATIENCE_S = 10
 
 
 @contextlib.contextmanager
@@ -47,7 +48,11 @@ def snapshot(db: sqlite3.Connection) -> Iterator[None]:
 
 
 def unwritable(path: Path, error: sqlite3.Error) -> Unusable:
-    """The failure to say when the database at `path` cannot be written: on a full disk, that it is full."""
+    """The failure to say when the database at `path` cannot be written: on a full disk, that it is full; where another
+    process has it, that."""
+    if is_held(error):
+        hint = "another process has it at this moment; try again"
+        return Unusable(f"cannot write {path}: {error}", hint, HELD)
     if getattr(error, "sqlite_errorcode", 0) in _NO_ROOM:
         hint = "make room there, or name another place with --data-dir or MCPCTL_DATA_DIR"
         return Unusable(f"cannot write {path}: the disk is full", hint, "disk_full")
@@ -69,7 +74,7 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     db = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
-        timeout=_PATIENCE_S,
+        timeout=PATIENCE_S,
         isolation_level=None,
         check_same_thread=not any_thread,
     )
@@ -82,7 +87,7 @@ def connect(path: Path, *, any_thread: bool = False) -> sqlite3.Connection:
     return db
 
 
-def connect_unchanged(path: Path, patience_s: float = _PATIENCE_S) -> sqlite3.Connection:
+def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Connection:
     """A database for reading that is left as it lies; raises sqlite3.Error where none can be read in time."""
     # Without both files of its log, opening it would make them; then nobody is writing, and it stays as it is.
     how = "mode=ro" if all(file.exists() for file in files(path)) else "mode=ro&immutable=1"

@@ -17,7 +17,7 @@ class StateError(Unusable):
     def __init__(self, cause: sqlite3.Error) -> None:
         is_held = sqlite.is_held(cause)
         hint = "another process has it at this moment; try again" if is_held else "see what is wrong: mcpctl doctor"
-        super().__init__(str(cause), hint, "database_held" if is_held else "database_failed")
+        super().__init__(str(cause), hint, sqlite.HELD if is_held else "database_failed")
         self.cause = cause
 
     @property
@@ -78,13 +78,14 @@ class State:
             return cls(state_file.connect(paths))
 
     @classmethod
-    def opened(cls, paths: Paths, *, create: bool = False) -> Self:
+    def opened(cls, paths: Paths, *, create: bool = False, waits: bool = False) -> Self:
         """That on disk, or one in memory where there is none (and none is to be made) or it cannot be used.
 
-        Raises `Unusable` only for a newer one: what it holds must not be taken for nothing.
+        Raises `Unusable` only for a newer one: what it holds must not be taken for nothing; and where it `waits`, for
+        one that another process has: it is there later.
         """
         with told():
-            return cls(state_file.opened(paths, create=create))
+            return cls(state_file.opened(paths, create=create, waits=waits))
 
     @classmethod
     def opened_for_others(cls, paths: Paths) -> Self:
@@ -282,6 +283,11 @@ class State:
         """Delete a model's vectors."""
         with told():
             self._db.execute("DELETE FROM vectors WHERE model = ?", (model,))
+
+
+def is_passing(error: Unusable) -> bool:
+    """Whether a database cannot be used only because another process has it at this moment."""
+    return error.code == sqlite.HELD
 
 
 def trouble(paths: Paths, error: Unusable) -> str:

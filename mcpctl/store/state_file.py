@@ -5,6 +5,7 @@ import sqlite3
 from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.store import steps
+from mcpctl.store.sqlite import HELD
 from mcpctl.store.steps import Kind
 
 STEPS = (
@@ -60,17 +61,18 @@ def connect(paths: Paths) -> sqlite3.Connection:
     return steps.connect(paths.state, KIND)
 
 
-def opened(paths: Paths, *, create: bool = False) -> sqlite3.Connection:
+def opened(paths: Paths, *, create: bool = False, waits: bool = False) -> sqlite3.Connection:
     """The database, or one in memory where there is none (and none is to be made) or it cannot be used.
 
-    Raises `Unusable` only for a newer one: what it holds must not be taken for nothing.
+    Raises `Unusable` only for a newer one: what it holds must not be taken for nothing; and where it `waits`, for one
+    that another process has.
     """
     if not create and not paths.state.exists():
         return in_memory()
     try:
         return connect(paths)
     except Unusable as error:
-        if error.code == "state_newer":
+        if error.code == "state_newer" or (waits and error.code == HELD):
             raise
         warn(f"{error.message}; the catalog is kept in memory ({error.hint})")
         return in_memory()

@@ -1,6 +1,7 @@
 """Databases that grow by named steps and are never rewritten: opened, brought up to date, and refused if newer."""
 
 import os
+import re
 import shlex
 import sqlite3
 from pathlib import Path
@@ -10,6 +11,7 @@ from mcpctl.errors import Unusable
 from mcpctl.paths import cannot_write, private_dir
 from mcpctl.store import sqlite
 
+_TABLE = re.compile(r"(CREATE|DROP) TABLE (\w+)")
 Steps = tuple[tuple[str, str], ...]
 """Each step's name and statement. A database with a step that is not here was written by a newer mcpctl."""
 
@@ -30,10 +32,40 @@ def connect(path: Path, kind: Kind) -> sqlite3.Connection:
     except OSError as error:
         raise cannot_write(path, error) from error
     except sqlite3.OperationalError as error:
+        if path.is_dir():
+            raise damaged(path, kind, "it is a folder") from error
         raise sqlite.unwritable(path, error) from error
     except sqlite3.DatabaseError as error:
-        hint = f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
-        raise Unusable(f"{path} is damaged: {error}", hint, code=f"{kind.code}_damaged") from error
+        raise damaged(path, kind, error) from error
+
+
+def damaged(path: Path, kind: Kind, why: object) -> Unusable:
+    """The failure to say of a database that cannot be read."""
+    hint = f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
+    if path.is_dir():
+        hint = f"move it away: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.away')}"
+    return Unusable(f"{path} is damaged: {why}", hint, code=f"{kind.code}_damaged")
+
+
+def look_through(db: sqlite3.Connection, path: Path, kind: Kind) -> None:
+    """Raises `Unusable` where a page of the database cannot be read, which else shows when that is needed."""
+    try:
+        (found,) = db.execute("PRAGMA quick_check(1)").fetchone()
+    except sqlite3.DatabaseError as error:
+        if sqlite.is_held(error):
+            return  # it is written at this moment, and so is read
+        found = str(error)
+    if found != "ok":
+        raise damaged(path, kind, found.replace("\n", " "))
+
+
+def _tables(kind: Kind) -> set[str]:
+    """The tables that there are after all steps."""
+    tables: set[str] = set()
+    for _, statement in kind.steps:
+        if made := _TABLE.match(statement):
+            (tables.add if made[1] == "CREATE" else tables.discard)(made[2])
+    return tables
 
 
 def migrate(db: sqlite3.Connection, kind: Kind) -> None:
@@ -71,6 +103,9 @@ def _opened(path: Path, kind: Kind) -> sqlite3.Connection:
     db = sqlite.connect(path, any_thread=True)
     try:
         migrate(db, kind)
+        there = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if gone := _tables(kind) - there:
+            raise sqlite3.DatabaseError(f"it has no table {min(gone)!r}")
         return db
     except BaseException:
         db.close()

@@ -8,6 +8,7 @@ from mcpctl.errors import Unusable, warn
 from mcpctl.paths import Paths
 from mcpctl.settings import RecordSettings
 from mcpctl.store import index, retention
+from mcpctl.store.sqlite import is_held
 
 _LONGEST_PAUSE_S = 2.0
 _LOOK_EVERY_S = 0.02
@@ -32,12 +33,16 @@ class Upkeep:
         self._quiet = 0
         """How often in a row nobody was served when it was looked at."""
 
-    def tidy(self) -> None:
-        """Close the sessions of the dead and evict what exceeds the limits; why that cannot be done is told."""
+    def tidy(self) -> bool:
+        """Close the sessions of the dead and evict what exceeds the limits; why that cannot be done is told. False
+        where other processes write the index: then it is to be done later."""
         try:
             retention.tidy(self._paths, self._settings(), self._pause)
         except (OSError, sqlite3.Error, Unusable) as error:
+            if isinstance(error, sqlite3.Error) and is_held(error):
+                return False
             warn(f"records are not tidied: {error}")
+        return True
 
     def catch_up(self) -> None:
         """Bring the index up to date, so that commands find little to catch up on."""

@@ -20,6 +20,8 @@ _WINDOW = 1 << 16
 _OUTER = re.compile(rb'["{}\[\],:]')
 _INNER = re.compile(rb'["{}\[\]]')
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_INSIDE = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+"""What of a string is in a step: no half of an escape."""
 _SCALARS = rb'(?:[^"{}\[\]]++|' + _STRING + rb")*+"
 _LEAF = rb"(?:\[" + _SCALARS + rb"\]|\{" + _SCALARS + rb"\})"
 _FLAT = re.compile(rb"(?:" + _SCALARS + _LEAF + rb"++)*+" + _SCALARS, re.DOTALL)
@@ -136,11 +138,14 @@ def _next_mark(text: bytes, position: int, depth: int) -> tuple[int, bytes]:
 
 def _string_end(text: bytes, position: int) -> int:
     """Where what follows a string begins, whose text begins at `position`."""
-    while (quote := text.find(b'"', position)) >= 0:
-        before = text[position:quote]
-        position = quote + 1
-        if (len(before) - len(before.rstrip(b"\\"))) % 2 == 0:
-            return position
+    while position < len(text):
+        inside = _INSIDE.match(text, position, position + _WINDOW)
+        end = inside.end() if inside else position
+        if text[end : end + 1] == b'"':
+            return end + 1
+        if end == position:  # a last backslash
+            break
+        position = end
     raise NotJson("a string in it does not end")
 
 

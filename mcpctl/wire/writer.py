@@ -37,6 +37,8 @@ class Writer:
         self._waiting = False
         self.pending = 0
         """Bytes that were given and not yet taken."""
+        self.taken = 0
+        """Bytes that the other side has taken."""
         if inherited and not self._reopened():
             self._poll = select.poll()
             self._poll.register(fd, select.POLLOUT)
@@ -94,6 +96,7 @@ class Writer:
                 piece = self._queue[0]
                 written = self._write_some(piece)
                 self.pending -= written
+                self.taken += written
                 left -= written
                 if written == len(piece):
                     self._queue.popleft()

@@ -135,7 +135,7 @@ def test_who_finds_the_database_held_is_told_to_try_again(
     browser: Browser, mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, approval = browser(), opened(paths)
-    monkeypatch.setattr(sqlite, "_PATIENCE_S", 0)
+    monkeypatch.setattr(sqlite, "PATIENCE_S", 0)
     with PolicyFile.connect(paths) as other, sqlite.transaction(other.db):
         status, error = answered(client, approval.id, {"decision": "allow"})
         ran = mcpctl("approvals", "deny", approval.id)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from mcpctl import posix
+from mcpctl.failure import Failed
 from mcpctl.oauth.bearer import Bearer
 from mcpctl.oauth.token_store import TokenStore
 from mcpctl.paths import Paths
@@ -212,6 +213,25 @@ def test_a_person_is_told_how_to_log_in(run: Running, home: Path, mcpctl: Mcpctl
     assert ran.err == ("mcpctl: server 'guarded' needs a login\nhint: log in with: mcpctl servers login guarded\n")
 
 
+def test_a_token_that_has_expired_when_it_comes_is_no_login_that_is_over(
+    run: Running, paths: Paths, store: TokenStore
+) -> None:
+    store.keep(run.login(expires_at=time.time() - 1))
+    where = Endpoint(run.url, "http", {})
+
+    async def scene() -> None:
+        bearer = Bearer(paths, where)
+        await bearer.look()
+        run.issuer.life_s = 0
+        header = await bearer.header()
+        assert header == "Bearer access-1-of-0"
+        with pytest.raises(Failed, match="cannot be refreshed now, try again") as raised:
+            await bearer.renewed(header)
+        assert raised.value.failure.code == "login_not_refreshed"
+
+    asyncio.run(scene())
+
+
 def test_a_logout_counts_at_the_next_call(run: Running, paths: Paths, store: TokenStore) -> None:
     store.keep(run.login())
 
@@ -274,8 +294,8 @@ def test_an_issuer_that_fails_costs_the_calls_of_this_moment_alone(
         store.keep(msgspec.structs.replace(login, expires_at=time.time() - 1))
         said = await client.call("guarded:echo")
         assert (
-            said
-            == "mcpctl: server 'guarded': its login cannot be refreshed now: the issuer answers HTTP 503 (slow_down)"
+            said == "mcpctl: server 'guarded': its login cannot be refreshed now, try again:"
+            " the issuer answers HTTP 503 (slow_down)"
         )
         run.issuer.status = 0
         assert await client.call("guarded:echo") == "done"

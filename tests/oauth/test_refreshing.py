@@ -120,6 +120,21 @@ def test_no_new_pair_is_lost_for_what_is_beside_it(
     assert new.expires_at == (None if life_s is None else new.refreshed_at + life_s)
 
 
+def test_a_login_that_is_over_is_not_asked_for_again_and_again(
+    run: Running, store: TokenStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = kept(store, run.login(expires_at=time.time() - 1))
+    run.issuer.revoke(0)
+    assert [code(store, old) for _ in range(3)] == ["needs_login"] * 3
+    assert len(run.issuer.asked) == 1
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + refreshing._ASKED_AGAIN_S + 1)
+    assert code(store, old) == "needs_login"
+    assert len(run.issuer.asked) == 2
+    kept(store, run.login(expires_at=time.time() - 1))
+    assert refreshed(store, old, None).over_at is None
+
+
 def test_a_pair_of_anothers_is_taken(run: Running, store: TokenStore) -> None:
     old = kept(store, run.login(expires_at=time.time() - 1))
     first = refreshed(store, old, None)

@@ -1,8 +1,10 @@
 """A running `serve` follows config.toml: what is taken away is gone at once, what is added is there."""
 
 import asyncio
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,11 @@ from mcpctl.callers import Caller
 from mcpctl.failure import Failed
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
-from mcpctl.proxy import config_file
+from mcpctl.proxy import config_file, server_memory
 from mcpctl.proxy.config_file import ConfigFile
+from mcpctl.store import sqlite
 from mcpctl.store.records import Records
+from mcpctl.store.state import State
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, Client
 from tests.proxy.conftest import Serve
@@ -378,6 +382,33 @@ def test_a_search_that_finds_out_during_the_end_whom_to_ask_starts_nobody(
         world.begin()
 
     scene(played, one=one)
+
+
+def test_a_list_that_another_process_keeps_from_being_kept_is_kept_later(
+    paths: Paths, scene: Play, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sqlite, "PATIENCE_S", 0)
+    monkeypatch.setattr(server_memory, "_FIRST_WAIT_S", 0.0)
+    with State.connect(paths):
+        pass
+
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        await world.gateway.current()
+        server = world.gateway.config.servers["one"]
+        with closing(sqlite3.connect(paths.state, isolation_level=None)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            await world.gateway.refresh(["one"], Caller(LATEST))
+            assert world.gateway.has_listed("one")
+            assert world.gateway.memory._keeping
+            other.execute("ROLLBACK")
+        await world.gateway.memory._keeping
+        with State.connect(paths) as state:
+            assert state.capability_sets("one", server.fingerprint) != []
+
+    scene(played, one=one)
+    assert "cannot be kept" not in capsys.readouterr().err
 
 
 def test_nothing_is_asked_of_a_connection_that_has_ended(scene: Play) -> None:

@@ -221,6 +221,15 @@ def test_a_search_that_waits_for_servers_starts_no_more_of_them_at_the_end(serve
     assert living([*processes, *late]) == late == []
 
 
+def test_the_end_does_not_wait_for_a_client_that_reads_nothing(serve: Serve, unhurried: dict[str, str]) -> None:
+    client = serve({"raw": command("raw")}, env=unhurried)
+    client.call("raw:big", {"bytes": 1})
+    client.start_call("raw:big", {"bytes": 5_000_000})
+    until("the answer to fill the pipe", client.readable)
+    client.end_input()
+    assert client.process.wait(30) == 0
+
+
 def test_a_large_answer_is_written_whole_though_stdin_has_ended(serve: Serve) -> None:
     client = serve({"raw": command("raw")})
     client.call("raw:big", {"bytes": 1})

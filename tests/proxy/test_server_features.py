@@ -24,7 +24,7 @@ from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import ListKey, State
 from tests.conftest import Mcpctl
 from tests.proxy.client import MODERN, write_config
-from tests.proxy.in_memory import MemoryServer, Scene, World, play, tool
+from tests.proxy.in_memory import MemoryConnection, MemoryServer, Scene, World, play, tool
 
 Play = Callable[..., None]
 ALL = {"prompts": {"listChanged": True}, "resources": {"subscribe": True}, "completions": {}}
@@ -90,6 +90,55 @@ def test_what_a_server_declares_is_listed_and_seen(modern: bool, scene: Play) ->
         assert [method for method, _ in world.servers["plain"].asked] == []
 
     scene(look, shop=lambda: shop(modern=modern), plain=plain)
+
+
+def test_a_server_of_which_only_the_rest_is_unknown_lists_its_tools_once(
+    scene: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(connection: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+        await asyncio.Event().wait()
+        return {}
+
+    async def tools_alone(world: World) -> None:
+        world.configure()
+        world.begin()
+        world.servers["shop"].features["prompts/list"] = never
+        assert await (await world.client()).call("shop:sell") == "{}"
+        await until(lambda: world.gateway.has_listed("shop"))
+
+    async def again(world: World) -> None:
+        server, lists, take = world.servers["shop"], 0, MemoryServer.take
+
+        async def counted(server: MemoryServer, connection: MemoryConnection, message: dict[str, Any]) -> None:
+            nonlocal lists
+            lists += message.get("method") == "tools/list"
+            await take(server, connection, message)
+
+        monkeypatch.setattr(MemoryServer, "take", counted)
+        may_answer, may_warm = asyncio.Event(), asyncio.Event()
+
+        async def prompts(connection: MemoryConnection, params: dict[str, Any]) -> dict[str, Any]:
+            await may_answer.wait()
+            return {"prompts": server.prompts}
+
+        async def loaded() -> None:
+            await may_warm.wait()
+
+        server.features["prompts/list"] = prompts
+        await begun(world)
+        monkeypatch.setattr(world.gateway.server_features, "loaded", loaded)
+        client = await world.client()
+        assert await client.call("shop:sell") == "{}"
+        await until(lambda: world.gateway.has_listed("shop"))
+        may_warm.set()
+        for _ in range(20):  # as many turns as it takes to ask
+            await asyncio.sleep(0)
+        may_answer.set()
+        await until(lambda: names(features(world)) == SEEN)
+        assert lists == 1
+
+    scene(tools_alone, shop=shop)
+    scene(again, shop=shop)
 
 
 def test_what_is_kept_is_seen_before_any_server_runs(scene: Play) -> None:

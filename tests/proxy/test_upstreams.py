@@ -2,14 +2,17 @@
 
 import json
 import re
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from mcpctl.feature_names import KINDS
 from mcpctl.paths import Paths
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines, until, write_config
@@ -343,9 +346,16 @@ def test_what_a_server_announces_is_found_or_gone(serve: Serve, revision: str) -
     assert client.answer(in_flight).text == "shrunk"
 
 
-def test_a_tool_that_is_not_known_is_looked_up_once_and_refused(tmp_path: Path, serve: Serve) -> None:
+def kept_lists(paths: Paths) -> int:
+    """How many lists of servers are kept: of tools, and of each kind of what is beside them."""
+    with closing(sqlite3.connect(paths.state)) as db:
+        return int(db.execute("SELECT count(*) FROM lists").fetchone()[0])
+
+
+def test_a_tool_that_is_not_known_is_looked_up_once_and_refused(tmp_path: Path, serve: Serve, paths: Paths) -> None:
     tap = f"tee -a '{tmp_path / 'received'}' | {' '.join(command('pages', 3))}"
     serve({"pages": ["sh", "-c", tap]}).discover("pages:tool_0")
+    until("what it has beside tools", lambda: kept_lists(paths) > len(KINDS))
     client = serve({"pages": ["sh", "-c", tap]})  # which knows the list, and so asks for none beside that of its start
     (tmp_path / "received").write_text("")
     client.call("pages:tool_0")

@@ -90,7 +90,7 @@ def test_one_that_cannot_be_opened_is_done_without_and_said(mcpctl: Mcpctl, path
     paths.state.mkdir(parents=True)
     ran = mcpctl("tools", "ls", "--json")
     assert ran.json == []
-    assert f"cannot write {paths.state}" in ran.err
+    assert f"{paths.state} is damaged: it is a folder" in ran.err
 
 
 def test_whoever_needs_the_one_on_disk_is_told_why_it_cannot_be_had(paths: Paths) -> None:

@@ -1,13 +1,15 @@
 """What `serve` does for its records waits while it serves."""
 
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 
 from mcpctl.paths import Paths
 from mcpctl.settings import RecordSettings
-from mcpctl.store import index, upkeep
+from mcpctl.store import index, sqlite, upkeep
 from mcpctl.store.records import Records
 from mcpctl.store.upkeep import Upkeep
 from tests.recorded import CLAUDE, CURSOR, at, call, created, opened, session, started, two_sessions
@@ -79,6 +81,49 @@ def test_tidying_closes_the_dead_and_keeps_to_the_limits(paths: Paths) -> None:
     with Records(paths) as records:
         (only,) = records.sessions().rows(None, 0)
     assert (only["id"], only["status"], only["end_time"]) == (CLAUDE, "closed", at(11))
+
+
+CODEX = "3c0de000-0000-4000-8000-000000000003"
+
+
+@contextmanager
+def written_by_another(path: Path) -> Iterator[None]:
+    """The database, while another process writes it."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+
+
+def test_records_that_others_write_are_tidied_later(
+    paths: Paths, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(paths, CURSOR, 0)
+    session(paths, CLAUDE, 10)
+    keeper = Upkeep(paths, lambda: RecordSettings(keep_sessions=1), lambda: False)
+    keeper.catch_up()
+    session(paths, CODEX, 20)
+    monkeypatch.setattr(sqlite, "PATIENCE_S", 0)
+    monkeypatch.setattr(index, "_READER_PATIENCE_S", 0)
+    with written_by_another(paths.index):
+        assert not keeper.tidy()
+    assert capsys.readouterr().err == ""
+    assert keeper.tidy()
+    with Records(paths) as records:
+        assert [row["id"] for row in records.sessions().rows(None, 0)] == [CODEX]
+
+
+def test_a_reader_answers_from_what_the_index_has_while_others_write_it(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session(paths, CURSOR, 0)
+    keeper = Upkeep(paths, RecordSettings, lambda: False)
+    keeper.catch_up()
+    session(paths, CLAUDE, 10)
+    monkeypatch.setattr(index, "_READER_PATIENCE_S", 0)
+    with written_by_another(paths.index), Records(paths) as records:
+        assert [row["id"] for row in records.sessions().rows(None, 0)] == [CURSOR]
+    with Records(paths) as records:
+        assert [row["id"] for row in records.sessions().rows(None, 0)] == [CLAUDE, CURSOR]
 
 
 def test_what_keeps_records_from_being_tidied_is_told_and_nothing_is_raised(

@@ -1,0 +1,77 @@
+"""A database of people's decisions that is damaged is named, with what to do, and nothing is decided without it."""
+
+import os
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths
+from mcpctl.store.policy_file import PolicyFile
+from mcpctl.store.state import State
+from tests.conftest import Mcpctl
+from tests.proxy.client import write_config
+
+ON = {"mode": "enforce"}
+
+
+def no_tables(paths: Paths) -> None:
+    with closing(sqlite3.connect(paths.policy)) as db:
+        for table in ("pins", "approvals"):
+            db.execute(f"DROP TABLE {table}")
+        db.commit()
+
+
+def bad_page(paths: Paths) -> None:
+    with closing(sqlite3.connect(paths.policy)) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (page,) = db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'pins'").fetchone()
+        (size,) = db.execute("PRAGMA page_size").fetchone()
+    with paths.policy.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(os.urandom(size))
+
+
+def garbage(paths: Paths) -> None:
+    for file in paths.data.glob("policy.db*"):
+        file.unlink()
+    paths.policy.write_bytes(b"no database" * 1000)
+
+
+def folder(paths: Paths) -> None:
+    garbage(paths)
+    paths.policy.unlink()
+    paths.policy.mkdir()
+
+
+DAMAGES = [no_tables, bad_page, garbage, folder]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_what_serves_by_it_does_not_begin_and_says_which_file_it_is(
+    damage: Callable[[Paths], None], paths: Paths, mcpctl: Mcpctl
+) -> None:
+    write_config(paths.config.parent, {"none": ["false"]}, policy=ON)
+    PolicyFile.connect(paths).close()
+    damage(paths)
+    for line in (["serve"], ["tools", "call", "none:tool"]):
+        ran = mcpctl(*line)
+        assert ran.code == 5
+        assert f"{paths.policy} is damaged: " in ran.err
+        assert f"{'mv' if damage is folder else 'rm'} {paths.policy}" in ran.err.replace("'", "")
+
+
+def test_a_table_that_is_gone_is_damage_wherever_it_is_opened(paths: Paths) -> None:
+    PolicyFile.connect(paths).close()
+    no_tables(paths)
+    with pytest.raises(Unusable, match="is damaged: it has no table 'approvals'"):
+        PolicyFile.connect(paths)
+    with State.connect(paths):
+        pass
+    with closing(sqlite3.connect(paths.state)) as db:
+        db.execute("DROP TABLE lists")
+        db.commit()
+    with pytest.raises(Unusable, match="is damaged: it has no table 'lists'"):
+        State.connect(paths)
