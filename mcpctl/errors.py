@@ -106,6 +106,24 @@ def inert(text: str) -> str:
     return _COMMAND.sub("# #", text)
 
 
+_PIECE = re.compile(r" *(?:\bmcpctl [^;]+|\S+ *)")
+
+
+def folded(text: str) -> str:
+    """A line of stderr, on a terminal broken between words, but never in a command, which one copies."""
+    if not sys.stderr.isatty():
+        return text
+    import shutil
+
+    width = shutil.get_terminal_size().columns
+    lines = [""]
+    for piece in _PIECE.findall(text):
+        if lines[-1] and len(lines[-1]) + len(piece.rstrip()) > width:
+            lines.append("")
+        lines[-1] += piece
+    return "\n".join(line.rstrip() for line in lines)
+
+
 _MAX_WARNED = 1000
 _MAX_WARNING = 2000
 _warned: dict[str, None] = {}
@@ -127,4 +145,4 @@ def warn(message: str) -> None:
     for make_room in before_warning:
         make_room()
     with contextlib.suppress(OSError, ValueError):
-        print(f"mcpctl: {inert(text)}", file=sys.stderr, flush=True)  # noqa: T201
+        print(folded(f"mcpctl: {inert(text)}"), file=sys.stderr, flush=True)  # noqa: T201

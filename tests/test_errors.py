@@ -23,3 +23,15 @@ def test_of_very_many_warnings_the_oldest_are_forgotten(capsys: pytest.CaptureFi
 def test_a_warning_is_cut_where_it_is_endless(capsys: pytest.CaptureFixture[str]) -> None:
     errors.warn("x" * 1_000_000)
     assert len(capsys.readouterr().err) < 3000
+
+
+def test_a_terminal_gets_lines_that_end_between_words_and_whole_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "mcpctl: a policy that asks would protect 12 tools here; see it with: mcpctl policy explain notes:add_note"
+    assert errors.folded(text) == text
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    assert errors.folded(text).split("\n") == [
+        "mcpctl: a policy that asks", "would protect 12 tools here;", "see it with:",
+        "mcpctl policy explain notes:add_note",
+    ]  # fmt: skip
+    assert errors.folded("  an indented line, as a server wrote it") == "  an indented line, as a\nserver wrote it"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, before_warning, inert
+from mcpctl.errors import ExitCode, McpctlError, UpstreamFailed, before_warning, folded, inert
 from mcpctl.models import Found, Progress, RawJson, Row, unseen
 from mcpctl.output.columns import FORMATS as FORMATS
 from mcpctl.output.columns import KEPT, members
@@ -120,7 +120,7 @@ def pause() -> None:
 def say(message: str, *, always: bool = False) -> None:
     """Print a remark for a person at a terminal on stderr; in a pipe only if `always`."""
     if always or sys.stderr.isatty():
-        print(inert(line_of(message)), file=sys.stderr)
+        print(folded(inert(line_of(message))), file=sys.stderr)
 
 
 @contextmanager
@@ -164,9 +164,10 @@ def report(error: McpctlError, *, as_json: bool) -> None:
         return
     # A server's text may have several lines; none may look like ours, or like a command of a CI system.
     safe = quoted if isinstance(error, UpstreamFailed) else line_of
-    print(f"mcpctl: {inert(safe(error.message))}", file=sys.stderr)
+    message = f"mcpctl: {inert(safe(error.message))}"
+    print("\n".join(folded(line) for line in message.split("\n")), file=sys.stderr)
     if error.hint:
-        print(f"hint: {inert(line_of(error.hint))}", file=sys.stderr)
+        print(folded(f"hint: {inert(line_of(error.hint))}"), file=sys.stderr)
 
 
 def to_json(value: Any) -> str:

@@ -837,6 +837,7 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
     mcpctl: Mcpctl, thinking: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = thinking.read_bytes()
+    monkeypatch.setenv("COLUMNS", "1000")
     monkeypatch.setattr(agreement, "is_terminal", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda *_, **__: False)
     ran = mcpctl("install", "claude-code", tty=True)

@@ -357,5 +357,5 @@ def test_a_person_is_told_which_file_was_changed(mcpctl: Mcpctl, paths: Paths, t
         ["import", "--from", str(tmp_path / "mcp.json")],
     ):
         ran = mcpctl("servers", *words, tty=True)
-        assert f" {paths.config}\n" in ran.err
+        assert f" {paths.config}" in " ".join(ran.err.split())
     assert mcpctl("servers", *add).err == ""

@@ -263,7 +263,7 @@ def test_without_a_name_every_client_that_is_here_is_read_and_said(mcpctl: Mcpct
     claude = put("claude_desktop_config.json", user / ".config/Claude/claude_desktop_config.json")
     cursor = put("cursor.mcp.json", user / ".cursor/mcp.json")
     ran = mcpctl("servers", "import", tty=True)
-    assert f"read {claude}, {cursor}" in ran.err
+    assert f"read {claude}, {cursor}" in " ".join(ran.err.split())
     assert {"filesystem", "brave-search", "GitHub-work", "notion", "postgres"} <= set(imported(paths))
 
 
