@@ -13,7 +13,6 @@ from mcpctl.paths import cannot_write, private_dir
 
 _NO_ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE)
 HELD = "database_held"
-_TRIES = 500
 _BETWEEN_S = 0.01
 PATIENCE_S = 10
 
@@ -97,12 +96,15 @@ def connect_unchanged(path: Path, patience_s: float = PATIENCE_S) -> sqlite3.Con
 def switch_on_wal(db: sqlite3.Connection) -> None:
     """Put the database into WAL mode. Two who switch at once do not wait for each other, whatever their timeout is:
     SQLite tells one of them that it is locked, so that one tries again. https://www.sqlite.org/wal.html
+
+    Whoever has it to itself is waited for as for any lock, and not once for each try.
     """
-    for attempt in range(_TRIES):
+    last = time.monotonic() + PATIENCE_S
+    while True:
         try:
             db.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or attempt == _TRIES - 1:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > last:
                 raise
             time.sleep(_BETWEEN_S)
         else:

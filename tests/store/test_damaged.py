@@ -9,6 +9,7 @@ import pytest
 
 from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
+from mcpctl.store import sqlite
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import State
 from tests.conftest import Mcpctl
@@ -75,3 +76,24 @@ def test_a_table_that_is_gone_is_damage_wherever_it_is_opened(paths: Paths) -> N
         db.commit()
     with pytest.raises(Unusable, match="is damaged: it has no table 'lists'"):
         State.connect(paths)
+
+
+def test_one_that_another_process_has_to_itself_is_not_waited_for_again_and_again(
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PolicyFile.connect(paths).close()
+    sleeps: list[float] = []
+    monkeypatch.setattr(sqlite, "PATIENCE_S", 0)
+    monkeypatch.setattr("mcpctl.store.sqlite.time.sleep", sleeps.append)
+    with closing(sqlite3.connect(paths.policy, isolation_level=None)) as other:
+        other.execute("PRAGMA locking_mode = EXCLUSIVE")
+        other.execute("BEGIN EXCLUSIVE")
+        other.execute("CREATE TABLE held (a)")
+        with pytest.raises(Unusable, match="database is locked") as raised:
+            PolicyFile.connect(paths)
+        other.execute("ROLLBACK")
+    assert (raised.value.code, raised.value.hint) == (
+        "database_held",
+        "another process has it at this moment; try again",
+    )
+    assert len(sleeps) < 3
