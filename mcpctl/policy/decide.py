@@ -201,6 +201,8 @@ def _of_call(subject: Subject) -> Verdict:
     view, toolset = subject.view, subject.view.toolset
     if toolset and not toolset.may_hold(subject.server, subject.name):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+    if subject.tool is None and (ruling := _denied_by_name(subject)):
+        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
     # Where hints decide, they are those of the connection that the call goes to.
     hints_decide = subject.execute_class or view.config.policy.is_on or view.access.only_reads
     if subject.listing == KEPT and (hints_decide or view.is_locked):
@@ -217,6 +219,15 @@ def _of_call(subject: Subject) -> Verdict:
     if _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     return _of_class(subject) or _of_policy(subject)
+
+
+def _denied_by_name(subject: Subject) -> Ruling | None:
+    """The rule that denies a tool that is not known: one that names it needs no list."""
+    if not subject.view.config.policy.enforces:
+        return None
+    ruling = subject.view.rules.ruling(subject.server, subject.name, None)
+    is_named = ruling.rule is not None and not ruling.rule.pattern.startswith("@")
+    return ruling if is_named and ruling.effect == DENY else None
 
 
 def _of_policy(subject: Subject) -> Verdict:

@@ -7,13 +7,13 @@ call comes again. Nothing is sent to a server meanwhile, and what has its yes is
 import asyncio
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
 import msgspec
 
-from mcpctl import bounds
+from mcpctl import bounds, posix
 from mcpctl.errors import Unusable, warn
 from mcpctl.failure import Failure
 from mcpctl.policy import words
@@ -22,7 +22,7 @@ from mcpctl.proxy.call import Call
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.store import approvals, grants
-from mcpctl.store.approvals import ALLOWED, DENIED, ONCE, SESSION, Approval, Wanted
+from mcpctl.store.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, Approval, Wanted
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
 from mcpctl.wire import jsonrpc
@@ -143,8 +143,16 @@ class Consent:
             subject.binding, subject.grant, failure.facts["risk"], hints,
             self._recorder.values.shown(call.arguments or b"{}", call.record_id), call.arguments_digest, rule, place,
         )  # fmt: skip
-        opened = partial(approvals.open_for, wanted=wanted, of_client=self._recorder.is_of_client)
-        return await self._gateway.policy.run(opened)
+        return await self._gateway.policy.run(
+            lambda file: approvals.open_for(file, wanted, expected=self._expected(call, wanted.binding))
+        )
+
+    def _expected(self, call: Call, binding: str) -> Sequence[str]:
+        """What a yes may be bound to that the user has given in the client's own prompt, where a hook asked for it."""
+        client = call.request.caller.client.name
+        if not (call.view.config.policy.table.claude_hook and self._recorder.is_of_client and client == CLAUDE_CODE):
+            return ()
+        return [approvals.expected_binding(binding, client, each) for each in posix.parents()]
 
     # ---- in the client
 
