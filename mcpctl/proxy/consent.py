@@ -138,7 +138,9 @@ class Consent:
     async def _approval(self, call: Call, failure: Failure) -> Approval:
         subject, rules = call.subject, call.view.rules
         rule, place = words.rule_of(failure.facts["ruling"], call.view)
-        hints = words.hints_of(rules.hints(call.server, call.tool)) if call.tool else "no list of its server has it"
+        hints = "no list of its server has it"
+        if subject.tool:
+            hints = words.hints_of(rules.hints(subject.server, subject.tool))
         wanted = Wanted(
             subject.binding, subject.grant, failure.facts["risk"], hints,
             self._recorder.values.shown(call.arguments or b"{}", call.record_id), call.arguments_digest, rule, place,
@@ -284,7 +286,8 @@ class Consent:
 
     def _does_nothing_more(self, call: Call) -> bool:
         """Whether the call, made again, does nothing more."""
-        return call.tool is not None and call.view.rules.hints(call.server, call.tool)["idempotentHint"].value
+        server, tool = call.subject.server, call.subject.tool
+        return tool is not None and call.view.rules.hints(server, tool)["idempotentHint"].value
 
     def _note(
         self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
