@@ -61,8 +61,8 @@ class Viewing:
         return self._with(view, self._in_force.now(view.config) if self._in_force else None)
 
     def at_first(self, caller: Caller | None) -> View:
-        """What a request is seen from before anything can be decided: its toolset is that of the request before, if that
-        had the same project."""
+        """What a request is seen from before anything can be decided: its toolset is that of the request before, if
+        that had the same project."""
         standing, view = self.policy.standing(), self._view
         is_same = view.caller is caller and view.standing is standing
         if is_same and view.config is self.config and self._is_plain(caller):
