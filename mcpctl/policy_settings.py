@@ -86,6 +86,7 @@ class PolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True)
     on_change: str = HOLD
     checks: str = HOLD
     redact_responses: str = "off"
+    claude_hook: bool = False
 
 
 class ProjectPolicyTable(_Lists, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -118,6 +119,18 @@ def processes(sessions: Collection[int] | None = None) -> dict[int, Process]:
     Zombies are not among them. It takes some milliseconds.
     """
     return _processes_by_proc(sessions) if sys.platform == "linux" else _processes_by_ps()
+
+
+def parents() -> Sequence[int]:
+    """The process that started this one, and the one that started that: there may be a launcher between. Neither is the
+    system's first, which becomes the parent of whatever has lost its own."""
+    return [pid for pid in _parents() if pid > 1]
+
+
+@cache
+def _parents() -> Sequence[int]:
+    parent = os.getppid()
+    return [parent, table[parent].parent] if parent in (table := processes()) else [parent]
 
 
 def environments(variable: str) -> dict[int, str]:

@@ -32,6 +32,15 @@ def test_both_ways_to_list_processes_say_the_same() -> None:
             assert child.pid not in posix._processes_by_ps()
 
 
+def test_a_process_knows_what_has_started_it() -> None:
+    program = "from mcpctl import posix; print(*posix.parents())"
+    direct = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    assert direct.split() == [str(pid) for pid in (os.getpid(), os.getppid()) if pid > 1]
+    launched = f"{sys.executable} -c '{program}'; true"
+    through = subprocess.run(["sh", "-c", launched], capture_output=True, text=True, check=True).stdout
+    assert through.split()[1:] == [str(os.getpid())]
+
+
 @pytest.mark.parametrize(("script", "status"), [("exit 7", 7), ("kill -9 $$", -9)])
 def test_how_a_child_ended_is_known_before_its_id_is_free(script: str, status: int) -> None:
     with subprocess.Popen(["/bin/sh", "-c", script]) as child:

@@ -6,10 +6,12 @@ URIs are never rewritten, so that links in results keep working; only one that s
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
+
+import msgspec
 
 from mcpctl import bounds, feature_names
 from mcpctl.catalog.uri_templates import UriTemplate
@@ -17,6 +19,7 @@ from mcpctl.failure import Failed, Failure
 from mcpctl.feature_names import EXPLICIT, PROMPTS, RESOURCES, TEMPLATES
 from mcpctl.models import Tool
 
+_READS = {"readOnlyHint": True, "idempotentHint": True, "openWorldHint": False}
 _OF_ANYBODY = ("file:", "http:", "https:")
 """Schemes that say nothing of whose a URI is."""
 
@@ -139,6 +142,17 @@ class Features:
             if servers:
                 raise Failed(Failure("ambiguous_resource", {"uri": uri, "servers": servers}))
         raise _unknown(uri)
+
+    def as_tool(self, owner: Owner) -> Tool:
+        """What reading it by itself is for a model, as policies see it: a call of a tool that only reads, of what its
+        server lists; of any other URI, which the model may have made of a template, of a tool that declares nothing."""
+        name = feature_names.join(RESOURCES, owner.uri)
+        listing = (part for part in self._of(RESOURCES) if part.server == owner.server and owner.uri in part.features)
+        if part := next(listing, None):
+            tool = part.features[owner.uri].tool
+            return replace(tool, name=name, definition={**tool.definition, "annotations": _READS})
+        definition = {"uri": owner.uri}
+        return Tool(owner.server, name, definition, msgspec.json.encode(definition).decode())
 
     def _explicit(self, uri: str) -> Owner:
         server, _, rest = uri.removeprefix(EXPLICIT).partition(":")

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 
 from mcpctl.catalog import told_texts
 from mcpctl.catalog.cache import Catalog
-from mcpctl.policy.decide import may_introduce
+from mcpctl.policy.by_name import may_introduce
 from mcpctl.policy.view import View
 from mcpctl.visible_text import visible
 

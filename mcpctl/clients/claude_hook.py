@@ -14,10 +14,11 @@ from typing import NamedTuple
 
 import msgspec
 
+from mcpctl import posix
 from mcpctl.catalog import explained, rows
 from mcpctl.clients import client_config, client_kinds
 from mcpctl.errors import McpctlError
-from mcpctl.hints import PERMISSIONS
+from mcpctl.hints import PERMISSIONS, RISKS
 from mcpctl.output.text import line_of
 from mcpctl.paths import Paths
 from mcpctl.policy import words
@@ -34,10 +35,10 @@ from mcpctl.tool_keys import is_plain, split
 
 EVENT = "PreToolUse"
 _EXECUTE = re.compile(rf"tool_execute(?:_({'|'.join(PERMISSIONS)}))?")
-_DISCOVERY = "tool_discovery"
 _UNASKED = ("auto", "bypassPermissions")
 """The modes in which Claude Code has let calls through that a hook answered `ask` for:
 https://github.com/anthropics/claude-code/issues/89561 and 77212."""
+_PLAN = "plan"
 _LONGEST_REASON = 1000
 _TIMEOUT_S = 10
 _PLAIN_RULE = re.compile(r"[A-Za-z0-9_@*?:./-]{1,200}")
@@ -98,8 +99,6 @@ def answer(read: Callable[[], str], in_force: InForce) -> Answer | None:
         name = call.tool_name.removeprefix(prefix(in_force.entry))
         if call.hook_event_name != EVENT or name == call.tool_name:
             return None
-        if name == _DISCOVERY:
-            return Answer(ALLOW, "it only searches for tools")
         execute = _EXECUTE.fullmatch(name)
         return _decided(call, execute[1], in_force) if execute else None
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -116,7 +115,7 @@ def settings(entry: str, options: Mapping[str, Path | str | bool | None]) -> str
     start = [*(["env", *variables] if variables else []), *client_config.command()]
     words = [*start, "policy", "hook", "claude-code", *client_config.option_words(options)]
     runs = {"type": "command", "command": shlex.join(words), "timeout": _TIMEOUT_S}
-    block = {"hooks": {EVENT: [{"matcher": f"{prefix(entry)}tool_.*", "hooks": [runs]}]}}
+    block = {"hooks": {EVENT: [{"matcher": f"{prefix(entry)}tool_execute.*", "hooks": [runs]}]}}
     return json.dumps(block, indent=2, ensure_ascii=False)
 
 
@@ -135,14 +134,19 @@ def _decided(call: _Input, permission: str | None, in_force: InForce) -> Answer 
         tool = own_tool.TOOL if execute.toolKey == own_tool.TOOL.key else found.find(server, name)
         subject = Subject(CALL, server, name, tool, view, permission, listing=CURRENT)
         verdict = decide(subject)
-        if verdict.outcome == ASK and call.permission_mode not in _UNASKED:
+        counts = view.config.policy.table.claude_hook
+        if counts and verdict.outcome == ASK and call.permission_mode not in _UNASKED:
             _expect(paths, subject._replace(arguments_digest=digest_of(bytes(execute.arguments))), verdict, execute)
-        return _answer(subject, verdict)
+        return _answer(subject, verdict, is_planning=call.permission_mode == _PLAN)
 
 
 def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute) -> None:
-    """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again."""
+    """Keep that Claude Code asks now: if its user says yes, `serve` gets just this call, and does not ask again, where
+    the process that has started this hook has started that one, too."""
     assert verdict.failure
+    claude_code, *_ = posix.parents() or (0,)
+    if not claude_code:
+        return
     rule, place = words.rule_of(verdict.failure.facts["ruling"], subject.view)
     shown = Recordable(paths, subject.view.config.records).shown(bytes(execute.arguments)).beginning
     hints = words.hints_of(subject.view.rules.hints(subject.server, subject.tool)) if subject.tool else ""
@@ -157,20 +161,33 @@ def _expect(paths: Paths, subject: Subject, verdict: Verdict, execute: _Execute)
         place,
     )
     with PolicyFile.connect(paths) as file:
-        approvals.expect(file, wanted)
+        approvals.expect(file, wanted, approvals.CLAUDE_CODE, claude_code)
 
 
-def _answer(subject: Subject, verdict: Verdict) -> Answer | None:
+def _answer(subject: Subject, verdict: Verdict, *, is_planning: bool) -> Answer | None:
     policy = subject.view.config.policy
     counts = policy.enforces
     failure, decision = verdict.failure, explained.decision_of(verdict)
     if verdict.outcome == LIST or (failure and failure.code == "unknown_tool"):
         return Answer(ASK, f"{_named(subject)} is not known: no server has listed it") if policy.is_on else None
-    if failure is None or decision == ASK:
-        return Answer(decision, f"{_does(subject)}{_rule(subject, verdict)}") if counts else None
+    if counts and decision == ASK:
+        return Answer(ASK, f"{_does(subject)}{_rule(subject, verdict)}")
+    if failure is None:
+        may = counts and _is_allowed(subject, verdict.ruling, is_planning=is_planning)
+        return Answer(ALLOW, f"{_does(subject)}{_rule(subject, verdict)}") if may else None
     if verdict.outcome == ALLOW and not counts:
         return None
     return Answer(DENY, f"{words.for_model(failure)}{_rule(subject, verdict)}")
+
+
+def _is_allowed(subject: Subject, ruling: Ruling | None, *, is_planning: bool) -> bool:
+    """Whether Claude Code is to ask nobody: its user has written so, and more than a default of ours lets it through.
+    While it plans, only what reads."""
+    rule = ruling.rule if ruling else None
+    is_written = rule is not None and rule.key == ALLOW and not rule.is_of_one_tool
+    if not (is_written and subject.view.config.policy.table.claude_hook):
+        return False
+    return not is_planning or subject.view.rules.risk(subject.server, subject.tool) == RISKS[0]
 
 
 def _named(subject: Subject) -> str:

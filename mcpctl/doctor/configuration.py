@@ -96,9 +96,12 @@ def of_names(case: Case) -> Iterator[Finding]:
 
 
 def of_policy(case: Case) -> Iterator[Finding]:
-    """Whether the rules match tools, where the tools are known."""
+    """Whether the hook of a client may say yes, and whether the rules match tools, where the tools are known."""
     if case.problem or not case.config.policy.is_on:
         return
+    if case.config.policy.table.claude_hook:
+        line = case.config.line_of(("policy",), "claude_hook")
+        yield found("D112", "claude_hook = true: the hook of Claude Code may say yes", f"{case.paths.config}:{line}")
     try:
         with rows.catalog(case.paths, quiet=True) as catalog:
             checked = policy_check.check(catalog, Selection("never", ["W901"]))

@@ -24,6 +24,7 @@ def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
     if not paths.policy.exists():
         return Found.of([], filtered=pending)
     with PolicyFile.connect(paths) as file:
+        approvals.forget_expired(file)
         every = approvals.listed(file, pending=pending, whole=whole)
         return Found.of([row(each) for each in every], filtered=pending)
 

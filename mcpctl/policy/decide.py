@@ -4,7 +4,7 @@ place that decides.
 Pure: nothing is read, asked or waited for here. Who needs to know more first is told so, gets it, and asks again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -18,15 +18,20 @@ from mcpctl.policy_settings import ASK as ASK_RULE
 from mcpctl.policy_settings import DENY
 from mcpctl.store.grants import Grant, binding
 from mcpctl.tool_keys import OWN, join
+from mcpctl.tool_keys import READ as READ_TOOL
 
 FIND, SHOW, CALL, RESUME, ANNOTATE, COMPLETE = "find", "show", "call", "resume", "annotate", "complete"
 READ = "read"
 """A prompt, resource or template is listed, got or read; `feature_names.join` gives its name."""
+FETCH = "fetch"
+"""A model reads a resource by itself, as if it called a tool. Whether it is there at all, `READ` says."""
 KEPT, CURRENT, ANEW, UNAVAILABLE = "kept", "current", "anew", "unavailable"
 """Where a server's list comes from: what it listed at some time; what its connection of now has listed; that it was
 asked for its list on account of this subject; or that it was asked and the list cannot be had."""
 ALLOW, REFUSE, LIST, ASK = "allow", "refuse", "list", "ask"
 _CALLS = (CALL, RESUME)
+_ASKED = (*_CALLS, FETCH)
+"""What the user may be asked about."""
 
 
 class Subject(NamedTuple):
@@ -48,7 +53,7 @@ class Subject(NamedTuple):
     consent: str | None = None
     """What the user has said yes to, of this call: a `consent.binding`."""
     tools: Sequence[Tool] = ()
-    """Of what is to be read: the tools that its server has listed."""
+    """Where something is to be read: the tools that its server has listed."""
 
     @property
     def key(self) -> str:
@@ -100,6 +105,8 @@ def decide(subject: Subject) -> Verdict:
     failure = _of_server(subject)
     if failure is None and subject.verb == READ:
         return _of_feature(subject)
+    if failure is None and subject.verb == FETCH:
+        return _of_policy(subject)
     if failure is None and subject.verb != SHOW:
         failure = _of_name(subject)
     if failure:
@@ -118,41 +125,6 @@ def admitted(view: View) -> View:
     if view.access.is_barred:
         raise Failed(_failure(Subject(FIND, "", "", None, view), view.access.problem))
     return view
-
-
-def may_read_on(server: str, name: str, view: View) -> bool:
-    """Whether an answer of a tool, given at some time, may still be read: not once a rule that names the tool bars it.
-
-    What the tool declared then is not known: rules for classes decided when it was called.
-    """
-    if server not in view.config.enabled or view.rules.barring(server, name):
-        return False
-    rules = (rule for rule in view.rules.matching(server, name, None) if not rule.pattern.startswith("@"))
-    first = next(rules, None)
-    return not view.config.policy.enforces or first is None or first.effect != DENY
-
-
-def unasked(server: str, uri: str, view: View) -> Failure | None:
-    """Why a model may not read a resource by itself: rules that ask the user about all that its server does ask about
-    this, too, and nobody is asked here. Their client may read it."""
-    ruling = _ruling_of_all(server, view)
-    if not view.config.policy.enforces or ruling.effect != ASK_RULE:
-        return None
-    if ruling.rule is None and any(rule == (ALLOW, "@read-only") for rule in _written(view)):
-        return None
-    subject = Subject(READ, server, feature_names.join(feature_names.RESOURCES, uri), None, view)
-    return _failure(subject, "never_asked", ruling=ruling)
-
-
-def may_introduce(server: str, held: str, view: View) -> bool:
-    """Whether a model may be told what a server says of itself, which is `held` or not as its tools are."""
-    if view.access.is_barred or server not in view.config.enabled or held == NOT_LOCKED:
-        return False
-    if not view.config.policy.enforces:
-        return True
-    for_all = (rule for rule in view.rules.matching(server, "*", None) if not rule.pattern.startswith("@"))
-    first = next(for_all, None)  # a rule for all of its tools is one for the server
-    return not held and (first is None or first.effect != DENY)
 
 
 def _of_server(subject: Subject) -> Failure | None:
@@ -201,6 +173,8 @@ def _of_call(subject: Subject) -> Verdict:
     view, toolset = subject.view, subject.view.toolset
     if toolset and not toolset.may_hold(subject.server, subject.name):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
+    if subject.tool is None and (ruling := _denied_by_name(subject)):
+        return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
     # Where hints decide, they are those of the connection that the call goes to.
     hints_decide = subject.execute_class or view.config.policy.is_on or view.access.only_reads
     if subject.listing == KEPT and (hints_decide or view.is_locked):
@@ -217,6 +191,15 @@ def _of_call(subject: Subject) -> Verdict:
     if _is_left_out(subject):
         return Verdict(REFUSE, _failure(subject, "not_in_toolset"))
     return _of_class(subject) or _of_policy(subject)
+
+
+def _denied_by_name(subject: Subject) -> Ruling | None:
+    """The rule that denies a tool that is not known: one that names it needs no list."""
+    if not subject.view.config.policy.enforces:
+        return None
+    ruling = subject.view.rules.ruling(subject.server, subject.name, None)
+    is_named = ruling.rule is not None and not ruling.rule.pattern.startswith("@")
+    return ruling if is_named and ruling.effect == DENY else None
 
 
 def _of_policy(subject: Subject) -> Verdict:
@@ -247,16 +230,32 @@ def _of_rules(subject: Subject) -> Verdict:
     view, tool = subject.view, subject.tool
     if tool and tool.held:
         return Verdict(REFUSE, _failure(subject, "held", held=tool.held))
-    ruling = view.rules.ruling(subject.server, subject.name, tool)
+    is_fetched = subject.verb == FETCH
+    ruling = _ruling_of_fetched(subject) if is_fetched else view.rules.ruling(subject.server, subject.name, tool)
     if subject.verb == COMPLETE and ruling.rule and ruling.rule.pattern.startswith("@"):
         return _ALLOWED  # nothing is known there of what a tool declares
     if ruling.effect == DENY:
         return Verdict(REFUSE, _failure(subject, "denied", ruling=ruling), ruling)
-    if ruling.effect != ASK_RULE or subject.verb not in _CALLS or _has_consent(subject):
+    if ruling.effect != ASK_RULE or subject.verb not in _ASKED or _has_consent(subject):
         return Verdict(ALLOW, None, ruling)
     code = "never_asked" if view.config.policy.table.confirm == "never" else "needs_consent"
     failure = _failure(subject, code, ruling=ruling, risk=view.rules.risk(subject.server, tool))
     return Verdict(REFUSE if code == "never_asked" else ASK, failure, ruling)
+
+
+def _ruling_of_fetched(subject: Subject) -> Ruling:
+    """The ruling on what a model reads: the strictest of those on the tool that it reads with, and on a tool like that
+    which it reads. Where each tool of its server needs a yes, it does, too, unless a rule names it."""
+    view, rules = subject.view, subject.view.rules
+    own = rules.ruling(subject.server, subject.name, subject.tool)
+    rulings = [rules.ruling(OWN, READ_TOOL, None), own]
+    if own.rule is None or own.rule.pattern.startswith("@"):
+        seen = (replace(tool, held="") for tool in subject.tools)
+        found = (each for each in seen if decide(Subject(FIND, subject.server, each.name, each, view)).outcome == ALLOW)
+        of_tools = [rules.ruling(each.server, each.name, each) for each in found]
+        rulings += of_tools[:1] if all(each.effect == ASK_RULE for each in of_tools) else []
+    strict = (each for effect in (DENY, ASK_RULE) for each in rulings if each.effect == effect)
+    return next(strict, own)
 
 
 def _has_consent(subject: Subject) -> bool:
@@ -311,10 +310,6 @@ def _ruling_of_all(server: str, view: View) -> Ruling:
     rules = (each for each in view.rules.matching(server, "", None) if not each.pattern.startswith("@"))
     rule = next(rules, None)
     return Ruling(rule.effect if rule else view.config.policy.table.default, rule)
-
-
-def _written(view: View) -> Iterator[tuple[str, str]]:
-    return ((rule.effect, rule.pattern) for rule in view.config.policy.rules)
 
 
 def _is_left_out(subject: Subject) -> bool:

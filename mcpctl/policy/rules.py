@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from mcpctl import hints, tool_keys
 from mcpctl.config import Config
+from mcpctl.feature_names import is_feature
 from mcpctl.hints import Hint
 from mcpctl.models import Tool
 from mcpctl.policy_settings import ALLOW, ASK, CLASSES, DENY, ONLY, Policy, PolicyRule
@@ -51,7 +52,7 @@ class Rules:
         # What was passed on in part is read on, whatever the default is: that is for the tools of servers.
         default = ALLOW if server == OWN else self.policy.table.default
         ruling = Ruling(rule.effect, rule) if rule else Ruling(default, None)
-        if tool:
+        if tool and not is_feature(name):  # a model may make up names of these without end
             self._rulings[server, name] = tool, ruling
         return ruling
 

@@ -7,12 +7,13 @@ from typing import Any
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError, NotFound, Refused, Unusable, UpstreamFailed, WrongUsage
 from mcpctl.failure import Failed, Failure
+from mcpctl.feature_names import is_feature
 from mcpctl.hints import Hint
 from mcpctl.policy.holding import NOT_LOCKED, SUSPICIOUS
 from mcpctl.policy.rules import Ruling
 from mcpctl.policy.view import View
 from mcpctl.store.approvals import Approval
-from mcpctl.tool_keys import is_plain
+from mcpctl.tool_keys import is_plain, split
 from mcpctl.visible_text import escaped
 
 EXECUTE = "tool_execute"
@@ -93,7 +94,9 @@ def why_unlisted(error: Exception) -> str:
 
 def named(key: str) -> str:
     """The tool of this key, in a sentence of ours: a name that is a sentence itself is left out of it."""
-    return f"tool '{key}'" if is_plain(key) else "such tool"
+    if is_plain(key):
+        return f"tool '{key}'"
+    return "this resource" if is_feature(split(key)[1]) else "this tool"
 
 
 def _outcome(failure: Failure) -> str:
@@ -143,8 +146,8 @@ def _refusal_for_model(failure: Failure) -> str:
     key, server = facts["key"], facts["server"]
     if failure.code == "unknown_tool":
         servers = ", ".join(list(view.config.enabled)[:_MAX_SERVERS]) or "none"
-        near = _near(facts, "did you mean ", "? ")
-        return f"there is no {named(key)}: {near}Keys are server:tool; servers: {servers}. Search with tool_discovery"
+        no = f"there is no {named(key) if is_plain(key) else 'such tool'}{_near(facts, ': did you mean ', '?') or '.'}"
+        return f"{no} Tool keys have the form server:tool; the servers are: {servers}. Search with tool_discovery"
     if failure.code == "not_in_toolset":
         toolset = view.toolset
         problem = f" ({toolset.problem})" if toolset.problem else ""
@@ -192,7 +195,7 @@ def _of_policy(failure: Failure) -> str:
 def pending(failure: Failure) -> str:
     """What a model is told of a call that waits for the user's consent."""
     facts = failure.facts
-    key = facts["key"] if is_plain(facts["key"]) else "this tool"
+    key = facts["key"] if is_plain(facts["key"]) else named(facts["key"])
     what = f"not run yet: {key} {MAY[facts['risk']]} and needs the user's consent"
     if "approval" not in facts:
         return what

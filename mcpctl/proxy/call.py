@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from mcpctl import tool_keys
-from mcpctl.failure import Failure
+from mcpctl.catalog.features import Owner
+from mcpctl.failure import Failed, Failure
 from mcpctl.models import Tool
 from mcpctl.policy.decide import ALLOW, CALL, KEPT, RESUME, Subject, Verdict
 from mcpctl.policy.view import View
@@ -18,6 +19,7 @@ from mcpctl.proxy.forwarded import Forwarded
 from mcpctl.proxy.parking import Parked
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store.recordable import Json
+from mcpctl.tool_keys import OWN
 from mcpctl.upstreams import connection as upstream
 from mcpctl.upstreams.connection import Exchange
 from mcpctl.upstreams.question import Question
@@ -31,8 +33,8 @@ class Call(Forwarded):
     """One call between its start and its one answer."""
 
     __slots__ = (
-        "arguments_digest", "listing", "name", "parent_id", "parked", "record", "responses", "server", "tool",
-        "verdict", "view",
+        "arguments_digest", "fetched", "listing", "name", "owner", "parent_id", "parked", "record", "responses",
+        "server", "tool", "verdict", "view",
     )  # fmt: skip
     server: str
 
@@ -44,6 +46,10 @@ class Call(Forwarded):
         self.server = server
         self.name = name
         self.tool: Tool | None = None
+        self.owner: Owner | Failed | None = None
+        """Where it is to read a resource for the model: whose that is, or why it is nobody's, once that is known."""
+        self.fetched: Subject | None = None
+        """Reading that, as the policy decides on it."""
         self.listing = KEPT
         self.parked: Parked | None = None
         """The call that this one goes on with."""
@@ -70,6 +76,10 @@ class Call(Forwarded):
     @property
     def subject(self) -> Subject:
         """What is to be decided on, as far as it is known."""
+        if self.fetched:
+            return self.fetched._replace(
+                arguments_digest=self.arguments_digest, session=self._execute.recorder.session_id, consent=self.consent
+            )
         return Subject(
             RESUME if self.parked else CALL, self.server, self.name, self.tool, self.view, self.request.execute_class,
             self.arguments_digest, self.listing, self._execute.recorder.session_id, self.consent,
@@ -183,7 +193,7 @@ class Call(Forwarded):
         self._with_help(error, translate.with_data, self._answer_error)
 
     def _with_help(self, answer: Json, add: Callable[[bytes, str], Json], then: Callable[[Any], None]) -> None:
-        if self.tool is None or self.request.as_sent:
+        if self.tool is None or self.request.as_sent or self.server == OWN:
             then(answer)
         else:
             argument_help.give(self.tool, self.arguments, answer, add, then)

@@ -1,12 +1,13 @@
 """The side of the client: a call or a read as it was asked for, and where what becomes of it goes."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec import Raw
 
 from mcpctl.callers import Caller
+from mcpctl.catalog.features import Owner
 from mcpctl.failure import Failure
 from mcpctl.store.recordable import Json
 
@@ -28,11 +29,22 @@ class CallRequest:
     """The call on record that it repeats."""
 
 
+Barring = Callable[[], Failure | None]
+"""Why something may not be sent as things are at this moment."""
+
+
+def free() -> None:
+    """Nothing is barring it."""
+
+
 class Resources(Protocol):
     """Where resources are read for a client."""
 
-    async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
-        """The result of `resources/read`; raises `Failed`."""
+    async def owner(self, uri: str, caller: Caller) -> Owner:
+        """Whose a URI is; raises `Failed`."""
+
+    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = free) -> bytes:
+        """The result of `resources/read`; raises `Failed`. Nothing is read where something is `barring` it."""
 
 
 class ClientSide(Protocol):

@@ -5,92 +5,32 @@ call comes again. Nothing is sent to a server meanwhile, and what has its yes is
 """
 
 import asyncio
-import json
 import time
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
-import msgspec
-
-from mcpctl import bounds
+from mcpctl import bounds, posix
 from mcpctl.errors import Unusable, warn
 from mcpctl.failure import Failure
 from mcpctl.policy import shown_arguments, words
-from mcpctl.policy.consent import BY_ITSELF_MS, digest_of
+from mcpctl.policy.consent import digest_of
+from mcpctl.proxy.asked import NO, Asked, Forms, form_of
 from mcpctl.proxy.call import Call
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.questions import Questions, can_fill_forms
 from mcpctl.store import approvals, grants, running_dashboard
-from mcpctl.store.approvals import ALLOWED, DENIED, ONCE, SESSION, Approval, Wanted
+from mcpctl.store.approvals import ALLOWED, CLAUDE_CODE, DENIED, ONCE, SESSION, Approval, Wanted
 from mcpctl.store.recorder import Recorder
 from mcpctl.upstreams.question import Question
-from mcpctl.wire import jsonrpc
 from mcpctl.wire.messages import beside
 
 _LOOK_S = 0.25
 """How often it is looked whether a terminal has answered meanwhile."""
 _PROGRESS_S = 5.0
-_MOST_OPEN = 3
-_MOST_A_MINUTE = 10
-"""Forms of one session: more wait for a terminal or the dashboard."""
-_NO_TERMINAL_S = approvals.OPEN_S + 1
-_FILLED_MS = 300
+_EXPIRED_S = approvals.OPEN_S + 1
 _END_S = 0.5
 _MOST_REMEMBERED = 1000
-_NO = "no"
-
-
-class Asked:
-    """One approval that a client is asked for: when, with which answers, and what it has said."""
-
-    def __init__(self, approval: Approval, scopes: tuple[str, ...], late: Callable[["Asked"], None]) -> None:
-        self.approval = approval
-        self.scopes = scopes
-        self.answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-        self.is_waited_for = True
-        self.waited_ms = 0
-        self._late = late
-        self._started = time.monotonic()
-
-    def answered(self, _: object, result: bytes, error: bytes) -> None:
-        """Take the client's answer; an error is none."""
-        self.look_at_the_clock()
-        if not self.answer.done():
-            self.answer.set_result(b"" if error else result)
-            if not self.is_waited_for:
-                self._late(self)
-
-    def look_at_the_clock(self) -> None:
-        """Keep how long it has been open."""
-        self.waited_ms = round((time.monotonic() - self._started) * 1000)
-
-    @property
-    def scope(self) -> str | None:
-        """What the client has said: one of the scopes, or `no`; None where that is no answer of a person's."""
-        said = self._said
-        if said.get("action") == "decline":
-            return None if self.waited_ms < BY_ITSELF_MS else _NO
-        content = said.get("content") if said.get("action") == "accept" else None
-        choice = content.get("answer") if isinstance(content, dict) else None
-        if choice == _NO:  # forms that nobody saw are filled with what is first
-            return None if self.waited_ms < _FILLED_MS else _NO
-        return choice if choice in self.scopes else None
-
-    @property
-    def was_dismissed(self) -> bool:
-        """Whether somebody closed the form without an answer."""
-        return self._said.get("action") == "cancel" and self.waited_ms >= BY_ITSELF_MS
-
-    @property
-    def _said(self) -> Mapping[str, Any]:
-        try:
-            said = json.loads(self.answer.result()) if self.answer.done() else None
-        except (ValueError, RecursionError):
-            said = None
-        return said if isinstance(said, dict) else {}
 
 
 class Consent:
@@ -103,8 +43,7 @@ class Consent:
         self._was_asked: dict[str, None] = {}
         """The approvals that the client was asked for, and the calls that it has declined by itself: it is not asked
         again."""
-        self._open: list[Asked] = []
-        self._asked_at: deque[float] = deque(maxlen=_MOST_A_MINUTE)
+        self._forms = Forms()
         self._repeatable: dict[str, str] = {}
         """What had its yes and may be repeated with nothing more done, with the id of that approval."""
         self._has_granted = False
@@ -149,10 +88,7 @@ class Consent:
             return "client"
         if approval.id in self._was_asked or approval.binding in self._was_asked:
             return "asked"
-        now = time.time()
-        self._open = [each for each in self._open if each.approval.expires > now]
-        is_much = len(self._asked_at) == _MOST_A_MINUTE and now - self._asked_at[0] < 60
-        return "limit" if is_much or len(self._open) >= _MOST_OPEN else ""
+        return "" if self._forms.have_room else "limit"
 
     def _outcome(self, approval: Approval, call: Call, failure: Failure) -> Failure | None:
         """What has become of an approval: None while it is open. The call has its `consent` where it was a yes."""
@@ -169,17 +105,20 @@ class Consent:
     async def _approval(self, call: Call, failure: Failure) -> Approval:
         subject, rules = call.subject, call.view.rules
         rule, place = words.rule_of(failure.facts["ruling"], call.view)
-        hints = words.hints_of(rules.hints(call.server, call.tool)) if call.tool else "no list of its server has it"
+        hints = "no list of its server has it"
+        if subject.tool:
+            hints = words.hints_of(rules.hints(subject.server, subject.tool))
         values, arguments = self._recorder.values, call.arguments or b"{}"
         shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
         wanted = Wanted(
             subject.binding, subject.grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
             place, shown.whole, shown.hidden, shown.left_out,
         )  # fmt: skip
-        opened = partial(approvals.open_for, wanted=wanted, of_client=self._recorder.is_of_client)
+        expected = self._expected(call, wanted.binding)
+        opened = partial(approvals.open_for, wanted=wanted, expected=expected)
         approval = await self._gateway.policy.run(opened)
         if approval.whole and approval.created > time.time() - 1:
-            asyncio.get_running_loop().call_later(_NO_TERMINAL_S, self._forget)
+            asyncio.get_running_loop().call_later(_EXPIRED_S, self._forget)
         return approval
 
     def _forget(self) -> None:
@@ -191,6 +130,13 @@ class Consent:
 
         self._gateway.background(forget())
 
+    def _expected(self, call: Call, binding: str) -> Sequence[str]:
+        """What a yes may be bound to that the user has given in the client's own prompt, where a hook asked for it."""
+        client = call.request.caller.client.name
+        if not (call.view.config.policy.table.claude_hook and self._recorder.is_of_client and client == CLAUDE_CODE):
+            return ()
+        return [approvals.expected_binding(binding, client, each) for each in posix.parents()]
+
     # ---- in the client
 
     async def _ask(
@@ -200,11 +146,10 @@ class Consent:
         is_long = shown_arguments.is_cut(arguments)
         scopes = (ONCE, SESSION) if self._may_hold(call) and not is_long else (ONCE,)
         asked = Asked(approval, scopes, lambda late: self._came_late(late, call, failure))
-        self._open.append(asked)
-        self._asked_at.append(time.time())
+        self._forms.open(asked)
         self._remember(approval.id)
         shown = await beside(shown_arguments.in_form, arguments) if is_long else shown_arguments.in_form(arguments)
-        form = _form(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
+        form = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
         question = Question("elicitation/create", form, asked.answered)
         if call.request.caller.modern:
             call.ask(question, asked)
@@ -214,7 +159,7 @@ class Consent:
         if asked.answer.done():
             return await self._answered(asked, call, failure, is_wanted)
         if outcome or not is_wanted():
-            self._close(asked)
+            self._forms.close(asked)
             self._questions.withdraw(id_, {})
             return None if call.consent else outcome
         # It stays open in the client, and a yes that comes later counts for the same call made again.
@@ -227,10 +172,6 @@ class Consent:
         if len(self._was_asked) >= _MOST_REMEMBERED:
             del self._was_asked[next(iter(self._was_asked))]
         self._was_asked[asked] = None
-
-    def _close(self, asked: Asked) -> None:
-        if asked in self._open:
-            self._open.remove(asked)
 
     async def _waited(
         self, asked: Asked, call: Call, failure: Failure, is_wanted: Callable[[], bool]
@@ -285,7 +226,7 @@ class Consent:
     async def _settle(self, asked: Asked, call: Call, failure: Failure) -> bool:
         """Keep what the client has answered; whether the call may go on with that."""
         scope, approval = asked.scope, asked.approval
-        self._close(asked)
+        self._forms.close(asked)
         if scope is None:
             # Many clients decline by themselves: it stays open for a person to answer, elsewhere.
             decision = "expired" if asked.was_dismissed else "unanswerable"
@@ -294,7 +235,7 @@ class Consent:
                 self._remember(approval.binding)
             return False
         is_this_call = approval.binding == call.subject.binding
-        is_yes = scope != _NO
+        is_yes = scope != NO
         # Another session may have asked first; the yes is for the one whose client has given it.
         grant = approval.grant._replace(session=self._recorder.session_id) if scope == SESSION else None
         settled = partial(
@@ -348,7 +289,8 @@ class Consent:
 
     def _does_nothing_more(self, call: Call) -> bool:
         """Whether the call, made again, does nothing more."""
-        return call.tool is not None and call.view.rules.hints(call.server, call.tool)["idempotentHint"].value
+        server, tool = call.subject.server, call.subject.tool
+        return tool is not None and call.view.rules.hints(server, tool)["idempotentHint"].value
 
     def _note(
         self, call: Call, failure: Failure, decision: str, *, channel: str = "rule", scope: str = "",
@@ -364,19 +306,3 @@ class Consent:
             with suppress(Unusable, TimeoutError):
                 async with asyncio.timeout(_END_S):
                     await self._gateway.policy.run(partial(grants.end_session, session=self._recorder.session_id))
-
-
-def _form(approval: Approval, shown: str, scopes: tuple[str, ...], *, repeats: bool) -> bytes:
-    """The question as a form with one required choice, and nothing chosen: no client may answer it by itself."""
-    once = "Yes, this once (and the same again, which does nothing more)" if repeats else "Yes, this once"
-    titles = {_NO: "No", ONCE: once, SESSION: "Yes, for all calls of this tool in this session"}
-    choices = [_NO, *scopes]
-    answer = {
-        "type": "string",
-        "title": "May it be called?",
-        "enum": choices,
-        "enumNames": [titles[choice] for choice in choices],
-    }
-    schema = {"type": "object", "properties": {"answer": answer}, "required": ["answer"]}
-    message = words.question_of(approval, shown)
-    return jsonrpc.object_of({"message": msgspec.json.encode(message), "requestedSchema": msgspec.json.encode(schema)})

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from functools import partial
 from itertools import takewhile
 from typing import Any
 
@@ -19,6 +20,7 @@ from mcpctl.proxy.execute_arguments import Unreadable, taken_apart
 from mcpctl.proxy.forwarded import Forwarded
 from mcpctl.proxy.gateway import Gateway
 from mcpctl.proxy.in_flight import InFlight
+from mcpctl.proxy.model_reads import ModelReads
 from mcpctl.proxy.parking import HANDLE, Parked, Parking
 from mcpctl.proxy.question_log import QuestionLog
 from mcpctl.proxy.questions import Parents, Questions
@@ -48,6 +50,7 @@ class Execute:
         self.consent = Consent(gateway, recorder, questions)
         self.asked = QuestionLog(recorder)
         self.shortening = Shortening(gateway.paths, recorder, client)
+        self.reads = ModelReads(gateway, client)
         self.in_flight = InFlight()
         """Its calls, and what it reads."""
         self._gateway = gateway
@@ -155,8 +158,13 @@ class Execute:
         call.tool = own_tool.TOOL if is_own else catalog.to_call(call.server, call.name)
         if call.listing in (KEPT, CURRENT):
             call.listing = CURRENT if self._gateway.has_listed(call.server) else KEPT
-        call.verdict = decide(call.subject)
+        call.verdict = self.reads.decided(call) if is_own else decide(call.subject)
         return call.verdict
+
+    def _barring(self, call: Call) -> Failure | None:
+        """Why what a call of our own tool reads may not be read as things are now."""
+        verdict = self._decided(call)
+        return None if verdict.outcome == ALLOW else verdict.failure
 
     def _follow(self, call: Call, verdict: Verdict) -> None:
         if verdict.outcome == LIST:
@@ -232,6 +240,8 @@ class Execute:
 
     async def _list_first(self, call: Call) -> None:
         """A tool that is not known may be kept, or new; and where hints decide, its server's list of now counts."""
+        if call.server == OWN:
+            await self.reads.locate(call)
         await self._gateway.load(call.server, call.view)
         upstream = self._gateway.upstreams.get(call.server)
         if not self._is_at_work_on(call):
@@ -284,7 +294,7 @@ class Execute:
     def send(self, server: str, exchange: Exchange, call: Call) -> None:
         """Forward a call that was decided on; one of our own tool is answered here."""
         if server == OWN:
-            self.shortening.read(call)
+            self.shortening.read(call, partial(self._barring, call))
             return
         self._gateway.upstreams[server].send(exchange)
 

@@ -15,10 +15,10 @@ from mcpctl.catalog.features import Features, Owner
 from mcpctl.errors import warn
 from mcpctl.failure import Failed, Failure
 from mcpctl.feature_names import EXPLICIT, NAMED_BY
-from mcpctl.policy.decide import admitted, unasked
+from mcpctl.policy.decide import admitted
 from mcpctl.policy.view import View
 from mcpctl.proxy import feature_lists, refusals
-from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.client_side import Barring, CallRequest, free
 from mcpctl.proxy.completing import Completing, reference
 from mcpctl.proxy.feature_lists import LISTS, FeatureLists
 from mcpctl.proxy.reading import KIND_OF, OWN_ID, Reading
@@ -122,20 +122,22 @@ class FeatureRequests:
 
     # ---- for others
 
-    async def read(self, uri: str, caller: Caller, server: str | None = None) -> bytes:
+    async def read(self, uri: str, caller: Caller, server: str | None = None, barring: Barring = free) -> bytes:
         """The result of `resources/read`, on record; of this server, or else of the one whose URI it is.
 
-        Raises `Failed`, with the server's error where it answered with one.
+        Raises `Failed`, with the server's error where it answered with one, or with what is `barring` it.
         """
         asked = f"{EXPLICIT}{server}:{uri}" if server else uri
-        return await self._awaited(READ, asked, caller, {"uri": msgspec.json.encode(asked)})
+        return await self._awaited(READ, asked, caller, {"uri": msgspec.json.encode(asked)}, barring)
 
     async def prompt(self, name: str, arguments: bytes, caller: Caller) -> bytes:
         """The result of `prompts/get`, on record; raises `Failed` as `read` does."""
         params = {"name": msgspec.json.encode(name), **({"arguments": arguments} if arguments else {})}
         return await self._awaited(GET, name, caller, params)
 
-    async def _awaited(self, method: str, name: str, caller: Caller, params: Mapping[str, bytes]) -> bytes:
+    async def _awaited(
+        self, method: str, name: str, caller: Caller, params: Mapping[str, bytes], barring: Barring = free
+    ) -> bytes:
         outcome: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
 
         def answer(result: Json) -> None:
@@ -149,7 +151,9 @@ class FeatureRequests:
         self._number += 1
         # No client's: those are JSON.
         request = CallRequest(OWN_ID + b"%d" % self._number, caller, {}, params)
-        self._begin(Reading(self, request, method, name, answer, fail))
+        reading = Reading(self, request, method, name, answer, fail)
+        reading.barring = barring
+        self._begin(reading)
         try:
             return await outcome
         except asyncio.CancelledError:
@@ -185,26 +189,22 @@ class FeatureRequests:
                 reading.has_looked = True
                 self._gateway.background(self._look(reading)).add_done_callback(partial(self._looked, reading))
             else:
-                reading.refuse(self._why_unknown(reading) or error.failure)
+                reading.refuse(self._why_unknown(reading.name, reading.view) or error.failure)
         except Exception as error:
             self._broken(reading, error)
 
-    def _why_unknown(self, reading: Reading) -> Failure | None:
+    def _why_unknown(self, name: str, view: View) -> Failure | None:
         """Why nothing is known of the server that a URI names, where it has not started."""
-        named, _, _ = reading.name.removeprefix(EXPLICIT).partition(":")
-        upstream = self._gateway.upstreams.get(named) if reading.name.startswith(EXPLICIT) else None
-        return (
-            upstream.last_failure
-            if upstream and upstream.down_since and named in self._unlisted(reading.view)
-            else None
-        )
+        named, _, _ = name.removeprefix(EXPLICIT).partition(":")
+        upstream = self._gateway.upstreams.get(named) if name.startswith(EXPLICIT) else None
+        return upstream.last_failure if upstream and upstream.down_since and named in self._unlisted(view) else None
 
     def _located(self, reading: Reading) -> Owner:
         """Whose it is, of what may be had at this moment; raises `Failed`."""
         reading.view, features = self.seen(reading.request.caller)
         if reading.method == READ:
             owner = features.owner(reading.name)
-            if _is_of_model(reading) and (failure := unasked(owner.server, owner.uri, reading.view)):
+            if failure := reading.barring():
                 raise Failed(failure)
             return owner
         if found := features.prompts.get(reading.name):
@@ -232,7 +232,11 @@ class FeatureRequests:
                 raise
         await self.look([uri], caller)
         await self._gateway.current()
-        return self.seen(caller)[1].owner(uri)
+        view, features = self.seen(caller)
+        try:
+            return features.owner(uri)
+        except Failed as error:
+            raise Failed(self._why_unknown(uri, view) or error.failure) from None
 
     async def look(self, names: Collection[str], caller: Caller) -> None:
         """Get to know what is kept, and then what servers list of which nothing is that may have these."""
@@ -272,8 +276,3 @@ class FeatureRequests:
     def send(self, server: str, exchange: Exchange) -> None:
         """Forward what was decided on."""
         self._gateway.upstreams[server].send(exchange)
-
-
-def _is_of_model(reading: Reading) -> bool:
-    """Whether a model reads it by itself, through the tool of our own, and neither its client nor a command."""
-    return reading.request.id.startswith(OWN_ID) and not reading.request.caller.claims.of_person

@@ -8,8 +8,8 @@ from msgspec import Raw
 from mcpctl.errors import warn
 from mcpctl.settings import RecordSettings
 from mcpctl.upstreams import question
-from mcpctl.upstreams.connection import ASKABLE, ROOTS, Connection, Reply
-from mcpctl.upstreams.question import Question
+from mcpctl.upstreams.connection import ASKABLE, Connection, Reply
+from mcpctl.upstreams.question import ROOTS, Question
 from mcpctl.wire import jsonrpc
 
 

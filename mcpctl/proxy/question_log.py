@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from mcpctl.store.recorder import Recorder
-from mcpctl.upstreams.question import ELICIT, Question, asked, input_requests, message_of
+from mcpctl.upstreams.question import ELICIT, ROOTS, Question, asked, input_requests, message_of
 from mcpctl.wire import jsonrpc
 
 REFUSED, UNANSWERED = "refused", "unanswered"
@@ -52,7 +52,7 @@ class QuestionLog:
         """A question that the client is asked now."""
         began = time.monotonic()
         text = message_of(params) if method == ELICIT else params[:_READ].decode("utf-8", "replace")
-        message = None if text == "{}" else text[:_READ]
+        message = None if text == "{}" or method == ROOTS else text[:_READ]
 
         def put(outcome: str) -> None:
             if self._has_room(call_id):

@@ -6,44 +6,33 @@ It is called as every other tool is, and decided on and put on record as such, b
 import asyncio
 import re
 from functools import partial
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-from msgspec import Meta
 
 from mcpctl import bounds
 from mcpctl.answers import excerpts, path, readable
 from mcpctl.answers.readable import Readable
 from mcpctl.answers.shape import shape
+from mcpctl.catalog.features import Owner
 from mcpctl.errors import warn
-from mcpctl.failure import Failed
+from mcpctl.failure import Failed, Failure
 from mcpctl.paths import Paths
 from mcpctl.policy import words
-from mcpctl.policy.decide import may_read_on
-from mcpctl.proxy import refusals, translate
+from mcpctl.policy.by_name import may_read_on
+from mcpctl.proxy import read_request, refusals, translate
 from mcpctl.proxy.call import Call
-from mcpctl.proxy.client_side import ClientSide
-from mcpctl.proxy.own_tool import CALLS, MOST, USUAL
+from mcpctl.proxy.client_side import Barring, ClientSide
+from mcpctl.proxy.own_tool import CALLS, MOST
+from mcpctl.proxy.read_request import ReadRequest, WrongArguments
 from mcpctl.proxy.shortening import Shortening, aside
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store import responses
 from mcpctl.tool_keys import OWN, READ
 from mcpctl.wire import jsonrpc
 
-_LONGEST_URI = 8192
-_LONGEST_WORDS = 200
 _MIME_TYPE = re.compile(r"[a-z0-9.+-]{1,60}/[a-z0-9.+-]{1,60}")
 _AND = "\N{EN DASH}"
-
-
-class _Request(msgspec.Struct, forbid_unknown_fields=True):
-    uri: Annotated[str, Meta(min_length=1, max_length=_LONGEST_URI)]
-    path: str | None = None
-    offset: Annotated[int, Meta(ge=0)] | None = None
-    limit: Annotated[int, Meta(ge=16, le=MOST)] = USUAL
-    grep: Annotated[str, Meta(min_length=1, max_length=_LONGEST_WORDS)] | None = None
-    context: Annotated[int, Meta(ge=0, le=10)] = 0
-    server: str | None = None
 
 
 class _Refused(Exception):
@@ -69,15 +58,15 @@ class ReadTool:
         self._client = client
         self._reading: set[asyncio.Task[None]] = set()
 
-    def begin(self, call: Call) -> None:
-        """Answer a call; nobody else waits for it."""
-        task = asyncio.create_task(self._answer(call))
+    def begin(self, call: Call, barring: Barring) -> None:
+        """Answer a call, unless something is barring it; nobody else waits for it."""
+        task = asyncio.create_task(self._answer(call, barring))
         self._reading.add(task)
         task.add_done_callback(self._reading.discard)
 
-    async def _answer(self, call: Call) -> None:
+    async def _answer(self, call: Call, barring: Barring) -> None:
         try:
-            answer, is_error = await self._read(call), False
+            answer, is_error = await self._read(call, barring), False
         except _Refused as refusal:
             answer, is_error = _Blocks(f"mcpctl: {refusal}", refusal.blocks), True
         except Exception as error:
@@ -88,21 +77,23 @@ class ReadTool:
         own = refusals.own(result, call.request.caller)
         call.deliver(ToolResult(result, is_error, False, own, b"null"))
 
-    async def _read(self, call: Call) -> _Blocks:
+    async def _read(self, call: Call, barring: Barring) -> _Blocks:
         try:
-            request = msgspec.json.decode(call.arguments or b"{}", type=_Request)
-        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise _Refused(f'{error}. Example: {{"uri": "{CALLS}ID", "offset": 0}}') from None
+            request = read_request.taken(call.arguments)
+        except WrongArguments as error:
+            raise _Refused(str(error)) from None
         loop = asyncio.get_running_loop()
-        if request.uri.startswith(CALLS):
+        if request.resource is None:
             return await loop.run_in_executor(aside, partial(self._of_call, request, call))
+        if not isinstance(call.owner, Owner):
+            raise _not_read(call.owner or Failed(Failure("unknown_resource", {"uri": request.uri})))
         try:
-            result = await self._client.features.read(request.uri, call.request.caller, request.server)
+            result = await self._client.features.read(call.owner.uri, call.request.caller, call.owner.server, barring)
         except Failed as error:
             raise _not_read(error) from None
         return await loop.run_in_executor(aside, _of_resource, request, result)
 
-    def _of_call(self, request: _Request, call: Call) -> _Blocks:
+    def _of_call(self, request: ReadRequest, call: Call) -> _Blocks:
         """Of an answer that is kept; one that others may read is not told from one that is not there."""
         id_ = request.uri.removeprefix(CALLS)
         me = self._shortening.owner(call.view, OWN, READ)
@@ -128,7 +119,7 @@ def _not_read(error: Failed) -> _Refused:
     return refused
 
 
-def _of_resource(request: _Request, result: bytes) -> _Blocks:
+def _of_resource(request: ReadRequest, result: bytes) -> _Blocks:
     """Of the contents of a resource: its text in parts; bytes as its server gave them, or not at all."""
     texts: list[bytes] = []
     others: list[bytes] = []
@@ -157,7 +148,7 @@ class _Contents(msgspec.Struct):
     mime_type: str = msgspec.field(name="mimeType", default="")
 
 
-def _part(request: _Request, parts: Readable) -> _Blocks:
+def _part(request: ReadRequest, parts: Readable) -> _Blocks:
     """What is asked for of a text, or of what a path selects."""
     text = parts.text if request.path is None else _selected(request.path, parts)
     if request.grep is not None:
@@ -182,13 +173,13 @@ def _selected(expression: str, parts: Readable) -> bytes:
         raise _Refused(f"path: {error}") from None
 
 
-def _window(request: _Request, text: bytes) -> _Blocks:
+def _window(request: ReadRequest, text: bytes) -> _Blocks:
     piece = excerpts.piece(text, request.offset or 0, request.limit)
     remark = f"bytes {piece.start:,}{_AND}{piece.end:,} of {len(text):,}{_next(piece, text)}"
     return _Blocks(remark, (_text(piece.text.decode("utf-8", "replace")),))
 
 
-def _matches(request: _Request, sought: str, text: bytes) -> _Blocks:
+def _matches(request: ReadRequest, sought: str, text: bytes) -> _Blocks:
     piece, number = excerpts.matches(text, sought, request.offset or 0, request.limit, request.context)
     if not number:
         return _Blocks(f"no match in bytes {piece.start:,}{_AND}{len(text):,}", ())

@@ -14,7 +14,7 @@ from mcpctl.feature_names import NAMED_BY, PROMPTS, RESOURCES
 from mcpctl.policy import words
 from mcpctl.policy.view import View
 from mcpctl.proxy import refusals, translate
-from mcpctl.proxy.client_side import CallRequest
+from mcpctl.proxy.client_side import Barring, CallRequest, free
 from mcpctl.proxy.forwarded import Forwarded
 from mcpctl.proxy.parking import HANDLE
 from mcpctl.store.recordable import Json
@@ -55,6 +55,7 @@ class Reading(Forwarded):
         self.owner = Owner("", name)
         """Whose it is, and what it is there, once that is known."""
         self.view: View = session.gateway.first_view(request.caller)
+        self.barring: Barring = free
         self.has_looked = False
         """Whether servers of which nothing was known were asked on its account."""
         self.is_own = request.id.startswith(OWN_ID)

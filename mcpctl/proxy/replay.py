@@ -15,6 +15,7 @@ from mcpctl.paths import Paths
 from mcpctl.policy import words
 from mcpctl.policy.decide import ASK, CALL, CURRENT, REFUSE, Subject, decide
 from mcpctl.policy.view import View
+from mcpctl.proxy import own_tool
 from mcpctl.proxy.one_shot import load
 from mcpctl.proxy.own_session import OwnSession, own_session
 from mcpctl.store import replayable
@@ -64,7 +65,8 @@ def planned(
 
 
 def _planned(loaded: Config, catalog: Catalog, row: Row, *, execute: bool, dry_run: bool) -> Replay:
-    tool = catalog.find(row["server"], row["tool"])
+    is_own = row["server"] == tool_keys.OWN
+    tool = own_tool.TOOL if is_own else catalog.find(row["server"], row["tool"])
     declared = hints.compact(msgspec.json.decode(hints.snapshot(tool)))
     why = replayable.obstacle(row)
     if not why and row["server"] not in loaded.servers and row["server"] not in loaded.elsewhere:

@@ -16,7 +16,7 @@ from mcpctl.errors import warn
 from mcpctl.paths import Paths
 from mcpctl.policy.view import View
 from mcpctl.proxy import metatools
-from mcpctl.proxy.client_side import ClientSide
+from mcpctl.proxy.client_side import Barring, ClientSide
 from mcpctl.proxy.own_tool import CALLS
 from mcpctl.proxy.tool_result import ToolResult
 from mcpctl.store.recordable import Json
@@ -50,13 +50,13 @@ class Shortening:
         self._client = client
         self._reads: ReadTool | None = None
 
-    def read(self, call: "Call") -> None:
+    def read(self, call: "Call", barring: Barring) -> None:
         """Answer a call of the tool that reads on."""
         if self._reads is None:
             from mcpctl.proxy.read_tool import ReadTool
 
             self._reads = ReadTool(self._paths, self, self._client)
-        self._reads.begin(call)
+        self._reads.begin(call, barring)
 
     def begin(self, call: "Call", result: ToolResult) -> bool:
         """Deliver a result that is longer than some limit, in part if it exceeds that of its call; whether that is to

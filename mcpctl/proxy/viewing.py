@@ -61,7 +61,8 @@ class Viewing:
         return self._with(view, self._in_force.now(view.config) if self._in_force else None)
 
     def at_first(self, caller: Caller | None) -> View:
-        """What a request is seen from before anything can be decided: its toolset is that of the request before."""
+        """What a request is seen from before anything can be decided: its toolset is that of the request before, if
+        that had the same project."""
         standing, view = self.policy.standing(), self._view
         is_same = view.caller is caller and view.standing is standing
         if is_same and view.config is self.config and self._is_plain(caller):
@@ -70,9 +71,10 @@ class Viewing:
         if caller is not None:
             seen = access.of_request(self.config, caller.claims, self._token, standing.tokens, time.time())
         if not is_same or view.config is not seen[0] or view.access != seen[1]:
-            view = self._view = View(
-                seen[0], view.toolset, caller, self._generation, standing, seen[1], self._is_locked
-            )
+            toolset = view.toolset
+            if self._in_force and view.config is not seen[0]:
+                toolset = self._in_force.now(seen[0])
+            view = self._view = View(seen[0], toolset, caller, self._generation, standing, seen[1], self._is_locked)
         return view
 
     def _is_plain(self, caller: Caller | None) -> bool:

@@ -1,5 +1,6 @@
 """The calls that wait for somebody's yes, in `policy.db`: asked for, answered once, and used once."""
 
+import hashlib
 import secrets
 import time
 from collections.abc import Sequence
@@ -17,8 +18,12 @@ PENDING, ALLOWED, DENIED, USED = "pending", "allowed", "denied", "used"
 ONCE, SESSION, ALWAYS = "once", "session", "always"
 HOOK = "hook"
 """The channel of what a client asks by itself."""
+CLAUDE_CODE = "claude-code"
+"""The client that does, by the name under which it connects."""
 OPEN_S = 600.0
 """How long an approval can be answered, and how long a yes to one call waits for it."""
+EXPECTED_S = 120.0
+"""How long a call is expected about which its client asks by itself."""
 _KEPT_S = 30 * 86_400.0
 _MOST_PENDING = 1000
 _ID_BYTES = 3
@@ -102,32 +107,41 @@ class Approval(NamedTuple):
 _COLUMNS = ", ".join(Approval._fields)
 
 
-def expect(file: PolicyFile, wanted: Wanted) -> None:
-    """Keep that a client asks by itself about a call: that it comes then is a yes, once, as long as others are open."""
-    now = time.time()
+def expected_binding(binding: str, client: str, process: int) -> str:
+    """What a yes is bound to that a client's own prompt has got: the call, that client's name, and its process."""
+    return hashlib.sha256("\0".join((binding, client, str(process))).encode()).hexdigest()
+
+
+def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
+    """Keep that a client, which is this process, asks by itself about a call: that it comes from there then is a yes,
+    once, for a short time."""
+    now, binding = time.time(), expected_binding(wanted.binding, client, process)
     with told(), sqlite.transaction(file.db):
-        file.db.execute("DELETE FROM approvals WHERE binding = ? AND channel = ?", (wanted.binding, HOOK))
+        file.db.execute("DELETE FROM approvals WHERE binding = ?", (binding,))
         _make_room(file)
-        expected = _new(file, wanted, now)._replace(state=ALLOWED, scope=ONCE, channel=HOOK, answered=now)
+        expected = _new(file, wanted, now)._replace(
+            binding=binding, state=ALLOWED, scope=ONCE, channel=HOOK, answered=now, expires=now + EXPECTED_S
+        )
         _insert(file, expected)
 
 
-def open_for(file: PolicyFile, wanted: Wanted, *, of_client: bool = True) -> Approval:
+def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) -> Approval:
     """The approval of a call: a yes that waits for it, which is used up by this; else the one that is open; else a new
-    one: a no was for the call that it was said to. `of_client`: it comes from a client, which may have asked its user
-    by itself."""
+    one: a no was for the call that it was said to. `expected` is what a yes of its client's own prompt may be bound
+    to."""
+    bindings = (wanted.binding, *expected)
     now = time.time()
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE created < ?", (now - _KEPT_S,))
         _forget_expired(file, now)
         for state in (ALLOWED, PENDING):
             found = file.db.execute(
-                f"SELECT {_COLUMNS} FROM approvals WHERE binding = ? AND state = ? AND expires >= ?"
-                " AND (? OR channel IS NOT ?)",
-                (wanted.binding, state, now, of_client, HOOK),
+                f"SELECT {_COLUMNS} FROM approvals WHERE binding IN ({', '.join('?' * len(bindings))})"
+                " AND state = ? AND expires >= ?",
+                (*bindings, state, now),
             ).fetchone()
             if found:
-                approval = Approval(*found)
+                approval = Approval(*found)._replace(binding=wanted.binding)
                 if state == ALLOWED:
                     _set_state(file, approval.id, ALLOWED, USED)
                 return approval
@@ -232,7 +246,6 @@ def glance(paths: Paths) -> Sequence[tuple[str, str]]:
 def listed(file: PolicyFile, *, pending: bool = False, whole: bool = False) -> Sequence[Approval]:
     """All that are kept, the newest first; only the open ones where `pending`; with all of their arguments where
     `whole`."""
-    forget_expired(file)
     open_now = " WHERE state = 'pending' AND expires >= ?" if pending else ""
     columns = _COLUMNS if whole else _COLUMNS.replace("whole", "NULL AS whole")
     with told():

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from mcpctl import bounds, definitions
 from mcpctl.feature_names import RESOURCES, kind_of_list, list_of
 from mcpctl.models import Tool
-from mcpctl.store import sqlite
+from mcpctl.store import approvals, sqlite
 from mcpctl.store.grants import Grant, binding
 from mcpctl.store.policy_file import PolicyFile
 from mcpctl.store.state import ListKey, told
@@ -228,7 +228,9 @@ def _move(file: PolicyFile, of: ListKey, tool: Tool, older: str) -> None:
     )
     file.db.execute("UPDATE OR REPLACE grants SET pin = ? WHERE key = ? AND pin = ?", (pin, key, older))
     asked = file.db.execute(
-        "SELECT id, project, token, session, arguments_hash FROM approvals WHERE key = ? AND pin = ?", (key, older)
+        "SELECT id, project, token, session, arguments_hash FROM approvals"
+        " WHERE key = ? AND pin = ? AND channel IS NOT ?",
+        (key, older, approvals.HOOK),
     ).fetchall()
     for id_, *who, arguments in asked:
         file.db.execute(

@@ -10,6 +10,7 @@ from mcpctl.store.redact import MARK
 from mcpctl.tool_keys import OWN
 
 _CUT = re.compile(r"… \[cut: [0-9,]+ characters\]$")
+OWN_READ = "it read a resource for the model of that session"
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _LONGEST_PATH = 200
 
@@ -17,7 +18,7 @@ _LONGEST_PATH = 200
 def obstacle(row: Row) -> str:
     """Why the call cannot be called again, empty if it can."""
     if row["server"] == OWN:
-        return "it read what only its own session may"
+        return "it read a stored answer, which only that session can read" if row["parent_id"] else OWN_READ
     if row["parent_id"] and row["via"] != REPLAY:
         return f"it is a later round of the call {row['parent_id']}"
     if any(MARK.search(row[name]) or _CUT.search(row[name]) for name in ("server", "tool")):

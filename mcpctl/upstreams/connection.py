@@ -12,7 +12,7 @@ from mcpctl.failure import Failed, Failure, failed
 from mcpctl.models import Tool
 from mcpctl.server_settings import ASKS
 from mcpctl.store.redact import mask
-from mcpctl.upstreams.question import Question
+from mcpctl.upstreams.question import ELICIT, ROOTS, SAMPLE, Question
 from mcpctl.wire import jsonrpc
 
 
@@ -319,8 +319,7 @@ CALLS = (CALL, TASK_RESULT)
 """The requests that are a tool call, or go on with one."""
 OF_CLIENTS = frozenset((*CALLS, GET, READ, COMPLETE))
 """The requests that are made for a client, which waits for the answer."""
-ROOTS = "roots/list"
-ASKABLE = {ROOTS: "roots", "sampling/createMessage": "sampling", "elicitation/create": "elicitation"}
+ASKABLE = {ROOTS: "roots", SAMPLE: "sampling", ELICIT: "elicitation"}
 """What a server may ask of a client in the middle of a call, and the capability that says that it can."""
 _ENVELOPE = (jsonrpc.VERSION_KEY, jsonrpc.CLIENT_INFO_KEY, jsonrpc.CAPABILITIES_KEY, jsonrpc.LOG_LEVEL_KEY)
 

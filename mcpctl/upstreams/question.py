@@ -10,7 +10,10 @@ from mcpctl.visible_text import visible
 from mcpctl.wire import jsonrpc
 
 ELICIT = "elicitation/create"
-_MESSAGE = "message"
+SAMPLE, ROOTS = "sampling/createMessage", "roots/list"
+SERVER = "mcpctl/server"
+"""The member of `_meta` that names the server whose question it is."""
+_MESSAGE, _CONTEXT = "message", "includecontext"
 
 _CANNOT_BE_ASKED = jsonrpc.error_object(jsonrpc.METHOD_NOT_FOUND, "the client cannot be asked this")
 
@@ -56,16 +59,26 @@ def of_server(connection: "Asking", message: jsonrpc.Message) -> Question:
 
 
 def named(method: str, params: bytes, server: str) -> bytes:
-    """The params of a server's question: the message that a person is to read begins with the server's name.
+    """The params of a server's question, with the server's name: the message that a person is to read begins with it.
 
-    A sampling request has no words for a person, and the model's would be changed: it stays as it is, as roots do.
+    A request to the client's model, or for its folders, has no words for a person: there it is in `_meta`. No server is
+    given what others have said, which `includeContext` asks for.
     """
+    if method in (SAMPLE, ROOTS):
+        return _with_server(params, server)
     if method != ELICIT:
         return params
     # Readers differ in which of several messages they take, and some in whether a name in capitals is one: one is left.
     members = {name: value for name, value in jsonrpc.members_or_empty(params).items() if name.lower() != _MESSAGE}
     message = msgspec.json.encode(f"[from server '{server}'] {message_of(params)}".rstrip())
     return jsonrpc.object_of({_MESSAGE: message, **members})
+
+
+def _with_server(params: bytes, server: str) -> bytes:
+    """The params with the server's name beside them, and without a wish for the context of others."""
+    members = {name: value for name, value in jsonrpc.members_or_empty(params).items() if name.lower() != _CONTEXT}
+    beside = jsonrpc.members_or_empty(members.pop("_meta", b""))
+    return jsonrpc.object_of({**members, "_meta": jsonrpc.object_of({**beside, SERVER: msgspec.json.encode(server)})})
 
 
 def message_of(params: bytes) -> str:

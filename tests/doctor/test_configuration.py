@@ -94,6 +94,15 @@ def test_a_rule_that_matches_nothing_is_named_at_its_line(paths: Paths, found: F
     assert subject.startswith(str(paths.config))
 
 
+def test_that_a_hook_may_say_yes_is_named(paths: Paths, found: Found) -> None:
+    configure(paths, policy={"claude_hook": True})
+    ((code, subject, message),) = told(found("configuration"))
+    assert (code, message) == ("D112", "claude_hook = true: the hook of Claude Code may say yes")
+    assert (subject or "").startswith(f"{paths.config}:")
+    configure(paths, policy={"claude_hook": False})
+    assert told(found("configuration")) == []
+
+
 def test_a_rule_about_a_server_that_has_listed_nothing_may_match(paths: Paths, found: Found) -> None:
     configure(paths, {"s": stub(), "down": stub()}, policy={"deny": ["*:drop_*"]})
     listed(paths, "s", [{"name": "read"}])

@@ -1,7 +1,15 @@
 """Failures in words."""
 
+from pathlib import Path
+
+import pytest
+
+from mcpctl.config import Config
 from mcpctl.failure import Failure
 from mcpctl.policy import words
+from mcpctl.policy.rules import Ruling
+from mcpctl.policy.view import View
+from mcpctl.toolsets.toolset import Toolset
 
 
 def test_what_is_read_later_does_not_say_when_the_server_is_tried_again() -> None:
@@ -9,3 +17,32 @@ def test_what_is_read_later_does_not_say_when_the_server_is_tried_again() -> Non
     waiting = failure.about(retry_s=4)
     assert words.for_person(waiting).message == "server 's' did not start: it ended; it is tried again in 4 s"
     assert words.in_brief(waiting) == words.in_brief(failure) == "server 's' did not start: it ended"
+
+
+VIEW = View(Config(Path("config.toml"), {}), Toolset("t", Path(), own=True))
+ODD, RESOURCE = "s:odd, or rather: obey", "s:@resources/db://x"
+RULING = Ruling("deny", None)
+
+
+def failure(code: str, key: str) -> Failure:
+    """A refusal of a tool with this key, with whatever its words need."""
+    facts = {"view": VIEW, "is_listed": False, "held": "changed", "needed": "read", "used": "write", "reason": "x"}
+    return Failure(code, {**facts, "key": key, "server": "s", "ruling": RULING, "risk": "read-only"})
+
+
+@pytest.mark.parametrize("code", sorted(words.DENIED - {"not_in_project"}))
+def test_a_key_that_says_something_is_left_out_in_plain_english(code: str) -> None:
+    for key, instead in ((ODD, "tool"), (RESOURCE, "resource")):
+        said = words.for_model(failure(code, key))
+        assert ODD not in said
+        assert "such tool" not in said
+        if "'s:tool'" in words.for_model(failure(code, "s:tool")):
+            assert f"this {instead}" in said
+
+
+def test_what_is_not_there_is_said_in_plain_english() -> None:
+    rest = "Tool keys have the form server:tool; the servers are: none. Search with tool_discovery"
+    assert words.for_model(failure("unknown_tool", ODD)) == f"there is no such tool. {rest}"
+    assert words.for_model(failure("unknown_tool", "s:tool")) == f"there is no tool 's:tool'. {rest}"
+    near = failure("unknown_tool", "s:tool").about(near=["s:tools"])
+    assert words.for_model(near) == f"there is no tool 's:tool': did you mean s:tools? {rest}"

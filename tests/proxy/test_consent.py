@@ -2,7 +2,10 @@
 
 import asyncio
 import json
+import os
+import shlex
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
@@ -12,12 +15,13 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
+from mcpctl.proxy import asked as asked_of
 from mcpctl.proxy import consent, policy_memory, questions
 from mcpctl.proxy.policy_memory import PolicyMemory
 from mcpctl.store import approvals
 from mcpctl.store.approvals import Approval
 from mcpctl.store.policy_file import PolicyFile
-from tests.proxy.client import LATEST, MODERN, journal_lines
+from tests.proxy.client import INFO, LATEST, MODERN, journal_lines
 from tests.proxy.in_memory import MemoryClient, MemoryConnection, MemoryServer, Scene, World, play, text_of, tool
 
 Play = Callable[..., None]
@@ -39,8 +43,8 @@ def scene(home: Path, paths: Paths) -> Play:
 @pytest.fixture(autouse=True)
 def answers_of_people(monkeypatch: pytest.MonkeyPatch) -> None:
     """No answer is so quick that nobody can have given it."""
-    monkeypatch.setattr(consent, "BY_ITSELF_MS", 0)
-    monkeypatch.setattr(consent, "_FILLED_MS", 0)
+    monkeypatch.setattr(asked_of, "BY_ITSELF_MS", 0)
+    monkeypatch.setattr(asked_of, "_FILLED_MS", 0)
 
 
 def files() -> MemoryServer:
@@ -190,7 +194,7 @@ def test_the_form_is_one_required_choice_that_nobody_has_made(revision: str, sce
 def test_what_is_no_yes_of_a_person_leaves_it_open_elsewhere(
     revision: str, answer: dict[str, Any], scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "BY_ITSELF_MS", 3_600_000)
+    monkeypatch.setattr(asked_of, "BY_ITSELF_MS", 3_600_000)
 
     async def played(world: World) -> None:
         server, asked = began(world), await person(world, revision)
@@ -230,7 +234,7 @@ def test_an_error_is_no_answer(scene: Play, paths: Paths) -> None:
 def test_a_no_that_nobody_can_have_given_leaves_it_open(
     revision: str, scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(consent, "_FILLED_MS", 3_600_000)
+    monkeypatch.setattr(asked_of, "_FILLED_MS", 3_600_000)
 
     async def played(world: World) -> None:
         began(world)
@@ -333,6 +337,7 @@ def test_what_waits_elsewhere_is_kept_whole_until_it_is_answered(revision: str, 
         await client.call(DELETE, arguments)
         with PolicyFile.connect(paths) as file:
             file.db.execute("UPDATE approvals SET expires = 1")
+            approvals.forget_expired(file)
             assert [each.whole for each in approvals.listed(file, whole=True)] == [None, None]
 
     scene(played)
@@ -709,19 +714,35 @@ def test_two_equal_calls_share_one_yes_and_one_of_them_runs(scene: Play, paths: 
     scene(played)
 
 
-def test_what_a_client_asks_by_itself_counts_once_and_for_clients_alone(scene: Play, paths: Paths, home: Path) -> None:
+PARENT, GRANDPARENT = os.getppid(), 7
+
+
+def expected(paths: Paths, *, client: str = "claude-code", process: int = PARENT) -> approvals.Wanted:
+    """What a hook leaves that has had a client ask by itself about the call of which the first approval is."""
+    with PolicyFile.connect(paths) as file:
+        first = approvals.listed(file)[-1]
+        wanted = approvals.Wanted(
+            first.binding, first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
+        )
+        approvals.expect(file, wanted, client, process)
+    return wanted
+
+
+@pytest.mark.parametrize("process", [PARENT, GRANDPARENT])
+def test_what_a_client_asks_by_itself_counts_once_and_for_it_alone(
+    process: int, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcpctl.posix.parents", lambda: [PARENT, GRANDPARENT])
+    monkeypatch.setitem(INFO, "name", "claude-code")
+
     async def played(world: World) -> None:
-        server = began(world)
+        server = began(world, claude_hook=True)
         client = await world.client()
         await client.call(DELETE, {"n": 1})
+        expected(paths, process=process)
+        wanted = expected(paths, process=process)
         with PolicyFile.connect(paths) as file:
-            first = approvals.listed(file)[0]
-            wanted = approvals.Wanted(
-                first.binding, first.grant, first.risk, first.hints, first.arguments, first.arguments_hash, "", ""
-            )
-            approvals.expect(file, wanted)
-            approvals.expect(file, wanted)
-            assert approvals.open_for(file, wanted, of_client=False).state == "pending", "not for commands"
+            assert approvals.open_for(file, wanted).state == "pending", "not for commands"
         assert "not run yet" in await client.call(DELETE, {"n": 2})
         assert await client.call(DELETE, {"n": 1}) == '{"n": 1}'
         assert "not run yet" in await client.call(DELETE, {"n": 1})
@@ -729,6 +750,57 @@ def test_what_a_client_asks_by_itself_counts_once_and_for_clients_alone(scene: P
 
     scene(played)
     assert "allowed hook once" in decisions(home)
+
+
+@pytest.mark.parametrize(
+    "policy, name, left",
+    [
+        ({"claude_hook": False}, "claude-code", {}),
+        ({"claude_hook": True}, "cursor", {}),
+        ({"claude_hook": True}, "claude-code", {"client": "cursor"}),
+        ({"claude_hook": True}, "claude-code", {"process": os.getpid()}),
+    ],
+)
+def test_what_another_client_or_process_has_asked_counts_for_none(
+    policy: dict[str, Any], name: str, left: dict[str, Any], scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(INFO, "name", name)
+
+    async def played(world: World) -> None:
+        server = began(world, **policy)
+        client = await world.client()
+        await client.call(DELETE)
+        expected(paths, **left)
+        assert "not run yet" in await client.call(DELETE)
+        assert server.calls == []
+
+    scene(played)
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("claude_hook", [False, True])
+def test_a_hook_that_a_shell_runs_lets_nothing_run(
+    claude_hook: bool, scene: Play, paths: Paths, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(INFO, "name", "claude-code")
+    said = {"tool_name": "mcp__mcpctl__tool_execute", "tool_input": {"toolKey": DELETE, "arguments": {"n": 1}}}
+    hook = shlex.join([sys.executable, "-m", "mcpctl", "policy", "hook", "claude-code"])
+    script = f"echo {shlex.quote(json.dumps(said))} | {hook}; true"
+
+    async def played(world: World) -> None:
+        server = began(world, claude_hook=claude_hook)
+        client = await world.client()
+        await client.discover("delete")  # the hook knows what was listed
+        shell = await asyncio.create_subprocess_exec(
+            "sh", "-c", script, stdout=asyncio.subprocess.PIPE, env={**os.environ, "MCPCTL_HOME": str(home)}
+        )
+        out, _ = await shell.communicate()
+        assert b'"permissionDecision":"ask"' in out
+        assert "not run yet" in await client.call(DELETE, {"n": 1})
+        assert server.calls == []
+
+    scene(played)
+    assert [each.state for each in kept(paths) if each.channel == "hook"] == ["allowed"] * claude_hook
 
 
 # ---- values of the policy

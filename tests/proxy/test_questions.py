@@ -20,7 +20,12 @@ PARAMS: dict[str, Any] = {
     SAMPLE: {"messages": [{"role": "user", "content": {"type": "text", "text": "Say no"}}], "maxTokens": 5},
     ROOTS: {},
 }
-NAMED = {**PARAMS, ELICIT: {**PARAMS[ELICIT], "message": "[from server 'asks'] Your password?"}}
+BESIDE = {"_meta": {"mcpctl/server": "asks"}}
+NAMED = {
+    ELICIT: {**PARAMS[ELICIT], "message": "[from server 'asks'] Your password?"},
+    SAMPLE: {**PARAMS[SAMPLE], **BESIDE},
+    ROOTS: BESIDE,
+}
 ANSWER = {"action": "accept", "content": {}}
 PAIRS = pytest.mark.parametrize("client_revision", [LATEST, MODERN])
 SERVERS = pytest.mark.parametrize("server_is_modern", [False, True])
@@ -88,7 +93,7 @@ def test_a_question_says_which_server_asks_and_is_on_record(
     (line,) = on_record(home)
     begun = next(line for line in journal_lines(home) if line["type"] == "calls.started")
     assert (line["call_id"], line["session_id"]) == (begun["id"], begun["session_id"])
-    message = {ELICIT: NAMED[ELICIT]["message"], SAMPLE: json.dumps(PARAMS[SAMPLE]), ROOTS: None}[method]
+    message = {ELICIT: NAMED[ELICIT]["message"], SAMPLE: json.dumps(NAMED[SAMPLE]), ROOTS: None}[method]
     recorded = line["message"] and line["message"].replace(" ", "")
     assert (line["server"], line["method"], line["outcome"]) == ("asks", method, "accept")
     assert recorded == (message and message.replace(" ", ""))

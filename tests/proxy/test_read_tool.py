@@ -133,24 +133,26 @@ def test_words_are_found_as_they_stand_with_lines_around_them(scene: Play) -> No
 @pytest.mark.parametrize(
     "arguments, reason",
     [
-        ({}, "uri"),
-        ({"uri": ""}, "length >= 1"),
-        ({"uri": "x", "limit": 10**9}, "<= 100000"),
-        ({"uri": "x", "offset": -1}, ">= 0"),
-        ({"uri": "x", "grep": ""}, "length >= 1"),
-        ({"uri": "x", "regex": "a"}, "regex"),
-        ({"uri": 7}, "Expected `str`"),
+        ({}, "the argument 'uri' is missing; the arguments are uri, path, offset"),
+        ({"uri": ""}, "'uri' must be a text of 1 to 8,192 characters"),
+        ({"uri": "x", "limit": 10**9}, "'limit' must be a number of bytes from 16 to 100,000"),
+        ({"uri": "x", "offset": -1}, "'offset' must be a number of bytes, 0 or more"),
+        ({"uri": "x", "grep": ""}, "'grep' must be a text of 1 to 200 characters"),
+        ({"uri": "x", "regex": "a"}, "unknown argument 'regex'; the arguments are uri, path, offset, limit, grep,"),
+        ({"uri": "x", "context": "a"}, "'context' must be a number of lines from 0 to 10"),
+        ({"uri": 7}, "'uri' must be a text"),
         ({"uri": f"mcpctl://calls/{OWN_ID}"}, "no such call"),
         ({"uri": "mcpctl://calls/../../state"}, "no such call"),
         ({"uri": "mcpctl://calls/"}, "no such call"),
     ],
 )
-def test_what_cannot_be_read_is_said(arguments: dict[str, Any], reason: str, scene: Play) -> None:
+def test_what_cannot_be_read_is_said_once(arguments: dict[str, Any], reason: str, scene: Play) -> None:
     async def played(world: World) -> None:
         client = await began(world)
         answer = await client.start_call("@mcpctl:read", arguments)
         assert answer["result"]["isError"]
         assert reason in text_of(answer)
+        assert len(answer["result"]["content"]) == 1
 
     scene(played)
 

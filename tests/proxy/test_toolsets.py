@@ -14,6 +14,7 @@ from tests.configured import configure, listed, noted, overridden, reference, st
 from tests.conftest import Mcpctl
 from tests.proxy.client import LATEST, MODERN, Client, journal_lines
 from tests.proxy.conftest import Serve
+from tests.proxy.in_memory import MemoryServer, World, play, tool
 from tests.servers import command
 
 pytestmark = pytest.mark.process
@@ -335,3 +336,20 @@ def test_what_is_in_force_is_looked_up_without_reading_what_has_not_changed(
         assert followed.now(config) is first
         os.utime(path)
         assert followed.now(config) is not first
+
+
+def test_a_call_that_is_refused_is_on_record_with_the_toolset_of_its_own_project(home: Path, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        toolset(paths, "ta", "files:read")
+        toolset(paths, "tb", "files:read")
+        world.configure(projects={name: {"toolset": f"t{name}"} for name in "ab"})
+        world.begin()
+        client = await world.client()
+        await client.call("files:read", _meta={"projectId": "a"})
+        odd = await client.start_call("files:read", _meta={"projectId": "b"}, inputResponses=[1])
+        assert "must be an object" in odd["error"]["message"]
+        await client.start_call("files:read", _meta={"projectId": "a"}, inputResponses=[1])
+
+    play(home, paths, played, files=lambda: MemoryServer(tool("read")))
+    started = [line for line in journal_lines(home) if line["type"] == "calls.started"]
+    assert [(line["project"], line["toolset"]) for line in started] == [("a", "ta"), ("b", "tb"), ("a", "ta")]

@@ -36,6 +36,22 @@ def test_no_way_to_write_a_message_leaves_the_server_unnamed(params: bytes, mess
     assert [value for name, value in found.items() if name.lower() == "message"] == [message]
 
 
-@pytest.mark.parametrize("method", ["sampling/createMessage", "roots/list", "other"])
-def test_what_has_no_words_for_a_person_stays_as_it_is(method: str) -> None:
-    assert named(method, b'{ "message" : 1 }', "github") == b'{ "message" : 1 }'
+@pytest.mark.parametrize("method", ["sampling/createMessage", "roots/list"])
+def test_what_has_no_words_for_a_person_has_its_server_beside_it(method: str) -> None:
+    params = b'{"message":1.0,"systemPrompt":"Be brief.","_meta":{"progressToken":1.0,"mcpctl/server":"other"}}'
+    meta = b'{"progressToken":1.0,"mcpctl/server":"github"}'
+    assert named(method, params, "github") == b'{"message":1.0,"systemPrompt":"Be brief.","_meta":%b}' % meta
+    for odd in (b"{}", b"null", b"[1]", b'{"_meta":5}'):
+        assert named(method, odd, "github") == b'{"_meta":{"mcpctl/server":"github"}}'
+
+
+@pytest.mark.parametrize("name", ["includeContext", "INCLUDECONTEXT", "includ\\u0065Context"])
+@pytest.mark.parametrize("value", ["allServers", "thisServer", "none"])
+def test_no_server_is_given_what_others_have_said(name: str, value: str) -> None:
+    params = f'{{"messages":[],"{name}":"{value}","maxTokens":5}}'.encode()
+    expected = b'{"messages":[],"maxTokens":5,"_meta":{"mcpctl/server":"github"}}'
+    assert named("sampling/createMessage", params, "github") == expected
+
+
+def test_what_is_no_question_stays_as_it_is() -> None:
+    assert named("other", b'{ "message" : 1 }', "github") == b'{ "message" : 1 }'

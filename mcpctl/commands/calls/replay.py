@@ -47,6 +47,8 @@ def replay(
     the server declares them in its list and once more when it is connected. [policy] holds as for tools call. A call
     of which an argument was redacted or cut is never called again; the column WHY names the field.
 
+    What a session's model read with @mcpctl:read is left out of the session.
+
     All run in one session with each server, one after the other. Each is on record, with via replay and the id of the
     old call as parent_id. Results are compared as they are on record: SAME is empty where one was cut.
 

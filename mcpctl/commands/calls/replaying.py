@@ -10,6 +10,7 @@ from mcpctl.models import Row
 from mcpctl.output import Columns
 from mcpctl.output.text import line_of
 from mcpctl.plurals import counted
+from mcpctl.tool_keys import OWN
 
 if TYPE_CHECKING:
     from mcpctl.proxy.replay import Replay
@@ -34,14 +35,15 @@ COLUMNS = Columns(
 
 
 def meant(records: "Records", refs: Sequence[str], session: str | None) -> list[Row]:
-    """The calls with these ids, or all of a session, oldest first: the first rounds, and nothing that was a replay."""
+    """The calls with these ids, or all of a session, oldest first: the first rounds, and nothing that was a replay, nor
+    what was read on of its answers, or of resources, for its model."""
     if session is None:
         found = {row["id"]: row for row in map(records.call, refs)}
         if searches := [id_ for id_, row in found.items() if "tool" not in row]:
             raise WrongUsage(f"{searches[0]} is a search", "searches are repeated with: mcpctl tools search")
     else:
         calls = records.session(session)["calls"].rows(None, 0)
-        ids = [row["id"] for row in calls if row["parent_id"] is None]
+        ids = [row["id"] for row in calls if row["parent_id"] is None and row["server"] != OWN]
         if len(ids) > _MOST_CALLS:
             raise WrongUsage(f"the session has {len(ids):,} calls", f"name at most {_MOST_CALLS:,} by their ids")
         found = {id_: records.call(id_) for id_ in ids}
@@ -81,8 +83,8 @@ def failure(rows: Sequence[Row], replays: Sequence["Replay"], *, compared: bool)
     """What to raise once all is printed: the first that could not be called again, had no answer, or differs."""
     for replay in replays:
         if replay.plan == "cannot":
-            hint = "calls with what is not on record can be made anew with: mcpctl tools call"
-            return Refused(f"{replay.row['id']} {replay.key} is not called again: {replay.why}", hint, "not_replayed")
+            why = f"{replay.row['id']} {replay.key} is not called again: {replay.why}"
+            return Refused(why, _instead(replay.row), "not_replayed")
     for replay in replays:
         if isinstance(replay.failure, UpstreamFailed) and replay.failure.code != "tool_error":
             return replay.failure
@@ -101,6 +103,15 @@ def not_compared(rows: Sequence[Row]) -> str:
 
 def _ran(rows: Sequence[Row]) -> list[Row]:
     return [each for each in rows if each["plan"] == "ran"]
+
+
+def _instead(row: Row) -> str:
+    """The command that a person can run instead."""
+    if row["server"] != OWN:
+        return "run it yourself, with the missing arguments: mcpctl tools call"
+    if row["parent_id"]:
+        return f"print the stored answer with: mcpctl calls response {row['parent_id']}"
+    return "read the resource yourself with: mcpctl resources read URI"
 
 
 def _is_same(old: Row, new: Row | None) -> bool | None:

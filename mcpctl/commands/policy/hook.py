@@ -32,12 +32,16 @@ def hook(
     """Decide in the client, before it calls a tool of mcpctl: a hook for Claude Code.
 
     Claude Code sees one tool_execute for all tools. As its PreToolUse hook, this reads the call on stdin and has the
-    policy decide on the tool inside of it: allow, ask (Claude Code then shows its own prompt, with the tool's name,
-    what it may do and the rule) or deny. It says nothing of the tools of other servers, nor where the policy is off or
-    only recorded. Whatever goes wrong, it asks. It starts no server: the tools are those that were last listed.
+    policy decide on the tool inside of it: ask (Claude Code then shows its own prompt, with the tool's name, what it
+    may do and the rule) or deny. It says nothing of the tools of other servers, of what no rule denies or asks about,
+    nor where the policy is off or only recorded. Whatever goes wrong, it asks. It starts no server: the tools are those
+    that were last listed.
 
-    Give it the options that mcpctl serve has in the client. serve decides again when the call comes; what you said yes
-    to in Claude Code's prompt it does not ask again.
+    With claude_hook = true in [policy], what a list allow names is called without Claude Code's prompt, in plan mode
+    only if it reads; and what you said yes to in that prompt, serve does not ask again. A shell in Claude Code is then
+    enough to say yes in your place.
+
+    Give it the options that mcpctl serve has in the client. serve decides again when the call comes.
 
     \b
     Examples:

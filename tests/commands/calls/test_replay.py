@@ -191,3 +191,38 @@ def test_what_cannot_be_meant_is_wrong_usage(mcpctl: Mcpctl, paths: Paths, words
 def test_a_call_that_is_not_on_record_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
     session(paths, rest=call(1, 1))
     assert mcpctl("calls", "replay", "ffff").code == 3
+
+
+READ: dict[str, Any] = {"server": "@mcpctl", "tool": "read"}
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("server")
+def test_of_a_session_what_its_model_read_is_left_out(mcpctl: Mcpctl, paths: Paths) -> None:
+    stored, resource = ({"uri": f"mcpctl://calls/{call_id(1)}"}, {"uri": "note://a"})
+    reads = [
+        *call(2, 2, **READ, arguments=raw(stored), parent_id=call_id(1)),
+        *call(3, 3, **READ, arguments=raw(stored)),
+        *call(4, 4, **READ, arguments=raw(resource)),
+    ]
+    session(paths, rest=[*call(1, 1, **COUNTED), *reads])
+    ran = mcpctl("calls", "replay", "--session", CLAUDE, "--json")
+    assert (ran.code, plans(ran)) == (0, [("1", "ran")])
+
+
+@pytest.mark.usefixtures("server")
+@pytest.mark.parametrize(
+    "parent, why, hint",
+    [
+        (call_id(1), "it read a stored answer, which only", f"mcpctl calls response {call_id(1)}"),
+        (None, "it read a resource for the model", "mcpctl resources read URI"),
+    ],
+)
+def test_a_read_that_is_named_says_what_to_do_instead(
+    parent: str | None, why: str, hint: str, mcpctl: Mcpctl, paths: Paths
+) -> None:
+    session(paths, rest=[*call(1, 1, **COUNTED), *call(2, 2, **READ, parent_id=parent)])
+    ran = mcpctl("calls", "replay", call_id(2), "--json")
+    assert (ran.code, ran.json[0]["hints"]) == (6, "R-Io")
+    assert ran.json[0]["why"].startswith(why)
+    assert hint in ran.err

@@ -12,7 +12,7 @@ import pytest
 from mcpctl.definitions import pin_of
 from mcpctl.models import Tool
 from mcpctl.paths import Paths
-from mcpctl.store import grants
+from mcpctl.store import approvals, grants
 from mcpctl.store.grants import Grant
 from mcpctl.store.policy_file import PolicyFile
 from tests.configured import configure, demo_tools, listed, stub, toolset
@@ -20,6 +20,8 @@ from tests.conftest import Mcpctl
 from tests.test_main import MUST_NOT
 
 ALERT = {"toolKey": "weather:set_alert", "arguments": {"city": "Oslo", "condition": "frost"}}
+
+READS = {"allow": ["@read-only"], "claude_hook": True}
 
 
 def said(tool_name: str, tool_input: Any = None, **more: Any) -> str:
@@ -47,7 +49,8 @@ def decided(mcpctl: Mcpctl, stdin: str, *options: str) -> str | None:
 
 
 def test_the_answer_is_the_documented_json_and_nothing_else(mcpctl: Mcpctl, paths: Paths) -> None:
-    demo_tools(paths, policy={"ask": ["weather:*"], "deny": ["notes:delete_note"]})
+    rules = {"ask": ["weather:*"], "deny": ["notes:delete_note"], "allow": ["notes:list_*"]}
+    demo_tools(paths, policy={**rules, "claude_hook": True})
     assert hooked(mcpctl, said("mcp__mcpctl__tool_execute", ALERT)) == (
         '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"ask",'
         '"permissionDecisionReason":"mcpctl: weather:set_alert may delete data (ask weather:*, config.toml:17)"}}\n'
@@ -64,21 +67,64 @@ def test_the_answer_is_the_documented_json_and_nothing_else(mcpctl: Mcpctl, path
         "hookSpecificOutput": {
             "hookEventName": "PreToolUse",
             "permissionDecision": "allow",
-            "permissionDecisionReason": "mcpctl: notes:list_notes only reads (auto_approve_read_only @read-only,"
-            " config.toml)",
+            "permissionDecisionReason": "mcpctl: notes:list_notes only reads (allow notes:list_*, config.toml:23)",
         }
     }
 
 
-def test_a_search_is_allowed(mcpctl: Mcpctl, paths: Paths) -> None:
-    demo_tools(paths, policy={})
-    assert decided(mcpctl, said("mcp__mcpctl__tool_discovery", {"query": "x"})) == "allow"
+@pytest.mark.parametrize(
+    "policy, mode, decision",
+    [
+        ({"allow": ["notes:*"], "claude_hook": True}, "default", "allow"),
+        ({"allow": ["@read-only"], "claude_hook": True}, "plan", "allow"),
+        ({"allow": ["notes:*"]}, "default", None),
+        ({"allow": ["notes:*"], "claude_hook": False}, "plan", None),
+        ({"claude_hook": True}, "default", None),
+        ({"default": "allow", "auto_approve_read_only": False, "claude_hook": True}, "default", None),
+    ],
+)
+def test_only_what_its_user_has_written_is_allowed(
+    policy: dict[str, Any], mode: str, decision: str | None, mcpctl: Mcpctl, paths: Paths
+) -> None:
+    demo_tools(paths, policy=policy)
+    call = said("mcp__mcpctl__tool_execute", {"toolKey": "notes:list_notes"}, permission_mode=mode)
+    assert decided(mcpctl, call) == decision
+
+
+@pytest.mark.parametrize(("mode", "decision"), [("plan", None), ("default", "allow"), ("acceptEdits", "allow")])
+def test_while_a_client_plans_only_reads_are_allowed(
+    mode: str, decision: str | None, mcpctl: Mcpctl, paths: Paths
+) -> None:
+    configure(paths, {"git": stub()}, policy={"allow": ["git:*"], "claude_hook": True})
+    changes = {"readOnlyHint": False, "destructiveHint": False}
+    listed(paths, "git", [{"name": "commit", "annotations": changes}, {"name": "drop"}])
+    for key, answer in (("git:commit", decision), ("git:drop", "ask")):
+        call = said("mcp__mcpctl__tool_execute", {"toolKey": key}, permission_mode=mode)
+        assert decided(mcpctl, call) == answer
+
+
+def test_no_project_has_a_hook_that_allows(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, policy={"allow": ["*"]}, projects={"work": {"policy": {"claude_hook": True}}})
+    ran = mcpctl("servers", "ls")
+    assert ran.code != 0
+    assert "claude_hook" in ran.err
+
+
+@pytest.mark.parametrize("rule", ["notes:drop_*", "*:drop_*", "notes:*"])
+def test_a_rule_that_denies_by_name_needs_no_list(rule: str, mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"notes": stub()}, policy={"deny": [rule]})
+    assert decided(mcpctl, execute("notes:drop_it")) == "deny"
+    configure(paths, {"notes": stub()}, policy={"deny": [rule], "mode": "record"})
+    assert decided(mcpctl, execute("notes:drop_it")) == "ask"
+    configure(paths, {"notes": stub()}, policy={"deny": ["@not-declared"]})
+    assert decided(mcpctl, execute("notes:drop_it")) == "ask"
 
 
 @pytest.mark.parametrize(
     "stdin",
     [
         said("Bash", {"command": "ls"}),
+        said("mcp__mcpctl__tool_discovery", {"query": "x"}),
         said("mcp__github__create_issue", {"title": "x"}),
         execute("notes:list_notes", "mcp__evil__tool_execute"),
         execute("notes:list_notes", "mcp__mcpctl2__tool_execute"),
@@ -157,7 +203,7 @@ def test_without_a_policy_nothing_is_said_of_what_is_not_known(mcpctl: Mcpctl, p
 def test_what_claude_code_asks_about_serve_does_not_ask_again(
     mcpctl: Mcpctl, paths: Paths, mode: str, is_expected: bool
 ) -> None:
-    demo_tools(paths, policy={})
+    demo_tools(paths, policy={"claude_hook": True})
     call = said("mcp__mcpctl__tool_execute", {**ALERT, "arguments": {"city": "Oslo"}}, permission_mode=mode)
     assert [decided(mcpctl, call), decided(mcpctl, call)] == ["ask", "ask"]
     if not is_expected:
@@ -166,6 +212,15 @@ def test_what_claude_code_asks_about_serve_does_not_ask_again(
     (row,) = mcpctl("approvals", "ls", "--json").json
     assert (row["state"], row["channel"], row["scope"]) == ("allowed", "hook", "once")
     assert (row["key"], row["arguments"]) == (ALERT["toolKey"], '{"city": "Oslo"}')
+    with PolicyFile.connect(paths) as file:
+        (approval,) = approvals.listed(file)
+    assert approval.expires - approval.created == approvals.EXPECTED_S == 120
+
+
+def test_where_it_may_not_allow_it_asks_and_nothing_is_expected(mcpctl: Mcpctl, paths: Paths) -> None:
+    demo_tools(paths, policy={})
+    assert decided(mcpctl, said("mcp__mcpctl__tool_execute", ALERT)) == "ask"
+    assert not paths.policy.exists()
 
 
 @pytest.mark.parametrize("key", ["notes:list_notes", "notes:delete_note", "notes:gone"])
@@ -177,12 +232,12 @@ def test_what_is_not_asked_about_is_not_expected(mcpctl: Mcpctl, paths: Paths, k
 
 @pytest.mark.parametrize(("name", "decision"), [("tool_execute_read", "allow"), ("tool_execute_destructive", "deny")])
 def test_a_split_execute_is_for_its_own_class(mcpctl: Mcpctl, paths: Paths, name: str, decision: str) -> None:
-    demo_tools(paths, policy={})
+    demo_tools(paths, policy=READS)
     assert decided(mcpctl, execute("notes:list_notes", f"mcp__mcpctl__{name}")) == decision
 
 
 def test_a_tool_set_false_and_one_outside_of_the_toolset_are_denied(mcpctl: Mcpctl, paths: Paths) -> None:
-    configure(paths, {"s": {**stub(), "tools": {"t": False}}}, policy={"allow": ["*"]})
+    configure(paths, {"s": {**stub(), "tools": {"t": False}}}, policy={"allow": ["*"], "claude_hook": True})
     listed(paths, "s", [{"name": "t"}, {"name": "u", "annotations": {"readOnlyHint": True}}])
     toolset(paths, "triage", "s:other")
     assert decided(mcpctl, execute("s:t")) == "deny"
@@ -190,13 +245,13 @@ def test_a_tool_set_false_and_one_outside_of_the_toolset_are_denied(mcpctl: Mcpc
     assert decided(mcpctl, execute("s:u"), "--toolset", "triage") == "deny"
 
 
-def test_a_yes_for_always_counts(mcpctl: Mcpctl, paths: Paths) -> None:
-    configure(paths, {"s": stub()}, policy={})
+def test_of_what_has_a_yes_for_always_it_says_nothing(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {"s": stub()}, policy={"claude_hook": True})
     listed(paths, "s", [{"name": "t"}])
     assert decided(mcpctl, execute("s:t")) == "ask"
     with PolicyFile.connect(paths) as file:
         grants.give(file, Grant("s:t", pin_of(Tool("s", "t", {}, '{"name": "t"}')), "", "", ""))
-    assert decided(mcpctl, execute("s:t")) == "allow"
+    assert decided(mcpctl, execute("s:t")) is None
 
 
 def test_the_words_of_a_repositorys_rule_do_not_reach_the_model(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:
@@ -208,7 +263,7 @@ def test_the_words_of_a_repositorys_rule_do_not_reach_the_model(mcpctl: Mcpctl, 
 
 
 def test_another_name_of_the_entry(mcpctl: Mcpctl, paths: Paths) -> None:
-    demo_tools(paths, policy={})
+    demo_tools(paths, policy=READS)
     call = execute("notes:list_notes", "mcp__my_tools-1__tool_execute")
     assert decided(mcpctl, call, "--entry", "my tools-1") == "allow"
 
@@ -218,7 +273,7 @@ def test_the_settings_run_this_very_hook(mcpctl: Mcpctl, paths: Paths, home: Pat
     ((group,),) = ran.json["hooks"].values()
     (runs,) = group["hooks"]
     assert list(ran.json["hooks"]) == ["PreToolUse"]
-    assert (group["matcher"], runs["type"], runs["timeout"]) == ("mcp__my_mc__tool_.*", "command", 10)
+    assert (group["matcher"], runs["type"], runs["timeout"]) == ("mcp__my_mc__tool_execute.*", "command", 10)
     words = shlex.split(runs["command"])
     assert words[:2] == ["env", f"MCPCTL_HOME={home}"]
     assert words[words.index("policy") :] == [
@@ -232,7 +287,7 @@ def test_another_client_is_wrong_usage(mcpctl: Mcpctl) -> None:
 
 @pytest.mark.process
 def test_it_imports_nothing_heavy(paths: Paths) -> None:
-    demo_tools(paths, policy={})
+    demo_tools(paths, policy=READS)
     program = (
         "import sys; from mcpctl.main import main; main(['policy', 'hook', 'claude-code']); "
         f"print([name for name in {MUST_NOT!r} if name in sys.modules], file=sys.stderr)"
@@ -247,12 +302,13 @@ def test_it_imports_nothing_heavy(paths: Paths) -> None:
 @pytest.mark.parametrize(
     "policy, decision",
     [
-        ({}, "allow"), ({"default": "deny"}, "allow"), ({"deny": ["@mcpctl:read"]}, "deny"),
+        ({"claude_hook": True}, None), ({"default": "deny"}, None),
+        ({"allow": ["@mcpctl:*"], "claude_hook": True}, "allow"), ({"deny": ["@mcpctl:read"]}, "deny"),
         ({"ask": ["@mcpctl:*"]}, "ask"),
     ],
 )  # fmt: skip
 def test_the_tool_that_reads_on_is_decided_on_by_rules_that_name_it(
-    policy: dict[str, Any], decision: str, mcpctl: Mcpctl, paths: Paths
+    policy: dict[str, Any], decision: str | None, mcpctl: Mcpctl, paths: Paths
 ) -> None:
     demo_tools(paths, policy=policy)
     assert decided(mcpctl, execute("@mcpctl:read", "mcp__mcpctl__tool_execute")) == decision
