@@ -208,3 +208,41 @@ def test_nothing_that_waits_is_said(browser: Browser) -> None:
     page = browser().get("/approvals").text
     assert "Nothing waits for your consent." in page
     assert "Earlier" not in page
+
+
+def test_a_standing_yes_is_shown_and_taken_back(browser: Browser, paths: Paths) -> None:
+    visitor = browser()
+    visitor.post(f"/approvals/{opened(paths).id}", data=form("always"))
+    page = visitor.get("/approvals").text
+    assert "Standing yeses" in text_of(page)
+    (address,) = re.findall(r'action="(/approvals/standing/\w+)"', page)
+    assert visitor.post(address, data=form("take-back", token="other")).status_code == 403
+    done = visitor.post(address, data=form("take-back"))
+    assert "files:delete is asked about again." in text_of(done.text)
+    assert "Standing yeses" not in text_of(done.text)
+    with PolicyFile.connect(paths) as file:
+        assert not grants.held(file)
+    assert visitor.post(address, data=form("take-back")).status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("config", "changes", "buttons"),
+    [
+        ('[policy]\nconfirm = "always"\n', {}, ["deny", "once"]),
+        ("[policy]\n", {"hidden": 1}, ["deny", "once"]),
+        ("[policy]\n", {}, ["deny", "once", "session", "always"]),
+    ],
+)
+def test_no_more_is_offered_than_is_kept(
+    config: str, changes: dict[str, int], buttons: list[str], browser: Browser, paths: Paths
+) -> None:
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(config, encoding="utf-8")
+    with PolicyFile.connect(paths) as file:
+        approval = approvals.open_for(file, wanted()._replace(**changes))  # type: ignore[arg-type]
+    visitor = browser()
+    page = visitor.get("/approvals").text
+    assert re.findall(r'<button name="answer" value="(\w+)"', page) == buttons
+    if "always" not in buttons:
+        assert visitor.post(f"/approvals/{approval.id}", data=form("always")).status_code == 403
+        assert kept(paths, approval.id).state == "pending"

@@ -70,6 +70,70 @@ def test_contradicting_options_are_refused(mcpctl: Mcpctl, paths: Paths, person:
     assert mcpctl("approvals", "allow", opened(paths).id, "--session", "--always").code == 2
 
 
+@pytest.mark.parametrize("option", ["--session", "--always", "--for=7d"])
+@pytest.mark.parametrize(
+    ("config", "line", "project"),
+    [
+        ('[policy]\nconfirm = "always"\n', 2, ""),
+        ('[policy]\n[projects.acme.policy]\nconfirm = "never"\n', 3, "acme"),
+    ],
+)
+def test_what_the_policy_does_not_keep_is_not_promised(
+    option: str, config: str, line: int, project: str, mcpctl: Mcpctl, paths: Paths, person: None
+) -> None:
+    paths.config.parent.mkdir(parents=True, exist_ok=True)
+    paths.config.write_text(config, encoding="utf-8")
+    with PolicyFile.connect(paths) as file:
+        approval = approvals.open_for(file, wanted(grant=GRANT._replace(project=project)))
+    ran = mcpctl("approvals", "allow", approval.id, option)
+    assert (ran.code, f"config.toml:{line}" in ran.err) == (6, True), ran.err
+    with PolicyFile.connect(paths) as file:
+        assert not grants.held(file)
+    assert mcpctl("approvals", "allow", approval.id).code == 0
+
+
+@pytest.mark.parametrize("hidden", [{"hidden": 2}, {"left_out": 5}])
+def test_what_was_not_shown_is_allowed_for_one_call(
+    hidden: dict[str, int], mcpctl: Mcpctl, paths: Paths, person: None
+) -> None:
+    with PolicyFile.connect(paths) as file:
+        approval = approvals.open_for(file, wanted()._replace(whole="{}", **hidden))  # type: ignore[arg-type]
+    assert "for this call alone" in mcpctl("approvals", "show", approval.id).err
+    ran = mcpctl("approvals", "allow", approval.id, "--always")
+    assert (ran.code, "for this call alone" in ran.err) == (6, True)
+    assert mcpctl("approvals", "allow", approval.id).code == 0
+
+
+def test_a_standing_yes_is_found_however_old_and_taken_back(
+    mcpctl: Mcpctl, paths: Paths, person: None, home: Path
+) -> None:
+    mcpctl("approvals", "allow", opened(paths).id, "--always")
+    with PolicyFile.connect(paths) as file:
+        file.db.execute("UPDATE approvals SET created = created - 40 * 86400, answered = created")
+        file.db.execute("UPDATE grants SET created = created - 40 * 86400")
+        approvals.open_for(file, wanted(2))
+    (row,) = mcpctl("approvals", "ls", "--standing", "--json").json
+    assert (row["key"], row["scope"], row["until"]) == ("files:delete", "always", None)
+    assert mcpctl("approvals", "revoke", "files:delet").code == 3
+    assert mcpctl("approvals", "revoke", "files:delete").out == f"{row['id']}\n"
+    assert mcpctl("approvals", "ls", "--standing", "--json").json == []
+    last = [line for line in journal_lines(home) if line["type"] == "decisions.made"][-1]
+    assert (last["decision"], last["rule"], last["scope"]) == ("declined", "standing yes taken back", "always")
+
+
+def test_a_yes_may_have_an_end(mcpctl: Mcpctl, paths: Paths, person: None) -> None:
+    assert mcpctl("approvals", "allow", opened(paths).id, "--for", "soon").code == 2
+    ran = mcpctl("approvals", "allow", opened(paths).id, "--for", "7d", "--json")
+    assert ran.json["scope"] == "always"
+    (row,) = mcpctl("approvals", "ls", "--standing", "--json").json
+    assert row["until"] > row["since"]
+    with PolicyFile.connect(paths) as file:
+        file.db.execute("UPDATE grants SET expires = 1")
+        assert not grants.held(file)
+    assert mcpctl("approvals", "ls", "--standing", "--count").out == "0\n"
+    assert mcpctl("approvals", "revoke", row["id"]).code == 3
+
+
 @pytest.mark.parametrize("variable", ["CLAUDECODE", "GEMINI_CLI", "CURSOR_AGENT", "CODEX_SANDBOX"])
 def test_an_agent_cannot_allow(
     variable: str, mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch, home: Path

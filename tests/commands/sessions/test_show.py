@@ -10,6 +10,7 @@ from mcpctl.models import CALL_FIELDS, READ_FIELDS, SESSION_FIELDS
 from mcpctl.paths import Paths
 from mcpctl.search import labels
 from mcpctl.store.records import Records
+from tests.commands.approvals import waiting
 from tests.conftest import Mcpctl
 from tests.recorded import (
     CLAUDE,
@@ -31,6 +32,14 @@ from tests.recorded import (
 def test_a_session_is_named_by_its_id_its_beginning_or_last(mcpctl: Mcpctl, paths: Paths, ref: str) -> None:
     two_sessions(paths)
     assert mcpctl("sessions", "show", ref, "--json").json["id"] == CURSOR
+
+
+@pytest.mark.usefixtures("person")
+def test_last_is_no_session_in_which_something_was_only_answered(mcpctl: Mcpctl, paths: Paths) -> None:
+    two_sessions(paths)
+    assert mcpctl("approvals", "allow", waiting.opened(paths).id).code == 0
+    assert mcpctl("sessions", "show", "last", "--json").json["id"] == CURSOR
+    assert mcpctl("sessions", "ls", "--count").out == "3\n"
 
 
 def test_an_unknown_session_is_reported_with_the_command_that_lists_them(mcpctl: Mcpctl, paths: Paths) -> None:
