@@ -104,10 +104,10 @@ POLICY = {
     " tools are known: hold (neither found nor callable until mcpctl tools approve), warn or allow.",
     "checks": "What becomes of a tool whose definition looks like an attack, as mcpctl tools check finds: hold, warn or"
     " off.",
+    "redact_responses": "secrets: what looks like a secret is masked in what the model gets, as it is in records.",
     "claude_hook": "true: what a list allow names, mcpctl policy hook has Claude Code call without its own prompt, and"
     " what you say yes to in that prompt mcpctl serve does not ask about again. A shell in Claude Code is then enough"
     " to say yes in your place. false: the hook only denies and asks, and serve asks for itself.",
-    "redact_responses": "secrets: what looks like a secret is masked in what the model gets, as it is in records.",
 }
 PROJECT_POLICY = {
     **_LISTS,

@@ -833,6 +833,7 @@ def thinking(user: Path) -> Path:
     return write(user / ".claude.json", '{"mcpServers": {"a": {"command": "a"}, "thinking": {"command": "b"}}}')
 
 
+@pytest.mark.usefixtures("person")
 def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
     mcpctl: Mcpctl, thinking: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -852,6 +853,7 @@ def test_a_server_that_a_rule_switches_off_is_told_before_the_question_and_last(
     assert in_order(mcpctl("install", "claude-code", "--json", "--yes").err, OFF)
 
 
+@pytest.mark.usefixtures("person")
 def test_a_server_that_the_policy_denies_wholly_is_told(mcpctl: Mcpctl, thinking: Path, paths: Paths) -> None:
     write(paths.config, '[policy]\ndefault = "ask"\n')
     denied = (

@@ -136,7 +136,8 @@ def test_a_call_is_shown_whole(browser: Browser, paths: Paths) -> None:
     )
     page = markup.seen(browser(), f"/tool-calls/{recorded.call_id(1)}")
     for said in ("ok", "12 ms", "5 in, 1,234 out", "site", "triage", '"city": "Oslo"', "cloudy", "Read-only",
-                 "approved", "terminal , after 4200 ms", "deny = weather:*", "/home/anna/config.toml:12",
+                 "approved", "approved by the user in the terminal, after 4.2 s", "deny = weather:*",
+                 "/home/anna/config.toml:12",
                  f"mcpctl calls replay {recorded.call_id(1)}"):  # fmt: skip
         assert said in page.text
     assert page.target("weather:get_forecast") == "/tools/weather%3Aget_forecast"

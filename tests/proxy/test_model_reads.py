@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpctl.paths import Paths
-from mcpctl.proxy import consent
+from mcpctl.proxy import asked as asked_of
 from mcpctl.store import approvals
 from mcpctl.store.policy_file import PolicyFile
 from tests.proxy.client import LATEST, MODERN, journal_lines
@@ -25,7 +25,8 @@ CLASSES = ["@read-only", "@changing", "@destructive", "@not-declared"]
 @pytest.fixture
 def scene(home: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> Play:
     """Plays a scene with a server that has a tool, a resource and a template."""
-    monkeypatch.setattr(consent, "_BY_ITSELF_MS", 0)
+    monkeypatch.setattr(asked_of, "BY_ITSELF_MS", 0)
+    monkeypatch.setattr(asked_of, "_FILLED_MS", 0)
 
     def begin(played: Scene, tools: Callable[[], MemoryServer]) -> None:
         play(home, paths, played, db=tools)

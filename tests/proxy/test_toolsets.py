@@ -123,6 +123,7 @@ def test_a_toolset_of_hashes_alone_permits_what_they_are_of(mcpctl: Mcpctl, serv
 # ---- what changes meanwhile
 
 
+@pytest.mark.usefixtures("person")
 def test_a_running_serve_follows_what_is_equipped_and_what_its_file_says(
     home: Path, mcpctl: Mcpctl, served: Any, paths: Paths
 ) -> None:
