@@ -10,7 +10,7 @@ from mcpctl.checks.findings import quoted
 from mcpctl.checks.matching import matches
 from mcpctl.checks.reading import plain
 
-_PIECE = 1 << 15
+_PIECE = 1 << 14
 _OVERLAP = 512
 """How much of a piece is in the next one, too: what is said over the end of one is found there."""
 _MOST = 8

@@ -109,7 +109,11 @@ class Consent:
         if subject.tool:
             hints = words.hints_of(rules.hints(subject.server, subject.tool))
         values, arguments = self._recorder.values, call.arguments or b"{}"
-        shown = await beside(values.shown, arguments) if len(arguments) > bounds.LITTLE else values.shown(arguments)
+        shown = (
+            await asyncio.to_thread(values.shown, arguments)
+            if len(arguments) > bounds.LITTLE
+            else values.shown(arguments)
+        )
         wanted = Wanted(
             subject.binding, subject.grant, failure.facts["risk"], hints, shown.beginning, call.arguments_digest, rule,
             place, shown.whole, shown.hidden, shown.left_out,
@@ -148,7 +152,11 @@ class Consent:
         asked = Asked(approval, scopes, lambda late: self._came_late(late, call, failure))
         self._forms.open(asked)
         self._remember(approval.id)
-        shown = await beside(shown_arguments.in_form, arguments) if is_long else shown_arguments.in_form(arguments)
+        shown = (
+            await asyncio.to_thread(shown_arguments.in_form, arguments)
+            if is_long
+            else shown_arguments.in_form(arguments)
+        )
         form = form_of(approval, shown, scopes, repeats=SESSION in scopes and self._does_nothing_more(call))
         question = Question("elicitation/create", form, asked.answered)
         if call.request.caller.modern:

@@ -6,6 +6,7 @@ import os
 import shlex
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from mcpctl.dashboard.running import claimed
 from mcpctl.paths import Paths
 from mcpctl.proxy import asked as asked_of
 from mcpctl.proxy import consent, policy_memory, questions
@@ -291,6 +293,35 @@ def test_three_forms_are_open_and_ten_shown_a_minute(revision: str, scene: Play,
     scene(played)
     assert decisions(home).count("asked client") == 10
     assert decisions(home).count("unanswerable limit") == 18
+
+
+def test_a_yes_with_an_end_holds_until_then(scene: Play, paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        asked = await person(world)
+        await asked.call(DISMISSED)
+        now = time.time()
+        grant = kept(paths)[0].grant._replace(session="")
+        answered(paths, "always", grant=grant, until=now + 3600)
+        assert await asked.call(None, arguments={"n": 1}) == '{"n": 1}'
+        with monkeypatch.context() as later:
+            later.setattr(time, "time", lambda: now + 3601)
+            assert "said no" in await asked.call(NO, arguments={"n": 2})
+
+    scene(played)
+
+
+def test_a_refusal_names_the_dashboard_where_one_runs(scene: Play, paths: Paths) -> None:
+    async def played(world: World) -> None:
+        began(world)
+        client = await world.client(LATEST, {})
+        assert "dashboard" not in await client.call(DELETE)
+        with claimed(paths) as claim:
+            assert claim
+            claim.publish(4711, read_only=False)
+            assert "or in the dashboard at http://127.0.0.1:4711/approvals" in await client.call(DELETE)
+
+    scene(played)
 
 
 @ERAS
