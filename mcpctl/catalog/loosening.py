@@ -48,17 +48,19 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
 
 
 def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> list[str]:
-    """What an edit of a toolset's file lets be called without a yes: where it is in force, or, of one of the user's own
-    that may be in force for a client that names it, beside a policy."""
+    """What an edit of a toolset's file lets be called without a yes: where it is in force, also for clients that name
+    it, and, of one of the user's own, beside a policy."""
     written = _text(paths)
+    with State.opened(paths) as state:
+        is_named = state.is_named(_real(place.path))
     with _opened(paths, written) as (equipped, known):
         projects = _projects(paths, written)
         both = [_Toolsets(paths, equipped, {_real(place.path): text}) for text in (before, after)]
         old, new = ([_view(paths, written, project, each) for project in projects] for each in both)
-        if place.own and before:
+        if is_named or (place.own and before):
             for views, each in ((old, both[0]), (new, both[1])):
                 named = [replace(view, toolset=each.of(place.reference)) for view in views]
-                views += [view for view in named if view.config.policy.enforces]
+                views += [view for view in named if is_named or view.config.policy.enforces]
         return loosening.loosened(old, new, known)
 
 
@@ -75,14 +77,14 @@ def by_equipping(paths: Paths, reference: str | None) -> list[str]:
 def follow(paths: Paths, before: Config, after: Config) -> None:
     """Put on record what an edit of config.toml that was followed has loosened, if no other process has."""
     if found := by_config(paths, before.text, after.text):
-        record(paths, found, paths.config.name, after.text, FILE)
+        record(paths, found, paths.config.name, after.text, FILE, before.text)
 
 
-def record(paths: Paths, found: Sequence[str], what: str, after: str, channel: str) -> None:
+def record(paths: Paths, found: Sequence[str], what: str, after: str, channel: str, before: str = "") -> None:
     """Put on record, once, that a change loosened the configuration: what, where, and the hash of the file then."""
     hashed = hashlib.sha256(after.encode()).hexdigest()
     with State.connect(paths) as state:
-        if not state.claim_loosening(hashed):
+        if not state.claim_loosening(hashlib.sha256(f"{before}\0{after}".encode()).hexdigest()):
             return
     recorder = Recorder(paths, config.load(paths.config).records, via="cli")
     recorder.decision_made(

@@ -69,7 +69,9 @@ def install(
     remarks = [*(remark for remark in installing.remarks(plan) if remark not in plan.told), *plan.told]
     if not dry_run and plan.changes_anything:
         client_changes.agree(diff, remarks, yes=yes, json=json)
-        installing.write(plan, Gate(paths, from_script).config)
+        gate = Gate(paths, from_script)
+        gate.of_client(toolset_files.absolute_reference(toolset))
+        installing.write(plan, gate.config)
     else:
         client_changes.remark(remarks)
     for remark in installing.rule_remarks(plan):

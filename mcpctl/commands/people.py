@@ -29,6 +29,11 @@ def only_for_people(what: str) -> None:
         raise Refused(f"only a person can {what}: {why}", "run it in a terminal of your own", "needs_a_person")
 
 
+def may_be_a_person() -> bool:
+    """Whether somebody sits at a terminal of their own."""
+    return not _why_nobody()
+
+
 def _agent() -> str | None:
     return next((name for name in AGENTS if os.environ.get(name)), None)
 
@@ -55,22 +60,29 @@ class Gate:
         """For another text of config.toml."""
         from mcpctl.catalog import loosening
 
-        self._permit(loosening.by_config(self.paths, before, after), self.paths.config.name, after)
+        self._permit(loosening.by_config(self.paths, before, after), self.paths.config.name, before, after)
 
     def toolset(self, place: "ToolsetPlace", before: str, after: str) -> None:
         """For another text of a toolset's file."""
         from mcpctl.catalog import loosening
 
-        self._permit(loosening.by_toolset(self.paths, place, before, after), place.reference, after)
+        self._permit(loosening.by_toolset(self.paths, place, before, after), place.reference, before, after)
 
     def equip(self, reference: str | None) -> None:
         """For another toolset in force."""
         from mcpctl.catalog import loosening
 
         found = loosening.by_equipping(self.paths, reference)
-        self._permit(found, "the equipped toolset", f"{reference} {os.urandom(8).hex()}")
+        self._permit(found, "the equipped toolset", "", str(reference))
 
-    def _permit(self, found: Sequence[str], what: str, after: str) -> None:
+    def of_client(self, reference: str | None) -> None:
+        """For the entry of a client that names a toolset, in place of the equipped one."""
+        from mcpctl.catalog import loosening
+
+        found = loosening.by_equipping(self.paths, reference) if reference else []
+        self._permit(found, "the toolset of a client", "", str(reference))
+
+    def _permit(self, found: Sequence[str], what: str, before: str, after: str) -> None:
         if not found:
             return
         from mcpctl.catalog import loosening
@@ -80,4 +92,4 @@ class Gate:
             message = f"only a person can have this called without a question: {loosening.told(found)}: {why}"
             no_agent = "" if _agent() else "; in a Dockerfile or in CI, add --from-script"
             raise Refused(message, f"run it in a terminal of your own{no_agent}", "needs_a_person")
-        loosening.record(self.paths, found, what, after, "script" if why else "terminal")
+        loosening.record(self.paths, found, what, after, "script" if why else "terminal", before)

@@ -71,9 +71,9 @@ def of_removed(case: Case) -> Iterator[Finding]:
 
 def of_loosened(case: Case) -> Iterator[Finding]:
     """What has lately been changed so that more may be called without a question."""
-    for row in health.loosened(case.paths):
-        through = f"through the {row['channel']}" if row["channel"] != "file" else "by an edit of the file"
-        yield found("D151", f"{row['made_at']}: {row['rule_place']}, {through}: {row['key']}", row["rule_place"])
+    for line in health.loosened(case.paths):
+        through = f"through the {line.channel}" if line.channel != "file" else "by an edit of the file"
+        yield found("D151", f"{line.timestamp}: {line.rule_place}, {through}: {line.key}", line.rule_place)
 
 
 def of_decisions(case: Case) -> Iterator[Finding]:

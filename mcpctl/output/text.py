@@ -184,6 +184,8 @@ def answered(row: Row) -> str:
     if made == "unanswerable":
         itself = f"declined by the client itself, in {waited_ms} ms"
         return _NOBODY.get(channel, "nobody could be asked") if waited_ms is None else itself
+    if made == "expired" and channel == "dismissed":
+        return f"the form was closed without an answer{after}"
     if made == "expired":
         return "nobody answered" if waited_ms is None else f"nobody answered in {seconds(waited_ms)}"
     if channel in ("rule", "grant"):

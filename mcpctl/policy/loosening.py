@@ -3,30 +3,23 @@
 Pure: both configurations, the toolsets and the lists of tools have been read before.
 """
 
-import re
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
-from urllib.parse import urlsplit
 
 import msgspec
 
 from mcpctl.models import Tool
 from mcpctl.policy.decide import ALLOW, CALL, CURRENT, Subject, decide
+from mcpctl.policy.programs import is_same_program
+from mcpctl.policy.rules import Matcher
 from mcpctl.policy.view import View
-from mcpctl.server_settings import Server
 from mcpctl.tool_keys import join, split
 
 Known = Mapping[str, Mapping[str, Tool]]
 """The tools of each server by name, as it last listed them, under the name that it has before the change."""
-_LAUNCHER = re.compile(
-    r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|uvx?|tool|run|pipx|node|deno|py|python[\d.]*|ruby|docker|podman|env|nice|timeout"
-    r"|\w*sh"
-)
-"""A word before what a command line is about."""
 ANY = "any-other"
 """The name of a tool of which nothing is written anywhere."""
+_AGAIN = "-again"
 _CLOSED = {"openWorldHint": False}
 _DECLARED: tuple[dict[str, bool], ...] = (
     {}, {"readOnlyHint": True, **_CLOSED}, {"readOnlyHint": True},
@@ -55,10 +48,11 @@ def _loosened(before: View, after: View, known: Known) -> Iterator[str]:
         others = [each for each, entry in before.config.servers.items() if is_same_program(entry, server)]
         former = [name] if is_same else others
         if not former and after.config.policy.enforces and any(_is_free(after, tool) for tool in _samples(name, ANY)):
-            yield join(name, "*")
+            yield join(name.removesuffix(_AGAIN), "*")
         # What is said of a name holds whatever runs under it.
         for each in dict.fromkeys([*former, *([name] if old else [])]):
-            yield from (join(name, tool) for tool in _freed(before, after, each, name, former or [name], known))
+            shown = name.removesuffix(_AGAIN)
+            yield from (join(shown, tool) for tool in _freed(before, after, each, name, former or [name], known))
         if is_same and set(after.config.exposes(name)).difference(before.config.exposes(name)):
             yield name
 
@@ -66,7 +60,8 @@ def _loosened(before: View, after: View, known: Known) -> Iterator[str]:
 def _freed(before: View, after: View, old: str, new: str, former: Sequence[str], known: Known) -> Iterator[str]:
     """The names of the tools of `old` that are free under its new name, and were so under none of the former ones."""
     for tool in _tools(before, after, old, new, known):
-        renamed = replace(tool, server=new) if old != new else tool
+        # Under another name nothing is pinned: only what is there decides, and not that it was another before.
+        renamed = replace(tool, server=new, held="") if old != new else tool
         if not _is_free(after, renamed):
             continue
         if not any(_is_free(before, replace(tool, server=each)) for each in dict.fromkeys((*former, old))):
@@ -84,10 +79,12 @@ def _tools(before: View, after: View, old: str, new: str, known: Known) -> Itera
 
 
 def _written(view: View, name: str) -> Iterator[str]:
-    """The names that an entry and the toolset in force have."""
+    """The names that an entry, the rules and the toolset in force have, also such as their globs match."""
     entry = view.config.servers[name]
     yield from entry.tools
-    yield from (pattern.replace("*", ANY).replace("?", "x") for pattern in entry.only or ())
+    named = (rule for rule in view.rules.ordered if not rule.pattern.startswith("@") and Matcher(rule).reaches(name))
+    patterns = (*(entry.only or ()), *(split(rule.pattern)[1] for rule in named))
+    yield from (pattern.replace("*", ANY).replace("?", "x") for pattern in patterns if pattern)
     for reference in view.toolset.tools if view.toolset else ():
         server, tool = split(reference.key or "")
         if server == name and tool:
@@ -105,49 +102,14 @@ def _is_free(view: View, tool: Tool) -> bool:
 
 
 def _with_removed(before: View, after: View) -> View:
-    """The view after a change, with each entry that it takes away as one that restricts nothing: whoever removes it
-    may add it again so."""
+    """The view after a change, with each program that no entry starts any more as one that restricts nothing: whoever
+    takes it away may add it again so."""
+    kept = after.config.servers
     gone = {
-        name: msgspec.structs.replace(entry, enabled=True, tools={}, only=None, projects=[], trust_hints="yes")
+        f"{name}{_AGAIN}": msgspec.structs.replace(
+            entry, enabled=True, tools={}, only=None, projects=[], trust_hints="yes", expose=None
+        )
         for name, entry in before.config.servers.items()
-        if name not in after.config.servers and name not in after.config.problems
-    }
-    if not gone:
-        return after
-    servers, elsewhere = {**after.config.servers, **gone}, after.config.elsewhere.difference(gone)
-    return replace(after, config=replace(after.config, servers=servers, elsewhere=elsewhere))
-
-
-def is_same_program(one: Server, other: Server) -> bool:
-    """Whether two entries start the same program, or lead to the same address. Of commands: the package, script or
-    program that they name first is the same, or one command line has all words of the other, in their order."""
-    if one.url or other.url:
-        return bool(one.url and other.url) and _address(one.url) == _address(other.url)
-    shorter, longer = sorted((_words(one), _words(other)), key=len)
-    rest = iter(longer)
-    return bool(shorter) and (_named(shorter) == _named(longer) or all(word in rest for word in shorter))
-
-
-def _named(words: Sequence[str]) -> str:
-    """What a command line names first beside what starts it, without a version; the whole where it names nothing."""
-    named = (word for word in words if not _LAUNCHER.fullmatch(word) and not word.startswith("-") and "=" not in word)
-    return re.sub(r"(?<=.)@[^/]*\Z", "", next(named, " ".join(words)))
-
-
-def _address(url: str) -> tuple[str, str]:
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return "", url
-    return parts.netloc.casefold(), parts.path.rstrip("/")
-
-
-def _words(server: Server) -> list[str]:
-    """The words of a command line, a shell's own included; of a path of a program its name."""
-    words: list[str] = []
-    for word in (server.command, *server.args):
-        try:
-            words += shlex.split(word) if any(map(str.isspace, word)) else [word]
-        except ValueError:  # a quote that is not closed
-            words += word.split()
-    return [PurePath(word).name or word for word in words]
+        if not any(is_same_program(entry, each) for each in ([kept[name]] if name in kept else kept.values()))
+    }  # fmt: skip
+    return replace(after, config=replace(after.config, servers={**kept, **gone})) if gone else after

@@ -237,8 +237,8 @@ class Consent:
         self._forms.close(asked)
         if scope is None:
             # Many clients decline by themselves: it stays open for a person to answer, elsewhere.
-            decision = "expired" if asked.was_dismissed else "unanswerable"
-            self._note(call, failure, decision, channel="client", waited_ms=asked.waited_ms)
+            decision, channel = ("expired", "dismissed") if asked.was_dismissed else ("unanswerable", "client")
+            self._note(call, failure, decision, channel=channel, waited_ms=asked.waited_ms)
             if not asked.was_dismissed:
                 self._remember(approval.binding)
             return False

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import NamedTuple
 
-from mcpctl.errors import NotFound, WrongUsage
+from mcpctl.errors import NotFound, Unusable, WrongUsage
 from mcpctl.paths import Paths
 from mcpctl.store import grants, sqlite
 from mcpctl.store.grants import Grant
@@ -118,7 +118,7 @@ def expect(file: PolicyFile, wanted: Wanted, client: str, process: int) -> None:
     now, binding = time.time(), expected_binding(wanted.binding, client, process)
     with told(), sqlite.transaction(file.db):
         file.db.execute("DELETE FROM approvals WHERE binding = ?", (binding,))
-        _make_room(file)
+        _make_room(file, now)
         expected = _new(file, wanted, now)._replace(
             binding=binding, state=ALLOWED, scope=ONCE, channel=HOOK, answered=now, expires=now + EXPECTED_S
         )
@@ -145,7 +145,7 @@ def open_for(file: PolicyFile, wanted: Wanted, *, expected: Sequence[str] = ()) 
                 if state == ALLOWED:
                     _set_state(file, approval.id, ALLOWED, USED)
                 return approval
-        _make_room(file)
+        _make_room(file, now)
         approval = _new(file, wanted, now)
         _insert(file, approval)
     return approval
@@ -277,12 +277,22 @@ def _set_state(file: PolicyFile, id_: str, before: str, state: str) -> None:
     file.db.execute("UPDATE approvals SET state = ? WHERE id = ? AND state = ?", (state, id_, before))
 
 
-def _make_room(file: PolicyFile) -> None:
-    """Of very many that wait the oldest go: a model can ask without end."""
+def _make_room(file: PolicyFile, now: float) -> None:
+    """Have no more than so many wait: a model can ask without end, and none that a person was told of goes for it.
+
+    Raises `Unusable` where there are so many.
+    """
+    count = "SELECT count(*) FROM approvals WHERE state = 'pending' AND expires >= ?"
+    if file.db.execute(count, (now,)).fetchone()[0] >= _MOST_PENDING:
+        raise Unusable(
+            f"{_MOST_PENDING:,} calls wait for consent already",
+            "answer some: mcpctl approvals ls --pending",
+            "many_wait",
+        )
     file.db.execute(
-        "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending'"
+        "DELETE FROM approvals WHERE id IN (SELECT id FROM approvals WHERE state = 'pending' AND expires < ?"
         " ORDER BY created DESC LIMIT -1 OFFSET ?)",
-        (_MOST_PENDING,),
+        (now, _MOST_PENDING),
     )
 
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from mcpctl.errors import Unusable
-from mcpctl.models import Row
+from mcpctl.models import LOOSENED
 from mcpctl.paths import Paths
-from mcpctl.store import clock, index, journal, journal_lines, policy_file, sqlite, state_file, steps
-from mcpctl.store.records import Records
+from mcpctl.store import index, journal, journal_lines, policy_file, sqlite, state_file, steps
 from mcpctl.store.steps import Kind
 
 _LOOKS_S = 0.5
@@ -22,6 +21,7 @@ _MOST_READ = 32 << 20
 """How many bytes of journals are read, those of the newest first: what is quick."""
 _MOST_BAD = 1000
 _LOOSENED_S = 7 * 86_400
+_MOST_LOOSENED = 10
 
 
 @dataclass
@@ -75,15 +75,24 @@ def dead(paths: Paths) -> list[str]:
         return []  # there is no index, or it is damaged
 
 
-def loosened(paths: Paths) -> list[Row]:
-    """The changes of the last days by which more may be called without a yes, as the index has them."""
-    if not paths.index.is_file():
-        return []  # and to open a pipe would be to wait for its writer
-    try:
-        with Records.as_they_lie(paths) as records:
-            return list(records.loosened(clock.iso(time.time() - _LOOSENED_S)))
-    except sqlite3.Error:
-        return []  # there is no index, or it is damaged
+def loosened(paths: Paths) -> list[journal_lines.DecisionMade]:
+    """The changes of the last days by which more may be called without a yes, as journals have them, the newest
+    first: those of the command line, which are on no session of a client's."""
+    found = []
+    since = time.time() - _LOOSENED_S
+    for path in paths.sessions.glob("*000000000_*.jsonl"):
+        try:
+            if path.stat().st_mtime < since:
+                continue
+            with os.fdopen(journal.open_file(path, os.O_RDONLY), "rb") as file:
+                text = file.read(_MOST_READ)
+        except OSError:
+            continue
+        lines = journal_lines.decode_all(text[: text.rfind(b"\n") + 1], 0, lambda _: None)
+        found += [
+            line for _, line in lines if isinstance(line, journal_lines.DecisionMade) and line.decision == LOOSENED
+        ]
+    return sorted(found, key=lambda line: line.timestamp, reverse=True)[:_MOST_LOOSENED]
 
 
 def leftovers(paths: Paths) -> list[Path]:

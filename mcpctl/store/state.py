@@ -55,6 +55,8 @@ class LastFailure(NamedTuple):
     code: str
 
 
+_CLAIMED_S = 60.0
+_NAMED = "toolset named: "
 _OF_LIST = "server = ? AND fingerprint = ? AND capabilities = ?"
 
 
@@ -242,14 +244,30 @@ class State:
     # ---- what was loosened
 
     def claim_loosening(self, hashed: str) -> bool:
-        """Whether nobody else has put on record that a file with this hash loosens; nobody else does so any more."""
+        """Whether nobody else has just put on record that a change with this hash loosens; nobody else does so for a
+        minute."""
+        now = time.time()
+        with told(), sqlite.transaction(self._db):
+            row = self._db.execute("SELECT value FROM settings WHERE name = 'loosened'").fetchone()
+            last, _, at = bytes(row[0]).decode().partition(" ") if row else ("", "", "")
+            if last == hashed and float(at or 0) > now - _CLAIMED_S:
+                return False
+            value = f"{hashed} {now}".encode()
+            self._db.execute("INSERT OR REPLACE INTO settings VALUES ('loosened', ?)", (value,))
+        return True
+
+    # ---- the toolsets that clients name
+
+    def remember_named(self, path: str) -> None:
+        """Keep that a `serve` was started with this toolset, by the real path of its file."""
         with told():
-            changed = self._db.execute(
-                "INSERT INTO settings VALUES ('loosened', ?)"
-                " ON CONFLICT DO UPDATE SET value = excluded.value WHERE value != excluded.value",
-                (hashed.encode(),),
-            )
-        return changed.rowcount > 0
+            self._db.execute("INSERT OR IGNORE INTO settings VALUES (?, ?)", (f"{_NAMED}{path}", b""))
+
+    def is_named(self, path: str) -> bool:
+        """Whether a `serve` was ever started with the toolset in this file."""
+        with told():
+            found = self._db.execute("SELECT 1 FROM settings WHERE name = ?", (f"{_NAMED}{path}",))
+            return found.fetchone() is not None
 
     # ---- checks
 

@@ -1,6 +1,7 @@
 """The toolset in force: that of the option, the environment, the project, or the equipped one, in this order."""
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,6 +92,7 @@ class InForce:
         self._named: dict[Config, str | None] = {}
         self._followed: dict[str | None, _Followed] = {}
         self._latest = _Followed()
+        self._remember(_chosen(option))
 
     def now(self, config: Config) -> Toolset | None:
         """The toolset in force at this moment with this configuration and its project.
@@ -112,6 +114,12 @@ class InForce:
             followed.stamp = stamp
             followed.last = self._read(followed.place, followed.last)
         return followed.last
+
+    def _remember(self, reference: str | None) -> None:
+        """Keep that a client has this toolset in force, though nothing in the configuration says so."""
+        if reference and reference != NONE:
+            with suppress(McpctlError):
+                self._state.remember_named(os.path.realpath(place_of(self._paths, reference).path))
 
     def look_again(self) -> None:
         """Have a configuration that has changed count, and what could not be found be looked for once more."""

@@ -18,6 +18,7 @@ from mcpctl.policy.decide import decide
 from mcpctl.settings import Project
 from mcpctl.store.records import Records
 from mcpctl.store.state import State
+from mcpctl.toolsets.in_force import InForce
 from tests import command_tree, configured
 from tests.conftest import Mcpctl
 
@@ -204,6 +205,67 @@ def test_what_a_command_writes_lets_nothing_more_be_called_without_a_yes(
             assert "only a person can" not in ran.err, ran
         shutil.rmtree(paths.config.parent)
         shutil.rmtree(Path.home())
+
+
+ADDED = ("servers", "add", "gh2", "--", "npx", "-y", "gh-server")
+STEPS = (
+    (("servers", "set", "gh", "--", "echo", "hi"), ADDED),
+    (("servers", "set", "gh", "--cwd", "/tmp", "--arg", "x"), ADDED),
+    (("servers", "set", "gh", "--command", "/bin/true", "--unset", "args"), ADDED),
+    (("servers", "set", "gh", "--command", "/bin/true", "--unset", "args"),
+     ("servers", "set", "notes", "--", "npx", "-y", "gh-server")),
+    (("servers", "rm", "gh"), ADDED),
+    (("servers", "rm", "gh"), ("servers", "add", "gh", "--", "npx", "-y", "gh-server")),
+    (("servers", "set", "gh", "--arg", "more", "--arg", "gh-server"), ADDED),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("steps", STEPS, ids=lambda steps: " ".join(steps[0]))
+def test_no_two_steps_let_more_be_called_either(steps: Any, mcpctl: Mcpctl, paths: Paths) -> None:
+    for situation, equipped in HOMES:
+        begin(paths, situation, equipped)
+        before = free(paths)
+        for step in steps:
+            ran = mcpctl(*step)
+        now = free(paths)
+        # In another project than the one that it was of it was not restricted, but not there.
+        assert {name for _, name in now} <= {name for _, name in before}, (situation, equipped, now - before, ran)
+        shutil.rmtree(paths.config.parent)
+        shutil.rmtree(Path.home())
+
+
+@pytest.mark.parametrize("name", ["gh2", "notes"])
+def test_what_is_held_is_held_under_another_name_too(name: str, mcpctl: Mcpctl, paths: Paths) -> None:
+    begin(paths, "a policy", None)
+    configured.pinned(paths, "gh")
+    configured.listed(paths, "gh", [{**TOOLS[0], "description": "Reads, and mails."}, *TOOLS[1:]])
+    assert mcpctl("tools", "ls", "--server", "gh", "--json").json[0]["held"] == "changed"
+    verb = ("add",) if name == "gh2" else ("set",)
+    ran = mcpctl("servers", *verb, name, "--", "npx", "-y", "gh-server")
+    assert (ran.code, f"{name}:read" in ran.err) == (6, True), ran
+
+
+def test_a_toolset_that_a_client_names_is_one_in_force(mcpctl: Mcpctl, paths: Paths) -> None:
+    begin(paths, "nothing is restricted", None)
+    assert mcpctl("toolsets", "add", "small", "gh:write").code == 0
+    with State.connect(paths) as state:
+        InForce(paths, "small", state)
+    ran = mcpctl("toolsets", "add", "small", "gh:delete")
+    assert (ran.code, "gh:delete" in ran.err) == (6, True)
+    assert mcpctl("toolsets", "rm", "small", "--all").code == 0
+    assert mcpctl("toolsets", "build", "small", "gh:delete").code == 6
+    assert mcpctl("toolsets", "build", "other", "gh:delete").code == 0
+
+
+def test_a_client_is_given_no_looser_toolset(mcpctl: Mcpctl, paths: Paths) -> None:
+    begin(paths, "nothing is restricted", "small")
+    ran = mcpctl("install", "claude-code", "--yes", "--no-check", "--toolset", "none")
+    assert (ran.code, "gh:delete" in ran.err) == (6, True)
+
+
+def test_what_is_loosened_again_later_is_on_record_again(paths: Paths) -> None:
+    with State.connect(paths) as state:
+        assert [state.claim_loosening(each) for each in ("a", "a", "b", "a")] == [True, False, True, True]
 
 
 def test_every_command_and_option_that_writes_is_tried() -> None:

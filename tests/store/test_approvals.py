@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from mcpctl.errors import Unusable
 from mcpctl.paths import Paths
 from mcpctl.store import approvals, grants
 from mcpctl.store.approvals import ONCE, SESSION
@@ -37,10 +38,16 @@ def test_a_yes_that_is_used_at_once_waits_for_nobody(paths: Paths) -> None:
         assert not grants.held(file)
 
 
-def test_very_many_push_out_the_oldest(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_very_many_none_that_waits_is_forgotten(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(approvals, "_MOST_PENDING", 3)
     with PolicyFile.connect(paths) as file:
-        for number in range(10):
+        for number in range(3):
             approvals.open_for(file, wanted(number))
+        for number in range(3, 9):
+            with pytest.raises(Unusable, match="3 calls wait for consent already"):
+                approvals.open_for(file, wanted(number))
         kept = approvals.listed(file, pending=True)
-        assert {each.binding for each in kept} == {f"binding {number}" for number in (6, 7, 8, 9)}
+        assert {each.binding for each in kept} == {f"binding {number}" for number in range(3)}
+        assert approvals.open_for(file, wanted(1)).binding == "binding 1"
+        assert approvals.answer(file, kept[0].id, scope=None, channel="terminal")
+        assert approvals.open_for(file, wanted(3)).state == "pending"

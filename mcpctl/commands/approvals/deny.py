@@ -18,12 +18,13 @@ def deny(
       mcpctl approvals deny 7f3a
     """
     from mcpctl import output
+    from mcpctl.commands.people import may_be_a_person
     from mcpctl.errors import WrongUsage
     from mcpctl.output.text import line_of
     from mcpctl.policy.answering import answer, row
 
     if approval == "last":
         raise WrongUsage("name the approval by its id", "the last one may be another by now: mcpctl approvals ls")
-    answered = answer(opt.paths(config, data_dir), approval, None, "terminal")
+    answered = answer(opt.paths(config, data_dir), approval, None, "terminal" if may_be_a_person() else "command")
     output.write_done(json, lambda: row(answered), answered.id)
     output.say(line_of(f"{answered.key} is refused"))

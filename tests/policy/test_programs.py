@@ -1,0 +1,69 @@
+"""Which command lines and addresses start the same program."""
+
+import itertools
+import shlex
+
+import pytest
+
+from mcpctl.policy.programs import is_same_program
+from mcpctl.server_settings import Server
+
+SAME = {
+    "npm": (
+        "npx -y @modelcontextprotocol/server-github", "npx @modelcontextprotocol/server-github@1.2.3",
+        "npx -p @modelcontextprotocol/server-github mcp-server-github",
+        "npx --package=@modelcontextprotocol/server-github x", "corepack pnpm dlx @modelcontextprotocol/server-github",
+        "env X=1 /usr/bin/npx -y @modelcontextprotocol/server-github", "bunx @modelcontextprotocol/server-github --x",
+        "node /opt/node_modules/@modelcontextprotocol/server-github/dist/index.js",
+        "sh -c 'cd /x && exec npx -y @modelcontextprotocol/server-github'",
+        "bash -lc 'npx @modelcontextprotocol/server-github'", "cmd /c npx -y @modelcontextprotocol/server-github",
+    ),
+    "uv": (
+        "uvx mcp-server-time", "uvx mcp-server-time==1.0 --tz X", "uvx --from mcp-server-time mcp-server-time",
+        "uv tool run mcp_server_time", "python -m mcp_server_time", "/venv/bin/python3.11 -u -m mcp_server_time",
+        "/venv/bin/mcp-server-time",
+    ),
+    "a script": (
+        "python3 /opt/a/shop.py DEFS", "python3 -u /opt/a/../a/shop.py", "uv --directory /opt/a run shop.py",
+        "uv --project /opt/z run --directory /opt/a shop.py", "python -m shop", "xargs python3 /opt/a/shop.py",
+    ),
+    "an image": (
+        "docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server",
+        "docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN -e GITHUB_HOST ghcr.io/github/github-mcp-server:1.0",
+        "podman run --name x -v /a:/b ghcr.io/github/github-mcp-server@sha256:abcd stdio",
+    ),
+    "a generic script": ("node /a/dist/index.js", "node --no-warnings /a/dist/../dist/index.js x"),
+    "another generic script": ("node /b/dist/index.js",),
+    "another image": ("docker run -i --rm -e GITHUB_TOKEN mcp/jira",),
+    "another folder": ("uv --directory /srv/a run other.py",),
+    "another package": ("npx -y @modelcontextprotocol/server-filesystem /home", "uvx mcp-server-git"),
+}  # fmt: skip
+ADDRESSES = (
+    "https://mcp.example/mcp", "https://mcp.example:443/mcp", "https://MCP.example./mcp/", "https://mcp.example//mcp?k=1",
+    "https://mcp.example/%6dcp",
+)  # fmt: skip
+
+
+def of(line: str) -> Server:
+    command, *args = shlex.split(line)
+    return Server(command=command, args=args)
+
+
+@pytest.mark.parametrize("lines", [lines for name, lines in SAME.items() if name != "another package"])
+def test_one_program_is_known_however_it_is_written(lines: tuple[str, ...]) -> None:
+    for one, other in itertools.combinations(lines, 2):
+        assert is_same_program(of(one), of(other)), (one, other)
+
+
+def test_other_programs_are_others() -> None:
+    for one, other in itertools.combinations(SAME.values(), 2):
+        for line, another in itertools.product(one, other):
+            assert not is_same_program(of(line), of(another)), (line, another)
+
+
+def test_one_address_is_known_however_it_is_written() -> None:
+    for one, other in itertools.combinations(ADDRESSES, 2):
+        assert is_same_program(Server(url=one), Server(url=other)), (one, other)
+    assert is_same_program(Server(url=ADDRESSES[0]), of(f"npx -y mcp-remote {ADDRESSES[1]}"))
+    assert not is_same_program(Server(url=ADDRESSES[0]), Server(url="https://mcp.example/other"))
+    assert not is_same_program(Server(url=ADDRESSES[0]), of("npx -y x"))
