@@ -314,6 +314,7 @@ def test_a_script_may_loosen_where_it_says_so_and_no_agent_runs_it(
     assert (by_agent.code, "CLAUDECODE" in by_agent.err, "--from-script" in by_agent.err) == (6, True, False)
     monkeypatch.delenv("CLAUDECODE")
     assert mcpctl("servers", "enable", "gh", "--from-script").code == 0
+    assert "D151" in mcpctl("doctor", "--json").out
     with Records(paths) as records:
         (made,) = records.loosened(None)
     assert (made["decision"], made["rule"], made["channel"]) == ("loosened", "configuration loosened", "script")
