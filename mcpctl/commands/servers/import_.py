@@ -51,11 +51,11 @@ def import_(
     the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
     Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names what
-    mcpctl cannot do as the client did; its last lines name what comes disabled and what lacks a variable. If some
-    servers cannot be imported, the others are, and the exit status is 5; then only the failures are printed. With
-    --json and the like, --dry-run prints what would be done to each server instead of a diff. Imported URLs without
-    headers are asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the command;
-    --dry-run asks nobody.
+    mcpctl cannot do as the client did; its last lines name what comes disabled, and what lacks a variable or its
+    program. If some servers cannot be imported, the others are, and the exit status is 5; then only the failures are
+    printed. With --json and the like, --dry-run prints what would be done to each server instead of a diff. Imported
+    URLs without headers are asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the
+    command; --dry-run asks nobody.
 
     \b
     Examples:
