@@ -70,7 +70,8 @@ def set(
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
-    entry.check_program(words or [program or ""], f"mcpctl servers set {name}")
+    to_url = "--unset command --unset args --unset inherit_env --url"
+    entry.check_program(words or [program or ""], f"mcpctl servers set {name}", to_url)
     given = entry.given(
         words or [program or "", *(args or [])], url, transport, header, oauth, env, env_file, inherit_env, cwd,
         project, deny, only, start_timeout, call_timeout,
