@@ -152,8 +152,7 @@ def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> 
         split = [*line.split(), *words[1:]]
     variables = list(itertools.takewhile(_VARIABLE.match, split))
     rest = shlex.join(split[len(variables) :]) or "COMMAND"
-    hint = " ".join([command, *(f"--env {shlex.quote(each)}" for each in variables), "--", rest])
-    hint = mask(hint)
+    hint = mask(" ".join([command, *(f"--env {shlex.quote(each)}" for each in variables), "--", rest]))
     if not is_line:
         name = line.partition("=")[0]
         raise WrongUsage(f"the command begins with the variable {name}", f"give it as one: {hint}", "variable_first")
