@@ -250,11 +250,14 @@ def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
 def run(path: Path, batch: Import, permit: server_entries.Permit, *, dry_run: bool = False) -> list[str]:
     """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done.
 
-    A dry run writes nothing and returns the change as a diff. Raises `Unusable` if some could not be imported.
+    A dry run writes nothing, has `permit` asked all the same, and returns the change as a diff.
+    Raises `Unusable` if some could not be imported.
     """
     diff = []
     if dry_run:
-        diff = import_preview.diff(path, batch.select)
+        texts = server_entries.merged(path, batch.select)
+        diff = import_preview.between(path, *texts)
+        permit(*texts)
     elif batch.entries:
         server_entries.merge(path, batch.select, permit)
     else:

@@ -72,6 +72,7 @@ def install(
         installing.write(plan, Gate(paths, from_script).config)
     else:
         client_changes.remark(remarks)
+        client_changes.foresee(paths, *plan.texts, from_script=from_script)
     for remark in installing.rule_remarks(plan):
         warn(remark)
     rows = installing.rows(plan)

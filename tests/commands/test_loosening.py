@@ -21,6 +21,7 @@ from mcpctl.store.state import State
 from tests import command_tree, configured
 from tests.conftest import Mcpctl
 
+pytestmark = pytest.mark.usefixtures("programs")
 PROGRAM = {"command": "npx", "args": ["-y", "gh-server"]}
 OTHER = {"command": "npx", "args": ["-y", "notes-server"]}
 TOOLS: list[dict[str, Any]] = [
@@ -204,6 +205,34 @@ def test_what_a_command_writes_lets_nothing_more_be_called_without_a_yes(
             assert "only a person can" not in ran.err, ran
         shutil.rmtree(paths.config.parent)
         shutil.rmtree(Path.home())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("install", "claude-code"),
+        ("servers", "import", "--from", "CLIENT", "--replace", "--no-check"),
+        ("servers", "set", "gh", "--unset", "only"),
+    ],
+    ids=" ".join,
+)
+def test_a_dry_run_says_what_would_be_refused(
+    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = set()
+    for situation, equipped in HOMES:
+        monkeypatch.setattr("mcpctl.errors._warned", {})  # as in another process
+        begin(paths, situation, equipped)
+        line = words(paths, command)
+        text = paths.config.read_text(encoding="utf-8")
+        dry, scripted = mcpctl(*line, "--dry-run"), mcpctl(*line, "--dry-run", "--from-script")
+        assert (dry.code, scripted.code, paths.config.read_text(encoding="utf-8")) == (0, 0, text)
+        assert "would be refused" not in scripted.err
+        is_refused = mcpctl(*line).code == 6
+        assert ("this would be refused here: only a person can" in dry.err) == is_refused, (situation, dry)
+        refused.add(is_refused)
+        shutil.rmtree(paths.config.parent)
+    assert True in refused
 
 
 def test_every_command_and_option_that_writes_is_tried() -> None:
