@@ -29,6 +29,8 @@ _ONE_OF = {
 TRUSTS = ("yes", "pinned", "no")
 """Which declared hints may loosen: all; only those of definitions that a person has approved; none."""
 _BRACES = re.compile(r"(\{[^{}]*,[^{}]*\})")
+_BRACKETS = re.compile(r"\[[^\[\]]+\]")
+_ARGUMENTS = re.compile(r"([^()]+:[^()]+)\([^()]*\)\Z")
 _FLAT = re.compile(r"mcp__(.+?)(?:__(.+))?\Z", re.DOTALL)
 """A rule as Claude Code and others write it."""
 _NAMED = 4
@@ -203,14 +205,37 @@ def problem_of(pattern: str) -> str:
     if _BRACES.search(pattern):
         each = ", ".join(itertools.islice(_alternatives(pattern), _NAMED))
         return f"'{pattern}' has braces, which stand for nothing here; write a rule for each, such as {each}"
-    if pattern in CLASSES or _GLOB.match(pattern):
+    if pattern in CLASSES:
+        return ""
+    if problem := _not_as_meant(pattern):
+        return problem
+    if _GLOB.match(pattern):
         return ""
     if pattern.startswith("@"):
         classes = f"classes: {', '.join(CLASSES)}"
         return f"'{pattern}' is not a class; {did_you_mean(pattern, CLASSES, classes)}"
     form = f"'{pattern}' must be server:tool, where * stands for any text, or a class such as {CLASSES[2]}"
+    if set(pattern) == {"*"}:
+        return f"{form}; did you mean '*'?"
     meant = f"{flat[1]}:{flat[2] or '*'}" if (flat := _FLAT.match(pattern)) else f"{pattern}:*"
     return f"{form}; did you mean '{meant}'?" if _GLOB.match(meant) else form
+
+
+def _not_as_meant(pattern: str) -> str:
+    """What is wrong with a pattern that means something else elsewhere; here it would be for no tool at all."""
+    rules = [each.strip() for each in pattern.split(",")]
+    if len(rules) > 1 and all(each in CLASSES or _GLOB.match(each) for each in rules):
+        each = ", ".join(f'"{rule}"' for rule in rules[:_NAMED])
+        return f"'{pattern}' has several rules in one text; write each by itself, such as [{each}]"
+    if arguments := _ARGUMENTS.match(pattern):
+        return f"'{pattern}' names arguments, which no rule can; write the tool alone: {arguments[1]}"
+    if _BRACKETS.search(pattern):
+        question = _BRACKETS.sub("?", pattern)
+        return (
+            f"'{pattern}' has brackets, which stand for nothing here; write a rule for each tool, or ? for any one "
+            f"character, such as {question}"
+        )
+    return ""
 
 
 def _alternatives(pattern: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -65,6 +66,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def paths(home: Path) -> Paths:
     """Where things are in this test's home."""
     return find()
+
+
+@pytest.fixture
+def programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every program of a client's servers is there, but those whose names say that they are not."""
+    which = SimpleNamespace(which=lambda name, path: None if "no-such-program" in name else name)
+    monkeypatch.setattr("mcpctl.clients.client_environment.shutil", which)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The variables that clients have, and so what an mcpctl has that they start."""
 
 import os
+import shutil
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,8 +9,10 @@ import msgspec
 
 from mcpctl.clients import window_path
 from mcpctl.clients.client_config import FROM_A_SHELL
-from mcpctl.server_environment import inherited
-from mcpctl.server_settings import ALL, MINIMAL, Server
+from mcpctl.command_values import CannotLaunch
+from mcpctl.server_environment import expand, inherited
+from mcpctl.server_settings import ALL, FROM_COMMAND, MINIMAL, Server
+from mcpctl.store.redact import mask
 
 
 def inherited_from(client: str, server: Server) -> dict[str, str]:
@@ -32,3 +35,25 @@ def of_mcpctl(client: str, entry: Any) -> dict[str, str]:
     server = Server(inherit_env=[str(name) for name in named] if isinstance(named, list) else MINIMAL)
     own = [raw[key] for key in ("env", "environment") if isinstance(raw.get(key), Mapping)]
     return {**inherited_from(client, server), **{name: str(value) for each in own for name, value in each.items()}}
+
+
+def missing_program(server: Server, variables: Mapping[str, str]) -> str:
+    """The program of a server that is not there for an mcpctl with these variables; empty where it is, and where only
+    a start can tell. Nothing is run to find out.
+
+    What is on the PATH of this shell is there: `install` writes that into the entry of a client with a window.
+    """
+    texts = [server.command, server.cwd or "", server.env.get("PATH", "")]
+    if not server.command or any(FROM_COMMAND in text for text in texts):
+        return ""
+    try:
+        command, cwd, path = (expand(text, variables) for text in texts)
+    except CannotLaunch:  # what is not set is told of itself
+        return ""
+    file = os.path.expanduser(command)  # noqa: PTH111 - Path.expanduser raises for a user who is not there
+    if os.sep in file and not file.startswith(os.sep):
+        if not cwd:
+            return ""  # in which folder the client starts it, nobody knows here
+        file = os.path.join(os.path.expanduser(cwd), file)  # noqa: PTH111, PTH118
+    paths = [path] if path else [variables.get("PATH", ""), os.environ.get("PATH", "")]
+    return "" if any(shutil.which(file, path=each or os.defpath) for each in paths) else mask(server.command)

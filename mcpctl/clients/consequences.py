@@ -15,13 +15,19 @@ def denied(name: str, why: str) -> str:
     return f"'{name}': all its tools are denied in config.toml, for all clients: {why}; see: mcpctl policy check"
 
 
-def does_not_start(name: str, variables: Sequence[str]) -> str:
-    """That a server which was taken over lacks variables here."""
-    return f"'{name}' does not start before {_set(variables)}; to see whether it does: mcpctl servers check {name}"
+def does_not_start(name: str, variables: Sequence[str], program: str) -> str:
+    """That a server which was taken over lacks variables here, or else its program."""
+    needed = _set(variables) if variables else f"its program '{program}' is there"
+    return f"'{name}' does not start before {needed}; to see whether it does: mcpctl servers check {name}"
 
 
-def why_it_stays(client: ClientKind, variables: Sequence[str]) -> str:
-    """Why a server stays in the file of its client: mcpctl would lack variables there."""
+def why_it_stays(client: ClientKind, variables: Sequence[str], program: str) -> str:
+    """Why a server stays in the file of its client: mcpctl would lack variables there, or else its program."""
+    if not variables:
+        return (
+            f"it would not start, since its program '{program}' is not found; install it, or write its absolute path "
+            f"into the entry there, then run again: mcpctl install {client.name}"
+        )
     return (
         f"it would not start, since {', '.join(variables)} would not be set for an mcpctl that {client.title} starts; "
         f"take it over with: mcpctl servers import --from {client.name}, and give the value in its entry in config.toml"

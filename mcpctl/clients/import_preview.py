@@ -8,7 +8,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from mcpctl import entry_masks, jsonc, server_entries
+from mcpctl import entry_masks, jsonc
 from mcpctl.clients.client_config import NAME, SHOWN
 from mcpctl.jsonc import edit as json_edit
 from mcpctl.store.redact import mask, mask_shapes
@@ -18,11 +18,6 @@ _HUNK = re.compile(r"@@ -(\d+)(\S*) \+(\d+)(\S*) @@")
 _CONTEXT = 3
 _LONGEST = 1000
 """As many characters of a line are shown: some clients write all on one."""
-
-
-def diff(path: Path, choose: server_entries.Merge) -> list[str]:
-    """The change that `server_entries.merge` would make, as a unified diff with secrets masked; writes nothing."""
-    return between(path, *server_entries.merged(path, choose))
 
 
 def between(path: Path, before: str, after: str) -> list[str]:

@@ -1,5 +1,6 @@
 """`servers import`: the servers of other clients, decided entry by entry and written at once."""
 
+import os
 import re
 import unicodedata
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import Any
 import msgspec
 
 from mcpctl import config, server_entries, server_environment, server_settings
-from mcpctl.clients import client_files, client_kinds, consequences, import_preview
+from mcpctl.clients import client_environment, client_files, client_kinds, consequences, import_preview
 from mcpctl.clients.client_files import ClientEntry, ClientFile
 from mcpctl.clients.client_kinds import CLIENTS
 from mcpctl.clients.entry_translation import Table, is_mcpctl, table_of
@@ -53,7 +54,8 @@ class Import:
     taken: list[ClientEntry] = field(default_factory=list)
     """The entries that the configuration has afterwards."""
     variables: dict[tuple[str, Path], Mapping[str, str]] = field(default_factory=dict)
-    """What an mcpctl has that a client starts, by the client and the folder of its file: what lacks one stays there."""
+    """What an mcpctl has that a client starts, by the client and the folder of its file: what cannot start
+    stays there."""
     told: list[str] = field(default_factory=list)
     """What a person must not miss: what is switched off, and what does not start."""
 
@@ -173,10 +175,10 @@ class _Merged:
         """Why a server would not start once its client has mcpctl in its place."""
         client = entry.file.client
         variables = self._variables.get((client.name, entry.file.path.parent)) if client and server.enabled else None
-        missing = [] if variables is None else server_environment.unset(server, entry.file.path, variables)
-        if not client or not missing:
+        missing, program = ([], "") if variables is None else _lacks(entry, server, variables)
+        if not client or not (missing or program):
             return ""
-        why = consequences.why_it_stays(client, missing)
+        why = consequences.why_it_stays(client, missing, program)
         self.told.append(f"{entry.file.source}: '{entry.name}' stays there: {why}")
         return why
 
@@ -184,8 +186,8 @@ class _Merged:
         existing = self._loaded.servers.get(name)
         if not server.enabled and (existing is None or existing.enabled):
             self.told.append(consequences.switched_off(name, f"it is off in {entry.file.source}"))
-        elif server.enabled and not self._variables and (missing := server_environment.unset(server, entry.file.path)):
-            self.told.append(consequences.does_not_start(name, missing))
+        elif server.enabled and not self._variables and any(lacks := _lacks(entry, server, os.environ)):
+            self.told.append(consequences.does_not_start(name, *lacks))
 
     def _new_name(self, entry: ClientEntry, server: Server) -> str | None:
         """The name that `--rename` gives to an entry, if any."""
@@ -227,6 +229,12 @@ class _Merged:
         return "skipped", f"there is another '{name}' in config.toml; give {self._ways}--rename {entry.name}=NEW"
 
 
+def _lacks(entry: ClientEntry, server: Server, variables: Mapping[str, str]) -> tuple[list[str], str]:
+    """The variables that a server lacks to start with those given, and its program if that is not there."""
+    missing = server_environment.unset(server, entry.file.path, variables)
+    return missing, client_environment.missing_program(server, variables)
+
+
 def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
     """Whether an entry of config.toml has all that a client's says; unless `exactly`, it may also have limits.
 
@@ -242,11 +250,14 @@ def _is_in(existing: Server, server: Server, *, exactly: bool) -> bool:
 def run(path: Path, batch: Import, permit: server_entries.Permit, *, dry_run: bool = False) -> list[str]:
     """Write the entries that can be imported into the configuration in `path`; `batch.rows` then says what was done.
 
-    A dry run writes nothing and returns the change as a diff. Raises `Unusable` if some could not be imported.
+    A dry run writes nothing, has `permit` asked all the same, and returns the change as a diff.
+    Raises `Unusable` if some could not be imported.
     """
     diff = []
     if dry_run:
-        diff = import_preview.diff(path, batch.select)
+        texts = server_entries.merged(path, batch.select)
+        diff = import_preview.between(path, *texts)
+        permit(*texts)
     elif batch.entries:
         server_entries.merge(path, batch.select, permit)
     else:

@@ -104,7 +104,13 @@ class Plan:
     stays: list[ClientEntry]
     """Servers that are for one project only."""
     rules: list[ClientRules]
-    changes_config: bool = False
+    texts: tuple[str, str] = ("", "")
+    """Those of config.toml before and after it, once `preview` has looked at it."""
+
+    @property
+    def changes_config(self) -> bool:
+        """Whether config.toml is to be written."""
+        return self.texts[0] != self.texts[1]
 
     @property
     def changes_anything(self) -> bool:
@@ -163,9 +169,8 @@ def plan(clients: Sequence[str], options: Options, paths: Paths, rename: Sequenc
 
 def preview(plan: Plan) -> list[str]:
     """The changes of config.toml and of the clients' files as a diff with secrets masked; nothing is written."""
-    before, after = server_entries.edited(plan.paths.config, plan.put)
-    plan.changes_config = before != after
-    lines = import_preview.between(plan.paths.config, before, after)
+    plan.texts = server_entries.edited(plan.paths.config, plan.put)
+    lines = import_preview.between(plan.paths.config, *plan.texts)
     for change in plan.changes:
         old = read(change.path)
         new = change.apply(old)

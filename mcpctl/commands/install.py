@@ -30,9 +30,9 @@ def install(
     the servers in your own file of the client over into config.toml, and leaves one entry there, which starts mcpctl
     with the options --project, --toolset and --split-execute. Comments, order and all other settings of the file stay.
     What cannot be taken over stays in the file, and stderr names it; so do the servers of a single project, and what
-    would not start, since an mcpctl that this client starts would lack a variable. Permission rules of the client go
-    into [policy] if config.toml has one; else only those come along that deny a tool, or a whole server, which is then
-    disabled for all clients.
+    would not start, since its program is not found, or an mcpctl that this client starts would lack a variable.
+    Permission rules of the client go into [policy] if config.toml has one; else only those come along that deny a tool,
+    or a whole server, which is then disabled for all clients.
 
     It shows the changes first, with secrets masked, says below them what stays and what is switched off, and asks at a
     terminal; the last lines say again what is switched off or would not start. A copy of the file is kept, and mcpctl
@@ -74,6 +74,7 @@ def install(
         installing.write(plan, gate.config)
     else:
         client_changes.remark(remarks)
+        client_changes.foresee(paths, *plan.texts, from_script=from_script)
     for remark in installing.rule_remarks(plan):
         warn(remark)
     rows = installing.rows(plan)

@@ -36,6 +36,7 @@ PLACES = {
     "opencode": ("opencode.json", ".config/opencode/opencode.json"),
 }
 SECTIONS = {"vscode": "servers", "codex": "mcp_servers", "zed": "context_servers", "opencode": "mcp"}
+pytestmark = pytest.mark.usefixtures("programs")
 Put = Callable[[str], Path]
 
 
@@ -881,6 +882,17 @@ def test_a_server_that_would_not_start_stays_and_is_told(mcpctl: Mcpctl, user: P
     assert in_order(ran.err, "'shop' does not start before SHOP_KEY is set")
     mcpctl("install", "vscode")
     assert set(servers_of("vscode", path)) == {"shop", "mcpctl"}
+
+
+def test_a_server_whose_program_is_not_there_stays_and_is_told(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
+    path = cursor(user, {"gone": {"command": "no-such-program"}, "ok": {"command": "ok"}})
+    ran = mcpctl("install", "cursor", "--yes")
+    stays = "cursor: 'gone' stays there: it would not start, since its program 'no-such-program' is not found; install"
+    assert in_order(ran.err, "@@", stays, "Cursor: ", stays)
+    assert ran.err.endswith("run again: mcpctl install cursor\n")
+    assert (set(servers_of("cursor", path)), set(config.load(paths.config).servers)) == ({"gone", "mcpctl"}, {"ok"})
+    ran = mcpctl("servers", "import", "--from", "cursor")
+    assert in_order(ran.err, "'gone' does not start before its program 'no-such-program' is there; to see whether")
 
 
 @pytest.mark.parametrize(("client", "stays"), [("cursor", True), ("claude-code", False), ("codex", True)])

@@ -22,6 +22,7 @@ from mcpctl.toolsets.in_force import InForce
 from tests import command_tree, configured
 from tests.conftest import Mcpctl
 
+pytestmark = pytest.mark.usefixtures("programs")
 PROGRAM = {"command": "npx", "args": ["-y", "gh-server"]}
 OTHER = {"command": "npx", "args": ["-y", "notes-server"]}
 TOOLS: list[dict[str, Any]] = [
@@ -266,6 +267,34 @@ def test_a_client_is_given_no_looser_toolset(mcpctl: Mcpctl, paths: Paths) -> No
 def test_what_is_loosened_again_later_is_on_record_again(paths: Paths) -> None:
     with State.connect(paths) as state:
         assert [state.claim_loosening(each) for each in ("a", "a", "b", "a")] == [True, False, True, True]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("install", "claude-code"),
+        ("servers", "import", "--from", "CLIENT", "--replace", "--no-check"),
+        ("servers", "set", "gh", "--unset", "only"),
+    ],
+    ids=" ".join,
+)
+def test_a_dry_run_says_what_would_be_refused(
+    command: tuple[str, ...], mcpctl: Mcpctl, paths: Paths, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = set()
+    for situation, equipped in HOMES:
+        monkeypatch.setattr("mcpctl.errors._warned", {})  # as in another process
+        begin(paths, situation, equipped)
+        line = words(paths, command)
+        text = paths.config.read_text(encoding="utf-8")
+        dry, scripted = mcpctl(*line, "--dry-run"), mcpctl(*line, "--dry-run", "--from-script")
+        assert (dry.code, scripted.code, paths.config.read_text(encoding="utf-8")) == (0, 0, text)
+        assert "would be refused" not in scripted.err
+        is_refused = mcpctl(*line).code == 6
+        assert ("this would be refused here: only a person can" in dry.err) == is_refused, (situation, dry)
+        refused.add(is_refused)
+        shutil.rmtree(paths.config.parent)
+    assert True in refused
 
 
 def test_every_command_and_option_that_writes_is_tried() -> None:

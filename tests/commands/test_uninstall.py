@@ -11,6 +11,8 @@ from mcpctl.paths import Paths
 from tests.commands.test_install import PLACES, Put, cursor, put, said, servers_of, user, write  # noqa: F401
 from tests.conftest import Mcpctl
 
+pytestmark = pytest.mark.usefixtures("programs")
+
 
 @pytest.mark.parametrize("client", PLACES)
 def test_a_setting_changed_since_stays_and_all_else_is_as_it_was(mcpctl: Mcpctl, put: Put, client: str) -> None:  # noqa: F811

@@ -13,6 +13,8 @@ _NAMES = {
     "header": re.compile(r"[^\s:]+\Z"),
     "oauth": re.compile(r"[a-z_]+\Z"),
 }
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
+"""How a shell has a variable before a command."""
 
 Env = Annotated[
     list[str] | None,
@@ -123,22 +125,41 @@ def given(
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
-def check_program(words: Sequence[str], command: str) -> None:
-    """Raise `WrongUsage` for a program that is a whole command line, with the `command` that takes it word by word."""
+def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> None:
+    """Raise `WrongUsage` for a program that is a URL, a variable or a whole command line, with the `command` that
+    takes what was meant; `to_url` are its options before a URL."""
+    import itertools
     import os
     import shlex
     import shutil
 
+    from mcpctl.entry_masks import masked_url
     from mcpctl.errors import WrongUsage
+    from mcpctl.server_settings import URL
+    from mcpctl.store.redact import mask
 
     line = words[0] if words else ""
-    if any(map(str.isspace, line.strip())) and "${" not in line and not shutil.which(line) and not os.path.exists(line):  # noqa: PTH110 - Path.exists raises for a word too long for a path
-        try:
-            split = [*shlex.split(line), *words[1:]]
-        except ValueError:  # a quote is open
-            split = [*line.split(), *words[1:]]
-        hint = f"give its words one by one: {command} -- {shlex.join(split)}"
-        raise WrongUsage(f"'{line}' is a whole command line, and no program of that name is there", hint, "whole_line")
+    if URL.match(line):
+        hint = f"give it as one: {command} {to_url} {shlex.quote(masked_url(line))}"
+        raise WrongUsage("the command is a URL, which no program has as its name", hint, "url_as_command")
+    is_variable = _VARIABLE.match(line) is not None
+    is_line = any(map(str.isspace, line.strip())) and (is_variable or "${" not in line)
+    if not (is_line or is_variable) or shutil.which(line) or os.path.exists(line):  # noqa: PTH110 - Path.exists raises for a word too long for a path
+        return
+    try:
+        split = [*(shlex.split(line) if is_line else [line]), *words[1:]]
+    except ValueError:  # a quote is open
+        split = [*line.split(), *words[1:]]
+    variables = list(itertools.takewhile(_VARIABLE.match, split))
+    rest = shlex.join(split[len(variables) :]) or "COMMAND"
+    hint = mask(" ".join([command, *(f"--env {shlex.quote(each)}" for each in variables), "--", rest]))
+    if not is_line:
+        name = line.partition("=")[0]
+        raise WrongUsage(f"the command begins with the variable {name}", f"give it as one: {hint}", "variable_first")
+    hint = f"give its words one by one: {hint}"
+    raise WrongUsage(
+        f"'{mask(line)}' is a whole command line, and no program of that name is there", hint, "whole_line"
+    )
 
 
 def _inheritance(given: Sequence[str]) -> str | list[str]:

@@ -51,11 +51,11 @@ def import_(
     the client or the file. A FILE is JSON (comments and trailing commas allowed) or Codex's TOML.
 
     Nothing is overwritten without --replace, two servers of one name both come with --rename, and stderr names what
-    mcpctl cannot do as the client did; its last lines name what comes disabled and what lacks a variable. If some
-    servers cannot be imported, the others are, and the exit status is 5; then only the failures are printed. With
-    --json and the like, --dry-run prints what would be done to each server instead of a diff. Imported URLs without
-    headers are asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the command;
-    --dry-run asks nobody.
+    mcpctl cannot do as the client did; its last lines name what comes disabled, and what lacks a variable or its
+    program. If some servers cannot be imported, the others are, and the exit status is 5; then only the failures are
+    printed. With --json and the like, --dry-run prints what would be done to each server instead of a diff. Imported
+    URLs without headers are asked, all at once and for 3 seconds at most, whether they need a login, and stderr has the
+    command; --dry-run asks nobody.
 
     \b
     Examples:
@@ -63,6 +63,8 @@ def import_(
       mcpctl servers import --from cursor --dry-run
       mcpctl servers import --from ./.vscode/mcp.json --prefix work-
     """
+    from functools import partial
+
     from mcpctl import output
     from mcpctl.clients import importing
     from mcpctl.commands import client_changes
@@ -76,8 +78,10 @@ def import_(
     batch = importing.read(source, prefix, replace, importing.renames(rename or ()))
     _say_read(batch, importing.places(source))
     paths = opt.paths(config, data_dir, creates=True)
+    foresee = partial(client_changes.foresee, paths, from_script=from_script)
+    permit = foresee if dry_run else Gate(paths, from_script).config
     try:
-        diff = importing.run(paths.config, batch, Gate(paths, from_script).config, dry_run=dry_run)
+        diff = importing.run(paths.config, batch, permit, dry_run=dry_run)
     finally:
         # Of what went into the file, also where other entries could not.
         if not dry_run and not no_check:

@@ -64,13 +64,15 @@ def set(
     """
     from mcpctl import output, server_changes, server_entries
     from mcpctl.clients import import_preview
+    from mcpctl.commands import client_changes
     from mcpctl.commands.people import Gate
     from mcpctl.errors import WrongUsage, warn
     from mcpctl.output.text import block_of
 
     if words and (program or args):
         raise WrongUsage("a command after -- and --command or --arg contradict each other", "give one of them")
-    entry.check_program(words or [program or ""], f"mcpctl servers set {name}")
+    to_url = "--unset command --unset args --unset inherit_env --url"
+    entry.check_program(words or [program or ""], f"mcpctl servers set {name}", to_url)
     given = entry.given(
         words or [program or "", *(args or [])], url, transport, header, oauth, env, env_file, inherit_env, cwd,
         project, deny, only, start_timeout, call_timeout,
@@ -81,6 +83,7 @@ def set(
     before, after = server_entries.edited(path, change)
     if dry_run:
         diff = import_preview.between(path, before, after)
+        client_changes.foresee(paths, before, after, from_script=from_script)
         if json:
             output.write_done(json, lambda: {"name": name, "changed": before != after, "diff": diff})
             return

@@ -1,5 +1,6 @@
 """`mcpctl servers add`"""
 
+import shlex
 import subprocess
 import tomllib
 from pathlib import Path
@@ -192,6 +193,39 @@ def test_a_whole_command_line_is_refused_with_the_right_one(
     before = paths.config.read_bytes()
     assert f"mcpctl servers set foo -- {command}\n" in mcpctl("servers", "set", "foo", *words).err
     assert paths.config.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["https://x.example/mcp"], "--url https://x.example/mcp"),
+        (["--", "https://x.example/mcp", "x"], "--url https://x.example/mcp"),
+        (["FOO=1 npx -y bar"], "--env FOO=1 -- npx -y bar"),
+        (["--", "FOO=1 B='2 3' npx", "-y", "a b"], "--env FOO=1 --env 'B=2 3' -- npx -y 'a b'"),
+        (["FOO=${X} npx"], "--env 'FOO=${X}' -- npx"),
+        (["--", "FOO=1", "npx", "-y", "bar"], "--env FOO=1 -- npx -y bar"),
+        (["--", "FOO=1"], "--env FOO=1 -- COMMAND"),
+    ],
+)
+def test_a_url_and_variables_are_not_taken_for_a_program(
+    mcpctl: Mcpctl, paths: Paths, words: list[str], meant: str
+) -> None:
+    ran = mcpctl("servers", "add", "foo", *words)
+    assert (ran.code, ran.err.endswith(f": mcpctl servers add foo {meant}\n")) == (2, True), ran.err
+    assert not paths.config.exists()
+    mcpctl("servers", "add", "foo", "--", "true")
+    before = paths.config.read_bytes()
+    told = mcpctl("servers", "set", "foo", *words).err.splitlines()[1]
+    assert told.endswith(meant)
+    assert paths.config.read_bytes() == before
+    if "--url" in meant:
+        assert mcpctl(*shlex.split(told.partition("mcpctl ")[2])).code == 0
+
+
+def test_a_secret_before_a_program_is_not_printed(mcpctl: Mcpctl) -> None:
+    token = f"ghp_{'a1B2' * 9}"
+    assert token not in mcpctl("servers", "add", "s", f"GITHUB_TOKEN={token} npx").err
+    assert token not in mcpctl("servers", "add", "s", f"https://a.example/mcp?token={token}").err
 
 
 def test_a_program_with_a_space_in_its_name_is_one(mcpctl: Mcpctl, paths: Paths, tmp_path: Path) -> None:

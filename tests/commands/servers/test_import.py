@@ -17,6 +17,7 @@ from mcpctl.paths import Paths
 from tests.commands.servers.test_add import HAND_WRITTEN, by_hand
 from tests.conftest import ROOT, Mcpctl, Ran
 
+pytestmark = pytest.mark.usefixtures("programs")
 SAMPLES = ROOT / "tests" / "clients"
 
 
