@@ -123,18 +123,22 @@ def _client(oauth: OAuth | None, env: Mapping[str, str]) -> OAuth | None:
 
 
 def is_here(host: str) -> bool:
-    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy."""
+    """Whether a host is this machine: requests to it, which may have tokens, must not go through a proxy.
+
+    Nor must those to the unspecified address, which the system connects to itself.
+    """
     name = host.lower().removesuffix(".")
     if name == "localhost" or name.endswith(".localhost"):
         return True
     with contextlib.suppress(ValueError):
         address = ipaddress.ip_address(host)
         mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
-        return (mapped or address).is_loopback
+        return (mapped or address).is_loopback or (mapped or address).is_unspecified
     import socket  # which takes 10 ms
 
     with contextlib.suppress(OSError, UnicodeEncodeError):
-        return socket.inet_aton(host)[0] == 127  # such as 127.1, which is connected to as 127.0.0.1
+        packed = socket.inet_aton(host)  # such as 127.1, which is connected to as 127.0.0.1
+        return packed[0] == 127 or not any(packed)
     return False
 
 

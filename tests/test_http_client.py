@@ -100,6 +100,7 @@ def test_a_server_elsewhere_is_asked_through_the_proxy(seen: list[bytes]) -> Non
     [
         ("127.0.0.1", True), ("127.9.9.9", True), ("127.1", True), ("0x7f.1", True), ("2130706433", True),
         ("localhost", True), ("localhost.", True), ("a.localhost", True), ("::1", True), ("::ffff:127.0.0.1", True),
+        ("0.0.0.0", True), ("0", True), ("::", True), ("::ffff:0.0.0.0", True), ("0.0.0.1", False),
         ("10.0.0.1", False), ("::ffff:10.0.0.1", False), ("localhost.example", False), ("127.example", False),
         ("notlocalhost", False), ("", False),
     ],

@@ -45,7 +45,7 @@ def subject_of(view: View, server: str, name: str, tool: Tool | None) -> Subject
 
 def standing(paths: Paths) -> Standing:
     """What people have decided beside the configuration; nothing where nobody has been asked yet."""
-    if not paths.policy.exists():
+    if not PolicyFile.is_made(paths):
         return NOTHING
     with PolicyFile.connect(paths) as file:
         return Standing(grants.held(file))

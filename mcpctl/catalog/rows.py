@@ -118,7 +118,7 @@ def holding(paths: Paths, loaded: Config, opened: Callable[[Paths], PolicyFile] 
     table = loaded.policy.table
     if not loaded.policy.is_on:
         return NOTHING
-    if not paths.policy.exists():
+    if not PolicyFile.is_made(paths):
         return Holding(checks=table.checks)
     with opened(paths) as file:
         return Holding(table.on_change, pins.read(file), checks=table.checks)

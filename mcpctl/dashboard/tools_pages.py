@@ -179,7 +179,7 @@ class Pinned(NamedTuple):
 
 def _pinned(paths: Paths, catalog: Catalog, found: Tool) -> Pinned | None:
     """None where it was never pinned."""
-    if not catalog.config.policy.is_on or not paths.policy.exists():
+    if not catalog.config.policy.is_on or not PolicyFile.is_made(paths):
         return None
     with PolicyFile.connect(paths) as file:
         fingerprint = catalog.config.fingerprints.get(found.server)

@@ -21,7 +21,7 @@ from mcpctl.store.recorder import Origin, Recorder
 def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
     """The approvals, the newest first, with all of their arguments where `whole`. Where nothing was ever decided, no
     database is made."""
-    if not paths.policy.exists():
+    if not PolicyFile.is_made(paths):
         return Found.of([], filtered=pending)
     with PolicyFile.connect(paths) as file:
         approvals.forget_expired(file)
@@ -31,7 +31,7 @@ def rows(paths: Paths, *, pending: bool, whole: bool = False) -> Found:
 
 def standing(paths: Paths) -> Found:
     """The yeses that hold for more than one call, the newest first."""
-    if not paths.policy.exists():
+    if not PolicyFile.is_made(paths):
         return Found.of([])
     with PolicyFile.connect(paths) as file:
         return Found.of([_standing_row(each) for each in grants.given(file)])
@@ -75,7 +75,7 @@ def row(approval: Approval) -> Row:
 
 def found(paths: Paths, ref: str) -> Approval:
     """The approval that `ref` names; raises `NotFound`, and `WrongUsage` where it names several."""
-    if not paths.policy.exists():
+    if not PolicyFile.is_made(paths):
         raise NotFound(f"no approval '{ref}'", "nothing was ever asked about", "approval_not_found")
     with PolicyFile.connect(paths) as file:
         return approvals.find(file, ref)

@@ -184,10 +184,12 @@ class Discovery:
         )
         results = fitted(len(hits), budget - sum(map(search_results.introduction_size, introduced)))
         without_schema = tools[0].key if search_results.lacks_named_schema(results, tools) else ""
-        text = notice.text(left_out=max(min(len(hits), best) - len(results), 0), without_schema=without_schema)
+        keys = {entry["toolKey"] for entry in results}
+        text = notice.text(
+            shown=keys, left_out=max(min(len(hits), best) - len(results), 0), without_schema=without_schema
+        )
         said = [search_results.introduction(*each) for each in introduced]
         content = ({"notice": text} if text else {}) | {"results": results}
         content |= {"serverInstructions": said} if said else {}
-        keys = {entry["toolKey"] for entry in results}
         shown = tuple(hit for hit in ranking.hits if hit.key in keys)
         return Answer(msgspec.json.encode(content), shown, ranking.provider, ranking.fallback, tuple(introduced))

@@ -35,10 +35,11 @@ class Notice:
     missing: Mapping[str, str]
     """Why servers without known tools have none."""
 
-    def text(self, *, left_out: int, without_schema: str) -> str:
-        """The notice; `left_out` results did not fit, nor did the schema of the tool of the key `without_schema`."""
+    def text(self, *, shown: Collection[str], left_out: int, without_schema: str) -> str:
+        """The notice beside the results with the keys `shown`; `left_out` others did not fit, nor did the schema of the
+        tool of the key `without_schema`."""
         named = f'The schema of {without_schema} did not fit; ask for it with detail "full".' if without_schema else ""
-        return _bounded([named, *self._of_ranking(), *self._of_rest(left_out)])
+        return _bounded([named, *self._of_ranking(), *self._of_queries(shown), *self._of_rest(left_out)])
 
     def _of_ranking(self) -> Iterator[str]:
         if self.ranking.notice:
@@ -47,6 +48,16 @@ class Notice:
             yield f"Only the first {MAX_QUERIES} queries were read; ask the other {self.unread} again."
         if self.ranking.fallback:
             yield f"Ranked by {self.ranking.provider}, since the search that is configured could not be used."
+
+    def _of_queries(self, shown: Collection[str]) -> Iterator[str]:
+        """Which queries have an answer that had no place."""
+        lost = [
+            query
+            for query, key in self.ranking.best_of
+            if key not in shown and key in self.tools and query not in self.ranking.unanswered
+        ]
+        if lost := list(dict.fromkeys(lost)):
+            yield f"No room for the best result of {_listed(list(map(_quoted, lost)), _SUGGESTED_FOR)}; ask each alone."
 
     def _of_rest(self, left_out: int) -> Iterator[str]:
         ranking, config = self.ranking, self.catalog.config

@@ -120,7 +120,9 @@ class Bm25:
             relevance = relevance * (1 + CONTEXT * nearness)
         named = [self._pins.find([query]) for query in queries]
         pinned = {self._keys[number]: how for found in reversed(named) for number, how in found.items()}
-        firsts = list(self._firsts(named, lifted, nearness)) if len(queries) > 1 and len(self._keys) else []
+        several = len(queries) > 1 and len(self._keys)
+        best_of = list(self._best_of(queries, named, lifted, nearness)) if several else []
+        firsts = [number for _, number in best_of]
         unanswered = [not found and stays for found, stays in zip(named, weak, strict=True)]
         is_weak = all(unanswered)
 
@@ -139,7 +141,7 @@ class Bm25:
             fallback=None,
             unknown_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unknown)),
             unheard_words=tuple(dict.fromkeys(word for answer in answers for word in answer.query.unheard)),
-            firsts=frozenset(self._keys[number] for number in firsts),
+            best_of=tuple((query, self._keys[number]) for query, number in best_of),
             unanswered=() if is_weak else tuple(filter(str.strip, compress(queries, unanswered))),
             known_words=_known_words([answer.query for answer in answers]) if is_weak else (),
             notice="" if pinned else _notice([answer.query for answer in answers]),
@@ -147,15 +149,19 @@ class Bm25:
             explain=lambda hits: list(map(explained, hits)),
         )
 
-    def _firsts(
-        self, named: Sequence[Mapping[int, str]], lifted: Sequence[Scores], nearness: Scores | None
-    ) -> Iterator[int]:
+    def _best_of(
+        self,
+        queries: Sequence[str],
+        named: Sequence[Mapping[int, str]],
+        lifted: Sequence[Scores],
+        nearness: Scores | None,
+    ) -> Iterator[tuple[str, int]]:
         """The number of the best tool for each query: one that it names, or else the most relevant one."""
-        for found, scores in zip(named, lifted, strict=True):
+        for query, found, scores in zip(queries, named, lifted, strict=True):
             relevance = scores if nearness is None else scores * (1 + CONTEXT * nearness)
             best = max(found, key=lambda number: float(relevance[number])) if found else int(relevance.argmax())
             if found or relevance[best]:
-                yield best
+                yield query, best
 
     def named(self, queries: Sequence[str]) -> dict[str, str]:
         """The keys of the tools that any of the queries names, each with the kind of name that matched."""

@@ -58,25 +58,25 @@ class Cloud:
             return fallen_back(self.name, error, self._words.search(queries, context=context, limit=limit))
         by_name = {key: Explanation(key, 1.0, "", (), how) for key, how in self._words.named(queries).items()}
         found = sorted((reasons | by_name).values(), key=lambda why: (-why.relevance, why.key))
-        firsts = frozenset(self._firsts(queries, {why.key for why in found})) if len(queries) > 1 else frozenset()
-        hits = kept([Hit(why.key, why.relevance) for why in found], limit, firsts)
+        best_of = tuple(self._best_of(queries, {why.key for why in found})) if len(queries) > 1 else ()
+        hits = kept([Hit(why.key, why.relevance) for why in found], limit, {key for _, key in best_of})
         return Ranking(
             hits=tuple(hits),
             provider=self.name,
             fallback=None,
             unknown_words=(),
             weak=not hits or hits[0].relevance < _WEAK,
-            firsts=firsts,
+            best_of=best_of,
             notice=notice,
             explain=lambda hits: [why for why in found if why.key in {hit.key for hit in hits}],
         )
 
-    def _firsts(self, queries: Sequence[str], found: Collection[str]) -> Iterator[str]:
+    def _best_of(self, queries: Sequence[str], found: Collection[str]) -> Iterator[tuple[str, str]]:
         """The best for each query of what the service has found: by words, since it does not say for which one each
         is."""
         for query in queries:
             ranked = self._words.search([query], limit=MAX_RESULTS).hits
-            yield from islice((hit.key for hit in ranked if hit.key in found), 1)
+            yield from islice(((query, hit.key) for hit in ranked if hit.key in found), 1)
 
     def _ask(self, queries: Sequence[str], context: str | None, limit: int) -> tuple[dict[str, Explanation], str]:
         """The tools that the service finds, by key, and a notice about results that cannot be used."""

@@ -143,14 +143,19 @@ class Ranking:
     """Those of them that the table of word vectors does not have either."""
     known_words: tuple[str, ...] = ()
     """Of a weak search the words that tools have as they are written."""
-    firsts: frozenset[str] = frozenset()
-    """Of a search with several queries, the best hit of each one."""
+    best_of: tuple[tuple[str, str], ...] = ()
+    """Of a search with several queries, each one that finds anything with the key of its best hit."""
     unanswered: tuple[str, ...] = ()
     """Its queries without a good match, where another one has one."""
     notice: str = ""
     """Other remarks, in sentences."""
     explain: Callable[[Sequence[Hit]], list[Explanation]] = field(default=_unexplained, repr=False, compare=False)
     """A function that explains the relevance of hits."""
+
+    @property
+    def firsts(self) -> frozenset[str]:
+        """The best hits of several queries, one of each."""
+        return frozenset(key for _, key in self.best_of)
 
     @property
     def lost_words(self) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """Whether what the store keeps is whole: looked at as it lies, and changed in nothing."""
 
 import os
-import shlex
 import sqlite3
 import time
 from contextlib import closing
@@ -108,6 +107,11 @@ def of_state(paths: Paths) -> tuple[str, str]:
 
 def of_policy(paths: Paths) -> tuple[str, str]:
     """Why policy.db cannot be used, and what to do about it; empty where it can be."""
+    try:
+        policy_file.PolicyFile.is_made(paths)
+    except Unusable as error:
+        if error.code == "policy_damaged":
+            return error.message, error.hint
     return _of(paths.policy, policy_file.KIND)
 
 
@@ -131,7 +135,7 @@ def _of(path: Path, kind: Kind) -> tuple[str, str]:
     if os.path.lexists(path) and not os.access(path, os.R_OK):
         return "it cannot be read", f"chmod u+rw {path}"
     if why := damage(path):
-        return why, f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
+        return why, steps.removal(path, kind)
     try:
         with closing(sqlite.connect_unchanged(path, patience_s=_LOOKS_S)) as db:
             steps.refuse_newer({name for (name,) in db.execute("SELECT name FROM steps")}, kind)

@@ -1,13 +1,16 @@
 """The file of `policy.db`: what people have decided. It is no cache: what is lost with it has to be decided again."""
 
+import contextlib
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Self
 
-from mcpctl.paths import Paths
+from mcpctl.errors import Unusable
+from mcpctl.paths import Paths, cannot_write
 from mcpctl.policy_settings import Policy
 from mcpctl.store import sqlite, steps
-from mcpctl.store.state import StateError, told
+from mcpctl.store.state import State, StateError, told
 from mcpctl.store.steps import Kind
 
 STEPS = (
@@ -56,7 +59,10 @@ STEPS = (
     ("ends of grants", "ALTER TABLE grants ADD COLUMN expires REAL"),
 )
 KIND = Kind(
-    "policy", STEPS, "put a copy of it back; or remove it, and pin, approve and make tokens anew, for they are lost"
+    "policy",
+    STEPS,
+    "put a copy of it back; or accept the loss, and pin, approve, make tokens and equip a toolset anew",
+    noted_in="state.db",
 )
 
 
@@ -71,12 +77,25 @@ class PolicyFile:
 
     @classmethod
     def connect(cls, paths: Paths) -> Self:
-        """That on disk, made where there is none; raises `Unusable` when it is newer, broken or cannot be opened.
+        """That on disk, made where there is none; raises `Unusable` when it is newer, broken, lost or cannot be opened.
 
         Threads may hand it on, but not share it. Where another process writes, it waits for that one.
         """
         with told():
-            return cls(steps.connect(paths.policy, KIND), paths.policy)
+            db = steps.connect(paths.policy, KIND) if cls.is_made(paths) else _made(paths)
+            _note(paths)
+            return cls(db, paths.policy)
+
+    @staticmethod
+    def is_made(paths: Paths) -> bool:
+        """Whether there is one; raises `Unusable` where one was lost: that is not taken for none, for what was held
+        would be called."""
+        if not sqlite.is_empty(paths.policy):
+            return True
+        if not paths.data.is_dir():
+            return False
+        with told(), _alone(paths):  # it is empty for a moment while it is made
+            return _is_made(paths)
 
     @classmethod
     def check(cls, paths: Paths, policy: Policy) -> None:
@@ -128,3 +147,52 @@ class PolicyFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _made(paths: Paths) -> sqlite3.Connection:
+    with _alone(paths):
+        _is_made(paths)
+        return steps.connect(paths.policy, KIND)
+
+
+@contextlib.contextmanager
+def _alone(paths: Paths) -> Iterator[None]:
+    try:
+        with sqlite.alone(paths.data):
+            yield
+    except OSError as error:
+        raise cannot_write(paths.data, error) from error
+
+
+def _is_made(paths: Paths) -> bool:
+    if not sqlite.is_empty(paths.policy):
+        return True
+    if paths.policy.exists():
+        raise steps.damaged(paths.policy, KIND, "it is empty")
+    if _is_noted(paths):
+        raise Unusable(
+            f"{paths.policy} is gone, and with it what was decided: pins, approvals and tokens",
+            steps.removal(paths.policy, KIND),
+            "policy_damaged",
+        )
+    return False
+
+
+def _is_noted(paths: Paths) -> bool:
+    """Whether `state.db` has it that one was made. One that is damaged has nothing."""
+    if sqlite.is_empty(paths.state):
+        return False
+    try:
+        with State.as_it_lies(paths) as state:
+            return state.has_policy()
+    except StateError as error:
+        if error.is_passing:
+            raise
+        return False
+
+
+def _note(paths: Paths) -> None:
+    with contextlib.suppress(Unusable):  # it is noted when it is opened next
+        if not _is_noted(paths):
+            with State.connect(paths) as state:
+                state.note_policy()

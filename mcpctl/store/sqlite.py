@@ -1,8 +1,10 @@
 """A SQLite database's file, from its making to its removal, in WAL mode among several processes; and transactions."""
 
 import contextlib
+import errno
 import os
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -122,6 +124,15 @@ def inode(path: Path) -> int | None:
         return path.stat().st_ino
     except FileNotFoundError:
         return None
+
+
+def is_empty(path: Path) -> bool:
+    """Whether there is no such file, or nothing in it."""
+    try:
+        found = path.stat()
+    except OSError as error:
+        return error.errno in (errno.ENOENT, errno.ENOTDIR)  # else opening it says what is wrong
+    return stat.S_ISREG(found.st_mode) and not found.st_size
 
 
 def remove(path: Path) -> None:

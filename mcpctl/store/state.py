@@ -269,6 +269,18 @@ class State:
             found = self._db.execute("SELECT 1 FROM settings WHERE name = ?", (f"{_NAMED}{path}",))
             return found.fetchone() is not None
 
+    # ---- what people have decided
+
+    def has_policy(self) -> bool:
+        """Whether a `policy.db` was made beside it."""
+        with told():
+            return self._db.execute("SELECT 1 FROM settings WHERE name = 'policy'").fetchone() is not None
+
+    def note_policy(self) -> None:
+        """Keep that a `policy.db` was made."""
+        with told():
+            self._db.execute("INSERT OR IGNORE INTO settings VALUES ('policy', x'')")
+
     # ---- checks
 
     def found_harmless(self) -> str:

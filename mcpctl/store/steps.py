@@ -23,6 +23,8 @@ class Kind(NamedTuple):
     """`state` or `policy`, of which the codes of its failures begin."""
     steps: Steps
     if_damaged: str
+    noted_in: str = ""
+    """The database beside it that notes that it was made; as long as that does, it is not made anew."""
 
 
 def connect(path: Path, kind: Kind) -> sqlite3.Connection:
@@ -41,10 +43,17 @@ def connect(path: Path, kind: Kind) -> sqlite3.Connection:
 
 def damaged(path: Path, kind: Kind, why: object) -> Unusable:
     """The failure to say of a database that cannot be read."""
-    hint = f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
+    hint = removal(path, kind)
     if path.is_dir():
         hint = f"move it away: mv {shlex.quote(str(path))} {shlex.quote(f'{path}.away')}"
     return Unusable(f"{path} is damaged: {why}", hint, code=f"{kind.code}_damaged")
+
+
+def removal(path: Path, kind: Kind) -> str:
+    """How to go on where a database cannot be read, or was lost."""
+    if not kind.noted_in:
+        return f"{kind.if_damaged}: rm {shlex.quote(str(path))}"
+    return f"{kind.if_damaged}: rm -f {shlex.quote(str(path))} {shlex.quote(str(path.with_name(kind.noted_in)))}"
 
 
 def look_through(db: sqlite3.Connection, path: Path, kind: Kind) -> None:

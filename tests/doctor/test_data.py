@@ -12,6 +12,7 @@ from mcpctl.doctor import data
 from mcpctl.paths import Paths
 from mcpctl.settings import RecordSettings
 from mcpctl.store import health, index, policy_file, retention, state_file, steps
+from mcpctl.store.policy_file import PolicyFile
 from tests.configured import configure
 from tests.doctor.conftest import Found, told
 from tests.recorded import CURSOR, call, created, opened, session
@@ -33,7 +34,7 @@ def test_records_that_are_whole_are_in_order(found: Found) -> None:
 def test_a_folder_that_cannot_be_written_is_named(
     paths: Paths, found: Found, monkeypatch: pytest.MonkeyPatch, error: OSError
 ) -> None:
-    def full(*_: Any) -> None:
+    def full(*_: Any, **__: Any) -> None:
         raise error
 
     with monkeypatch.context() as patch:
@@ -144,7 +145,19 @@ def test_databases_that_are_damaged_or_newer_are_named_and_left_alone(
     path.write_bytes(b"rubbish" * 2000)
     (finding,) = found("data")
     assert (finding.code, finding.message, finding.repair) == (code, "file is not a database", None)
-    assert finding.fix.endswith(f"rm {path}")
+    assert finding.fix.endswith(f"rm {path}" if name == "state" else f"rm -f {path} {paths.state}")
+
+
+def test_decisions_that_were_lost_are_said(paths: Paths, found: Found) -> None:
+    PolicyFile.connect(paths).close()
+    assert found("data") == []
+    paths.policy.write_bytes(b"")
+    for why in ("it is empty", "and with it what was decided"):
+        (finding,) = found("data")
+        assert (finding.code, finding.repair) == ("D149", None)
+        assert why in finding.message
+        assert finding.fix.endswith(f"rm -f {paths.policy} {paths.state}")
+        paths.policy.unlink(missing_ok=True)
 
 
 def test_a_database_that_another_process_holds_is_not_damaged(paths: Paths, found: Found) -> None:

@@ -156,6 +156,25 @@ def test_no_number_in_a_notice_is_below_one(detail: str, scene: Play) -> None:
     scene(played, many=many, more=many)
 
 
+@pytest.mark.parametrize("detail", ["auto", "names", "full"])
+def test_a_query_whose_best_result_has_no_place_is_said(detail: str, scene: Play) -> None:
+    async def played(world: World) -> None:
+        world.configure()
+        world.begin()
+        client = await world.client()
+        asked = ["many:send_3", "more:send_4", "many:send_5", "more:send_4"]
+        found = await discovered(client, asked, detail=detail, maxResults=2)
+        shown = [entry["toolKey"] for entry in found["results"]]
+        lost = [query for query in asked if query not in shown]
+        assert len(lost) in (1, 2)
+        named = ", ".join(f"'{query}'" for query in dict.fromkeys(lost))
+        assert f"No room for the best result of {named}; ask each alone." in found["notice"]
+        found = await discovered(client, asked, detail=detail, maxResults=3)
+        assert "No room" not in found.get("notice", "")
+
+    scene(played, many=many, more=many)
+
+
 def test_a_weak_answer_begins_with_its_notice_and_is_short(scene: Play) -> None:
     asked = "send the cathedral gargoyle masonry scaffolding buttress organ choir nave"
 

@@ -1,6 +1,7 @@
 """A tool that is not as it was is held: not found, not called, and nothing of its new text reaches a model."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -119,6 +120,42 @@ def test_what_changes_is_held_at_the_next_call_though_the_server_does_not_say_so
         client = await world.client()
         assert "is held" in await client.call("files:read")
         assert await client.call("files:delete") == "{}"
+
+    scene(played, files=files)
+
+
+def removed(paths: Paths) -> None:
+    for file in paths.data.glob("policy.db*"):
+        file.unlink()
+
+
+def emptied(paths: Paths) -> None:
+    os.truncate(paths.policy, 0)
+
+
+def replaced_by_nothing(paths: Paths) -> None:
+    removed(paths)
+    paths.policy.touch()
+
+
+@pytest.mark.parametrize("lose", [removed, emptied, replaced_by_nothing])
+def test_what_is_held_stays_so_when_what_was_decided_is_lost_meanwhile(
+    lose: Callable[[Paths], None], scene: Play, paths: Paths
+) -> None:
+    async def played(world: World) -> None:
+        client = await begun(world)
+        server = world.servers["files"]
+        server.tools[0] = described("read", EVIL)
+        await relisted(world)
+        assert "is held" in await client.call("files:read")
+        lose(paths)
+        for _ in range(2):
+            await relisted(world)
+            assert "is held" in await client.call("files:read")
+        server.tools.append(described("reader", EVIL))
+        await relisted(world)
+        assert "is held" in await client.call("files:reader")
+        assert len(server.calls) == 1
 
     scene(played, files=files)
 

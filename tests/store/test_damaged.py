@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -41,13 +42,18 @@ def garbage(paths: Paths) -> None:
     paths.policy.write_bytes(b"no database" * 1000)
 
 
+def emptied(paths: Paths) -> None:
+    garbage(paths)
+    paths.policy.write_bytes(b"")
+
+
 def folder(paths: Paths) -> None:
     garbage(paths)
     paths.policy.unlink()
     paths.policy.mkdir()
 
 
-DAMAGES = [no_tables, bad_page, garbage, folder]
+DAMAGES = [no_tables, bad_page, garbage, emptied, folder]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -61,7 +67,43 @@ def test_what_serves_by_it_does_not_begin_and_says_which_file_it_is(
         ran = mcpctl(*line)
         assert ran.code == 5
         assert f"{paths.policy} is damaged: " in ran.err
-        assert f"{'mv' if damage is folder else 'rm'} {paths.policy}" in ran.err.replace("'", "")
+        assert f"{'mv' if damage is folder else 'rm -f'} {paths.policy}" in ran.err.replace("'", "")
+
+
+@pytest.mark.parametrize(
+    "line", [["serve"], ["tools", "call", "none:tool"], ["tools", "ls"], ["approvals", "ls"], ["tokens", "ls"]]
+)
+def test_one_that_is_gone_is_not_taken_for_none_until_the_loss_is_accepted(
+    line: list[str], paths: Paths, mcpctl: Mcpctl
+) -> None:
+    write_config(paths.config.parent, {"none": ["false"]}, policy=ON)
+    PolicyFile.connect(paths).close()
+    for file in paths.data.glob("policy.db*"):
+        file.unlink()
+    ran = mcpctl(*line)
+    assert ran.code == 5
+    assert f"{paths.policy} is gone, and with it what was decided" in ran.err
+    assert f"rm -f {paths.policy} {paths.state}" in ran.err.replace("'", "")
+    assert not paths.policy.exists()
+    paths.state.unlink()
+    assert not PolicyFile.is_made(paths)
+    PolicyFile.connect(paths).close()
+
+
+def test_many_that_make_it_at_once_do_not_take_it_for_emptied(paths: Paths) -> None:
+    with ThreadPoolExecutor(8) as pool:
+        for file in pool.map(lambda _: PolicyFile.connect(paths), range(16)):
+            file.close()
+    assert PolicyFile.is_made(paths)
+
+
+def test_a_state_database_that_was_removed_notes_it_again(paths: Paths) -> None:
+    PolicyFile.connect(paths).close()
+    paths.state.unlink()
+    PolicyFile.connect(paths).close()
+    paths.policy.unlink()
+    with pytest.raises(Unusable, match="is gone"):
+        PolicyFile.connect(paths)
 
 
 def test_a_table_that_is_gone_is_damage_wherever_it_is_opened(paths: Paths) -> None:

@@ -31,7 +31,7 @@ def ls(
     options = output.listing(json, jsonl, format, fields, limit, offset, count)
     paths = opt.paths(None, data_dir)
     kept: tuple[tokens.Token, ...] = ()
-    if paths.policy.exists():
+    if PolicyFile.is_made(paths):
         with PolicyFile.connect(paths) as file:
             kept = tokens.every(file)
     now = time.time()
