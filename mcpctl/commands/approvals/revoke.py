@@ -27,10 +27,11 @@ def revoke(
       mcpctl approvals revoke 7f3a91c2
     """
     from mcpctl import output
+    from mcpctl.commands.people import may_be_a_person
     from mcpctl.output.text import line_of
     from mcpctl.policy import answering
 
-    rows = answering.revoke(opt.paths(config, data_dir), standing, "terminal")
+    rows = answering.revoke(opt.paths(config, data_dir), standing, "terminal" if may_be_a_person() else "command")
     output.write_done(json, lambda: rows, *(row["id"] for row in rows))
     for row in rows:
         output.say(line_of(f"{row['key']} is asked about again"))
