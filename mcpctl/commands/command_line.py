@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 from typer._click.core import Parameter
-from typer._click.exceptions import BadParameter, NoSuchOption
+from typer._click.exceptions import BadParameter, NoSuchOption, UsageError
 from typer.core import TyperCommand, TyperGroup
 
 from mcpctl.errors import WrongUsage
@@ -53,6 +53,9 @@ class Command(TyperCommand):
             if kind and kind[1] in _KINDS:
                 error.message = error.message.replace(kind[0], f"is not a {_KINDS[kind[1]]}.")
             raise
+        except UsageError as error:
+            self._ask_for_from(ctx, error)
+            raise
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Say at the end of the help of a list which columns go in a narrow terminal."""
@@ -62,6 +65,14 @@ class Command(TyperCommand):
             formatter.write_paragraph()
             formatter.write_text(sentence)
         super().format_epilog(ctx, formatter)
+
+    def _ask_for_from(self, ctx: Any, error: UsageError) -> None:
+        """Raise `WrongUsage` if an argument too many is what --from takes."""
+        word = re.match(r"Got unexpected extra arguments?(?:\(s\))? \((\S+)", error.message)
+        if word and any("--from" in parameter.opts for parameter in self.params):
+            name = word[1].removesuffix(")")
+            hint = f"did you mean: {ctx.command_path} --from {name}?"
+            raise WrongUsage(f"'{name}' is an argument, and it takes none", hint, "no_such_argument") from error
 
     def _ask_for_dashes(self, error: NoSuchOption, args: list[str]) -> None:
         """Raise `WrongUsage` if the unknown option may be meant for the program that the command line starts."""

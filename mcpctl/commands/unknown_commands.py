@@ -15,13 +15,15 @@ _MEANT = {
     "delete": "rm", "describe": "show", "exec": "call", "execute": "call", "find": "search", "info": "show",
     "inspect": "show", "invoke": "call", "list": "ls", "log": "logs", "ps": "sessions ls", "query": "search",
     "remove": "rm", "run": "call", "watch": "tail", "update": "refresh",
-    "history": "calls ls", "init": "install", "mcp": "serve", "proxy": "serve", "setup": "install", "start": "serve",
-    "status": "doctor", "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
+    "history": "calls ls", "init": "install", "mcp": "serve", "proxy": "serve", "session": "sessions",
+    "setup": "install", "start": "serve", "status": "doctor", "test": "servers check",
+    "ui": "dashboard", "usage": "calls stats", "verify": "doctor", "web": "dashboard",
 }  # fmt: skip
 """Words of other programs, and the verb or the command here."""
 _TOLD = {
     "config": "config.toml is shown by mcpctl servers ls, changed by mcpctl servers set, told of in: man mcpctl-config",
     "completion": "completion for bash, zsh and fish comes with the package; see: man mcpctl-setup",
+    "validate": "config.toml is checked by mcpctl doctor, the rules in it by mcpctl policy check",
     "upgrade": "upgrade it as it was installed, such as with: pip install --upgrade; then restart the clients",
 }
 """Words for which there is no command, and what there is instead."""

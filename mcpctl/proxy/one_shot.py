@@ -89,6 +89,11 @@ def refresh(
     if not servers and loaded.problems:
         hint = f"fix it in {loaded.path}, or change it with: mcpctl servers set {next(iter(loaded.problems))}"
         raise Unusable("no server was listed: none of the entries can be used", hint, "server_unusable")
+    if not servers and (disabled := sorted(name for name in loaded.servers if name not in loaded.elsewhere)):
+        hint = f"enable one with: mcpctl servers enable {disabled[0]}"
+        raise Unusable(
+            f"no server was listed: none is enabled, and these are disabled: {', '.join(disabled)}", hint, "disabled"
+        )
     rows, failures = asyncio.run(_refreshed(loaded, paths, servers, on_progress))
     if not failures:
         return Found.of(rows), None

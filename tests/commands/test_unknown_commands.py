@@ -19,6 +19,9 @@ from tests.conftest import Mcpctl
         ("add x", ["servers add", "toolsets add", "annotate add"]),
         ("update", ["tools refresh"]),
         ("status", ["doctor"]),
+        ("test", ["servers check"]),
+        ("servers test", ["servers check"]),
+        ("session ls", ["sessions"]),
         ("init", ["install"]),
         ("serch", ["tools search", "serve"]),
         ("tool ls", ["tools", "toolsets"]),
@@ -35,7 +38,7 @@ def test_a_word_that_is_no_command_is_told_with_what_it_may_mean(mcpctl: Mcpctl,
     assert (ran.code, ran.err.splitlines(keepends=True)[-1]) == (2, told)
 
 
-@pytest.mark.parametrize("word", ["config", "configure", "completion", "completions", "upgrade"])
+@pytest.mark.parametrize("word", ["config", "configure", "completion", "completions", "upgrade", "validate"])
 def test_what_is_done_in_another_way_is_told(mcpctl: Mcpctl, word: str) -> None:
     ran = mcpctl(word, "x")
     assert ran.code == 2

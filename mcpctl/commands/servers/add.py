@@ -44,6 +44,7 @@ def add(
     from mcpctl.commands.servers import logins
     from mcpctl.errors import warn
 
+    entry.check_no_file([name, *(command or [])])
     entry.check_program(command or [], f"mcpctl servers add {name}")
     given = entry.given(
         command or [], url, transport, header, oauth, env, env_file, inherit_env, cwd, project, deny, only,

@@ -125,6 +125,17 @@ def given(
     return {name: value for name, value in values.items() if value not in (None, "", [], {})}
 
 
+def check_no_file(words: Sequence[str]) -> None:
+    """Raise `WrongUsage` where what is to be added is a client's file."""
+    import shlex
+
+    from mcpctl.errors import WrongUsage
+
+    if words[-1].endswith(".json") and len(words) <= len(("NAME", "COMMAND")):
+        hint = f"take over the servers in it with: mcpctl servers import --from {shlex.quote(words[-1])}"
+        raise WrongUsage(f"'{words[-1]}' is a JSON file, not a server", hint, "file_as_server")
+
+
 def check_program(words: Sequence[str], command: str, to_url: str = "--url") -> None:
     """Raise `WrongUsage` for a program that is a URL, a variable or a whole command line, with the `command` that
     takes what was meant; `to_url` are its options before a URL."""

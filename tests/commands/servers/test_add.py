@@ -222,6 +222,14 @@ def test_a_url_and_variables_are_not_taken_for_a_program(
         assert mcpctl(*shlex.split(told.partition("mcpctl ")[2])).code == 0
 
 
+@pytest.mark.parametrize("words", [["c.json"], ["foo", "./c.json"]])
+def test_a_file_of_servers_is_for_the_import(mcpctl: Mcpctl, paths: Paths, words: list[str]) -> None:
+    ran = mcpctl("servers", "add", *words)
+    told = f"hint: take over the servers in it with: mcpctl servers import --from {words[-1]}\n"
+    assert (ran.code, ran.err.endswith(told)) == (2, True)
+    assert not paths.config.exists()
+
+
 def test_a_secret_before_a_program_is_not_printed(mcpctl: Mcpctl) -> None:
     token = f"ghp_{'a1B2' * 9}"
     assert token not in mcpctl("servers", "add", "s", f"GITHUB_TOKEN={token} npx").err

@@ -719,6 +719,14 @@ def test_two_of_one_name_in_one_file_get_a_hint_that_works(mcpctl: Mcpctl, user:
     assert set(took(mcpctl("servers", "import", "--rename", "time=time-2", "--json")).values()) == {"unchanged"}
 
 
+def test_a_file_without_its_option_is_told_where_it_goes(mcpctl: Mcpctl) -> None:
+    for words in (["c.json"], ["c.json", "d.json"]):
+        ran = mcpctl("servers", "import", *words)
+        assert (ran.code, ran.err.splitlines()[-1]) == (
+            2, "hint: did you mean: mcpctl servers import --from c.json?"
+        )  # fmt: skip
+
+
 def test_a_server_is_called_as_one_says(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     write(user / ".cursor/mcp.json", {"My Server": {"command": "a"}, "b": {"command": "b"}})
     ran = mcpctl("servers", "import", "--rename", "My Server=mine", "--json")

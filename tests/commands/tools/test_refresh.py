@@ -107,6 +107,13 @@ def test_a_disabled_server_is_refused_and_the_way_to_enable_it_named(mcpctl: Mcp
     assert "mcpctl servers enable notes" in ran.err
 
 
+def test_that_all_servers_are_disabled_is_said(mcpctl: Mcpctl, paths: Paths) -> None:
+    configure(paths, {name: {**DEMO["notes"], "enabled": False} for name in ("b", "a")})
+    ran = mcpctl("tools", "refresh")
+    assert ran.code == 5
+    assert "these are disabled: a, b\nhint: enable one with: mcpctl servers enable a\n" in ran.err
+
+
 def test_an_unknown_server_is_not_found(mcpctl: Mcpctl, paths: Paths) -> None:
     configure(paths)
     ran = mcpctl("tools", "refresh", "nots")
