@@ -1,6 +1,7 @@
 """Whether what the store keeps is whole: looked at as it lies, and changed in nothing."""
 
 import os
+import shlex
 import sqlite3
 import time
 from contextlib import closing
@@ -112,7 +113,26 @@ def of_policy(paths: Paths) -> tuple[str, str]:
     except Unusable as error:
         if error.code == "policy_damaged":
             return error.message, error.hint
-    return _of(paths.policy, policy_file.KIND)
+    why, fix = _of(paths.policy, policy_file.KIND)
+    if not why and _is_held(paths.policy):
+        return (
+            "another process has it, so that nothing can be decided or pinned",
+            f"end what holds it: fuser {shlex.quote(str(paths.policy))}",
+        )
+    return why, fix
+
+
+def _is_held(path: Path) -> bool:
+    """Whether somebody has it for so long that who writes would give up; nobody does where it has no log."""
+    if not all(file.is_file() for file in sqlite.files(path)[:2]):
+        return False
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=rw", uri=True, timeout=_LOOKS_S)) as db:
+            db.execute("BEGIN IMMEDIATE")
+            db.execute("ROLLBACK")
+    except sqlite3.Error as error:
+        return sqlite.is_held(error)
+    return False
 
 
 def _damage(path: Path) -> str | None:

@@ -145,7 +145,10 @@ class PolicyFile:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if isinstance(error, StateError) and error.is_passing:  # which file it is, only this one knows
+            error.message = sqlite.unwritable(self._path, error.cause).message
+            error.args = (error.message,)
         self.close()
 
 

@@ -167,6 +167,19 @@ def test_a_database_that_another_process_holds_is_not_damaged(paths: Paths, foun
         assert found("data") == []
 
 
+@pytest.mark.parametrize("mode", ["NORMAL", "EXCLUSIVE"])
+def test_decisions_that_another_process_holds_are_said(paths: Paths, found: Found, mode: str) -> None:
+    PolicyFile.connect(paths).close()
+    with closing(sqlite3.connect(paths.policy, isolation_level=None)) as db:
+        db.execute(f"PRAGMA locking_mode = {mode}")
+        db.execute("BEGIN EXCLUSIVE")
+        db.execute("CREATE TABLE held (a)")
+        (finding,) = found("data")
+        assert (finding.code, finding.message[:22]) == ("D149", "another process has it")
+        db.execute("ROLLBACK")
+    assert found("data") == []
+
+
 def test_what_was_removed_is_told_with_its_limit(paths: Paths, found: Found) -> None:
     session(paths, CURSOR, 10, call(2, 11, CURSOR))
     for number in range(2):

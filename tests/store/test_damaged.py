@@ -139,3 +139,17 @@ def test_one_that_another_process_has_to_itself_is_not_waited_for_again_and_agai
         "another process has it at this moment; try again",
     )
     assert len(sleeps) < 3
+
+
+@pytest.mark.parametrize("line", [["approvals", "ls"], ["tokens", "revoke", "x"]])
+def test_one_that_somebody_writes_is_named(
+    line: list[str], paths: Paths, mcpctl: Mcpctl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    PolicyFile.connect(paths).close()
+    monkeypatch.setattr(sqlite, "PATIENCE_S", 0)
+    with closing(sqlite3.connect(paths.policy, isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        ran = mcpctl(*line)
+    assert ran.code == 5
+    assert f"cannot write {paths.policy}: database is locked" in ran.err
+    assert "another process has it at this moment" in ran.err
