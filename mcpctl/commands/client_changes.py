@@ -9,7 +9,6 @@ from mcpctl.commands import complete
 
 if TYPE_CHECKING:
     from mcpctl.models import Row
-    from mcpctl.paths import Paths
 
 Clients = Annotated[
     list[str],
@@ -47,23 +46,6 @@ def say_last(told: Iterable[str]) -> None:
 
     for line in told:
         output.say(line, always=True)
-
-
-def foresee(paths: "Paths", before: str, after: str, *, from_script: bool) -> None:
-    """Warn, in a dry run, that this change of config.toml would be refused here, since only a person may make it."""
-    import os
-
-    from mcpctl.catalog import loosening
-    from mcpctl.commands import people
-    from mcpctl.errors import Refused, warn
-
-    found = [] if before == after else loosening.by_config(paths, before, after)
-    if not found or (from_script and not any(os.environ.get(name) for name in people.AGENTS)):
-        return
-    try:
-        people.only_for_people(f"have this called without a question: {loosening.told(found)}")
-    except Refused as refused:
-        warn(f"this would be refused here: {refused.message}")
 
 
 def write(rows: "list[Row]", diff: Sequence[str], *, dry_run: bool, json: bool) -> None:

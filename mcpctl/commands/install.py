@@ -74,7 +74,7 @@ def install(
         installing.write(plan, gate.config)
     else:
         client_changes.remark(remarks)
-        client_changes.foresee(paths, *plan.texts, from_script=from_script)
+        Gate(paths, from_script, dry=True).config(*plan.texts)
     for remark in installing.rule_remarks(plan):
         warn(remark)
     rows = installing.rows(plan)

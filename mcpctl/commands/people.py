@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mcpctl import posix
-from mcpctl.errors import Refused
+from mcpctl.errors import Refused, warn
 
 if TYPE_CHECKING:
     from mcpctl.paths import Paths
@@ -50,11 +50,12 @@ class Gate:
     """What a change goes through before it is written: one that lets more be called without a yes is a person's.
 
     Each raises `Refused` where nobody sits at a terminal of their own; `from_script` stands in for somebody, but not
-    where an agent runs this. What passes is put on record.
+    where an agent runs this. What passes is put on record. One that is `dry` only warns of what it would refuse.
     """
 
     paths: "Paths"
     from_script: bool = False
+    dry: bool = False
 
     def config(self, before: str, after: str) -> None:
         """For another text of config.toml."""
@@ -91,5 +92,8 @@ class Gate:
         if why and (_agent() or not self.from_script):
             message = f"only a person can have this called without a question: {loosening.told(found)}: {why}"
             no_agent = "" if _agent() else "; in a Dockerfile or in CI, add --from-script"
-            raise Refused(message, f"run it in a terminal of your own{no_agent}", "needs_a_person")
-        loosening.record(self.paths, found, what, after, "script" if why else "terminal", before)
+            if not self.dry:
+                raise Refused(message, f"run it in a terminal of your own{no_agent}", "needs_a_person")
+            warn(f"this would be refused here: {message}")
+        elif not self.dry:
+            loosening.record(self.paths, found, what, after, "script" if why else "terminal", before)

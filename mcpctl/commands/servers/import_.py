@@ -63,7 +63,6 @@ def import_(
       mcpctl servers import --from cursor --dry-run
       mcpctl servers import --from ./.vscode/mcp.json --prefix work-
     """
-    from functools import partial
 
     from mcpctl import output
     from mcpctl.clients import importing
@@ -78,8 +77,7 @@ def import_(
     batch = importing.read(source, prefix, replace, importing.renames(rename or ()))
     _say_read(batch, importing.places(source))
     paths = opt.paths(config, data_dir, creates=True)
-    foresee = partial(client_changes.foresee, paths, from_script=from_script)
-    permit = foresee if dry_run else Gate(paths, from_script).config
+    permit = Gate(paths, from_script, dry=dry_run).config
     try:
         diff = importing.run(paths.config, batch, permit, dry_run=dry_run)
     finally:

@@ -64,7 +64,6 @@ def set(
     """
     from mcpctl import output, server_changes, server_entries
     from mcpctl.clients import import_preview
-    from mcpctl.commands import client_changes
     from mcpctl.commands.people import Gate
     from mcpctl.errors import WrongUsage, warn
     from mcpctl.output.text import block_of
@@ -83,7 +82,7 @@ def set(
     before, after = server_entries.edited(path, change)
     if dry_run:
         diff = import_preview.between(path, before, after)
-        client_changes.foresee(paths, before, after, from_script=from_script)
+        Gate(paths, from_script, dry=True).config(before, after)
         if json:
             output.write_done(json, lambda: {"name": name, "changed": before != after, "diff": diff})
             return

@@ -30,6 +30,7 @@ command = "b"
 """
 
 
+@pytest.mark.usefixtures("person")
 def test_only_what_is_given_changes_and_comments_and_order_stay(mcpctl: Mcpctl, paths: Paths) -> None:
     by_hand(paths, HAND_WRITTEN)
     ran = mcpctl("servers", "set", "a", "--command", "new", "--cwd", "/x", "--env", "A=1", "--only", "get_*")
