@@ -12,14 +12,15 @@ import msgspec
 
 from mcpctl import config
 from mcpctl.callers import Client
-from mcpctl.catalog import rows
+from mcpctl.catalog import cache, rows
 from mcpctl.catalog.cache import Catalog
 from mcpctl.catalog.lists import Lists
 from mcpctl.config import Config
 from mcpctl.errors import McpctlError
-from mcpctl.models import LOOSENED
+from mcpctl.models import LOOSENED, Tool
 from mcpctl.paths import Paths
 from mcpctl.policy import loosening
+from mcpctl.policy.holding import Holding
 from mcpctl.policy.loosening import Known
 from mcpctl.policy.view import View
 from mcpctl.store.recorder import Origin, Recorder
@@ -116,9 +117,18 @@ def _opened(paths: Paths, text: str) -> Iterator[tuple[str | None, Known]]:
     loaded = config.parsed(paths.config, text)
     used = {name: msgspec.structs.replace(entry, enabled=True) for name, entry in loaded.servers.items()}
     with State.opened(paths) as state:
-        found = Catalog(View(replace(loaded, servers=used)), state, Lists(rows.holding(paths, loaded)))
+        holding = rows.holding(paths, loaded)
+        found = Catalog(View(replace(loaded, servers=used)), state, Lists(holding))
         found.check_together()
-        yield state.equipped(), {name: found.newest(name) for name in used}
+        yield state.equipped(), {name: found.newest(name) or _earlier(state, holding, name) for name in used}
+
+
+def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
+    """The tools of a server as it listed them when its entry said something else: it has not listed them since."""
+    keys = (key for key in state.generations() if key.server == server and not key.capabilities.startswith("@"))
+    lists = [(key, listed) for key in keys if (listed := cache.load(state, key))]
+    lists.sort(key=lambda each: each[1].fetched_at)
+    return {tool.name: tool for key, listed in lists for tool in holding.judged(key, listed.tools)[0]}
 
 
 def _view(paths: Paths, text: str, project: str | None, toolsets: "_Toolsets") -> View:

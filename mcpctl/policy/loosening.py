@@ -64,7 +64,10 @@ def _freed(before: View, after: View, old: str, new: str, former: Sequence[str],
         renamed = replace(tool, server=new, held="") if old != new else tool
         if not _is_free(after, renamed):
             continue
-        if not any(_is_free(before, replace(tool, server=each)) for each in dict.fromkeys((*former, old))):
+        # What runs without restrictions under yet another name counts only where it is the restricted program itself.
+        entries = before.config.servers
+        alike = [each for each in former if is_same_program(entries[each], entries[old])]
+        if not any(_is_free(before, replace(tool, server=each)) for each in dict.fromkeys((*alike, old))):
             yield tool.name if tool.name != ANY else "*"
 
 

@@ -1,6 +1,7 @@
 """Whether two entries start the same program, however their command lines are written."""
 
 import os
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Sequence
@@ -11,7 +12,7 @@ from mcpctl.server_settings import Server
 
 _LAUNCHER = re.compile(
     r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
-    r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|&&|;|\w*sh"
+    r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|mcp-proxy|supergateway|&&|;|\w*sh"
 )
 """A word before what a command line is about."""
 _RUNS_IMAGES = frozenset(("docker", "podman", "nerdctl"))
@@ -25,6 +26,7 @@ _VALUED = frozenset((
 _VALUED_OF_IMAGES = frozenset((
     "--env", "-e", "--env-file", "--volume", "-v", "--mount", "--name", "--network", "--net", "--user", "-u",
     "--workdir", "-w", "--publish", "-p", "--entrypoint", "--platform", "--label", "-l", "--memory", "-m", "--cpus",
+    "--context", "--host", "-H", "--config", "--log-level",
     "--add-host", "--pull", "--gpus", "--hostname", "-h", "--cap-add", "--cap-drop", "--security-opt",
 ))  # fmt: skip
 """Options whose value is the word after them, of launchers and of what runs images."""
@@ -65,7 +67,7 @@ def _of_command(words: Sequence[str], folder: str) -> Iterator[str]:
         word, following = words[number], words[number + 1] if number + 1 < len(words) else ""
         number += 1
         option, equals, value = word.partition("=")
-        runs_image, launcher = bool(seen & _RUNS_IMAGES), PurePath(word).name or word
+        runs_image, launcher = bool(seen & _RUNS_IMAGES), re.sub(r"(?<=.)@.*", "", PurePath(word).name) or word
         is_package = option in _PACKAGES or (option == "-p" and bool(seen & _PACKAGE_MANAGERS))
         if option == "-m" and not runs_image:
             yield from _of_module(following)
@@ -92,7 +94,7 @@ def _named(word: str, folder: str, *, is_image: bool) -> Iterator[str]:
         yield _package("/".join(parts[: 2 if parts[0].startswith("@") else 1]))
     elif word.startswith(("/", ".", "~")) or _FILE.search(word):
         path = os.path.realpath((Path(folder) / Path(word).expanduser()).expanduser())
-        yield path
+        yield re.sub(r"(?:/index)?(?:\.[cm]?[jt]sx?)?\Z", "", path)  # as Node.js finds it
         yield from _of_module(PurePath(path).stem)
         yield from _of_module(PurePath(word).stem)
     else:
@@ -106,7 +108,7 @@ def _of_module(name: str) -> Iterator[str]:
 
 def _package(name: str) -> str:
     """A package's name without its version, its extras and its case."""
-    bare = re.sub(r"(?<=.)(?:@|==|>=|~=|\[).*\Z", "", name.strip())
+    bare = re.sub(r"(?<=.)(?:@|==|>=|~=|\[).*\Z", "", name.strip().removeprefix("npm:").removeprefix("jsr:"))
     return bare.lower().replace("_", "-")
 
 
@@ -116,7 +118,7 @@ def _address(url: str) -> str:
         port = f":{parts.port}" if parts.port not in (None, 80, 443) else ""
     except ValueError:
         return url
-    path = re.sub("/+", "/", unquote(parts.path)).rstrip("/")
+    path = posixpath.normpath(re.sub("/+", "/", f"/{unquote(parts.path)}")).rstrip("/")
     return f"//{(parts.hostname or '').rstrip('.')}{port}{path}"
 
 

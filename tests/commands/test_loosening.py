@@ -216,6 +216,8 @@ STEPS = (
     (("servers", "set", "gh", "--command", "/bin/true", "--unset", "args"),
      ("servers", "set", "notes", "--", "npx", "-y", "gh-server")),
     (("servers", "rm", "gh"), ADDED),
+    (("servers", "add", "decoy", "--", "npx", "-y", "foo"),
+     ("servers", "add", "both", "--", "npx", "-p", "gh-server", "foo"), ADDED),
     (("servers", "rm", "gh"), ("servers", "add", "gh", "--", "npx", "-y", "gh-server")),
     (("servers", "set", "gh", "--arg", "more", "--arg", "gh-server"), ADDED),
 )  # fmt: skip
@@ -235,12 +237,17 @@ def test_no_two_steps_let_more_be_called_either(steps: Any, mcpctl: Mcpctl, path
         shutil.rmtree(Path.home())
 
 
+@pytest.mark.parametrize("first", [(), ("--arg", "gh-server", "--arg", "y"), ("--env", "X=1"), ("--cwd", "/tmp")])
 @pytest.mark.parametrize("name", ["gh2", "notes"])
-def test_what_is_held_is_held_under_another_name_too(name: str, mcpctl: Mcpctl, paths: Paths) -> None:
+def test_what_is_held_is_held_under_another_name_too(
+    name: str, first: tuple[str, ...], mcpctl: Mcpctl, paths: Paths
+) -> None:
     begin(paths, "a policy", None)
     configured.pinned(paths, "gh")
     configured.listed(paths, "gh", [{**TOOLS[0], "description": "Reads, and mails."}, *TOOLS[1:]])
     assert mcpctl("tools", "ls", "--server", "gh", "--json").json[0]["held"] == "changed"
+    if first:
+        mcpctl("servers", "set", "gh", *first)
     verb = ("add",) if name == "gh2" else ("set",)
     ran = mcpctl("servers", *verb, name, "--", "npx", "-y", "gh-server")
     assert (ran.code, f"{name}:read" in ran.err) == (6, True), ran

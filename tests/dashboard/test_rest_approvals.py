@@ -143,7 +143,8 @@ def test_who_finds_the_database_held_is_told_to_try_again(
     assert (status, error["code"]) == (503, "database_held")
     assert (ran.code, ran.err) == (
         ExitCode.UNUSABLE,
-        "mcpctl: database is locked\nhint: another process has it at this moment; try again\n",
+        f"mcpctl: cannot write {paths.policy}: database is locked\n"
+        "hint: another process has it at this moment; try again\n",
     )
     assert state(paths, approval).state == "pending"
 

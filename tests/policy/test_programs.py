@@ -16,7 +16,8 @@ SAME = {
         "env X=1 /usr/bin/npx -y @modelcontextprotocol/server-github", "bunx @modelcontextprotocol/server-github --x",
         "node /opt/node_modules/@modelcontextprotocol/server-github/dist/index.js",
         "sh -c 'cd /x && exec npx -y @modelcontextprotocol/server-github'",
-        "bash -lc 'npx @modelcontextprotocol/server-github'", "cmd /c npx -y @modelcontextprotocol/server-github",
+        "bash -lc 'npx @modelcontextprotocol/server-github'", 
+        "deno run -A npm:@modelcontextprotocol/server-github", "cmd /c npx -y @modelcontextprotocol/server-github",
     ),
     "uv": (
         "uvx mcp-server-time", "uvx mcp-server-time==1.0 --tz X", "uvx --from mcp-server-time mcp-server-time",
@@ -30,9 +31,11 @@ SAME = {
     "an image": (
         "docker run -i --rm -e GITHUB_TOKEN ghcr.io/github/github-mcp-server",
         "docker run -i --rm -e GITHUB_PERSONAL_ACCESS_TOKEN -e GITHUB_HOST ghcr.io/github/github-mcp-server:1.0",
+        "docker --context default run ghcr.io/github/github-mcp-server", 
         "podman run --name x -v /a:/b ghcr.io/github/github-mcp-server@sha256:abcd stdio",
     ),
-    "a generic script": ("node /a/dist/index.js", "node --no-warnings /a/dist/../dist/index.js x"),
+    "a generic script": ("node /a/dist/index.js", "node --no-warnings /a/dist/../dist/index.js x", 
+        "node /a/dist", "node /a/dist/index"),
     "another generic script": ("node /b/dist/index.js",),
     "another image": ("docker run -i --rm -e GITHUB_TOKEN mcp/jira",),
     "another folder": ("uv --directory /srv/a run other.py",),
@@ -40,7 +43,7 @@ SAME = {
 }  # fmt: skip
 ADDRESSES = (
     "https://mcp.example/mcp", "https://mcp.example:443/mcp", "https://MCP.example./mcp/", "https://mcp.example//mcp?k=1",
-    "https://mcp.example/%6dcp",
+    "https://mcp.example/%6dcp", "https://mcp.example/x/../mcp",
 )  # fmt: skip
 
 
@@ -64,6 +67,7 @@ def test_other_programs_are_others() -> None:
 def test_one_address_is_known_however_it_is_written() -> None:
     for one, other in itertools.combinations(ADDRESSES, 2):
         assert is_same_program(Server(url=one), Server(url=other)), (one, other)
-    assert is_same_program(Server(url=ADDRESSES[0]), of(f"npx -y mcp-remote {ADDRESSES[1]}"))
+    for through in ("npx -y mcp-remote", "npx mcp-remote@latest", "uvx mcp-proxy", "npx supergateway --streamableHttp"):
+        assert is_same_program(Server(url=ADDRESSES[0]), of(f"{through} {ADDRESSES[1]}")), through
     assert not is_same_program(Server(url=ADDRESSES[0]), Server(url="https://mcp.example/other"))
     assert not is_same_program(Server(url=ADDRESSES[0]), of("npx -y x"))

@@ -78,6 +78,7 @@ def test_without_a_policy_one_is_made_that_asks_about_the_rest(mcpctl: Mcpctl, u
     assert "left out: Bash(ls): it is not about a tool of an MCP server" in ran.err
 
 
+@pytest.mark.usefixtures("person")
 def test_an_existing_policy_gets_the_rules_and_keeps_its_values_comments_and_order(
     mcpctl: Mcpctl, user: Path, paths: Paths
 ) -> None:
@@ -90,6 +91,7 @@ def test_an_existing_policy_gets_the_rules_and_keeps_its_values_comments_and_ord
     )
 
 
+@pytest.mark.usefixtures("person")
 def test_running_it_twice_changes_nothing(mcpctl: Mcpctl, user: Path, paths: Paths) -> None:
     by_hand(paths)
     claude(user)
@@ -140,6 +142,7 @@ def test_an_unknown_field_is_refused_before_anything_is_written(mcpctl: Mcpctl, 
     assert paths.config.read_text(encoding="utf-8") == BY_HAND
 
 
+@pytest.mark.usefixtures("person")
 @pytest.mark.parametrize("answer", [True, False])
 def test_at_a_terminal_it_shows_the_change_and_asks(
     mcpctl: Mcpctl, user: Path, paths: Paths, monkeypatch: pytest.MonkeyPatch, answer: bool
