@@ -23,6 +23,7 @@ from mcpctl.server_settings import OAuth
 from mcpctl.settings import OAuthSettings
 from tests.oauth import sites
 from tests.oauth.sites import LOGS_IN, Sites, browser
+from tests.proxy.client import until
 
 SETTINGS = OAuthSettings()
 DOCUMENT = "https://mcpctl.example/client.json"
@@ -79,7 +80,8 @@ def test_a_login_in_the_browser_has_all_that_a_refresh_needs(
     assert (client.application_type, client.client_name) == ("native", "mcpctl")
     assert (tokens.token_endpoint_auth_method, tokens.client_secret) == ("none", None)
     assert tokens.scopes == "read"  # which the server has asked for, of all that the issuer has
-    page = Path(f"{script}.page").read_text(encoding="utf-8")
+    shown = Path(f"{script}.page")
+    page = until("the page that the browser gets", lambda: shown.exists() and shown.read_text(encoding="utf-8"))
     assert "close this page" in page and "code" not in page and "state" not in page
 
 
