@@ -23,7 +23,7 @@ _INSIDE = re.compile(
     rb'[^"\\]*+(?:\\(?:[^u]|u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[0-9a-fA-F]{4}|(?![dD][89abAB])[0-9a-fA-F]{4}))[^"\\]*+)*+',
     re.DOTALL,
 )
-"""What of a string is no part of an escape, or of a pair of them, that goes on behind it."""
+"""The part of a string in which no escape, and no pair of them, goes on behind it."""
 
 Json = bytes | memoryview
 
@@ -118,7 +118,7 @@ def _text_of(block: Json) -> bytes | None:
 
 
 def _decoded(string: Json) -> bytes:
-    """What a JSON string says, in UTF-8, decoded piece after piece; raises `MsgspecError` where it is not one."""
+    """The text of a JSON string, in UTF-8, decoded piece after piece; raises `MsgspecError` where it is not one."""
     if len(string) <= _PIECE:
         return msgspec.json.decode(string, type=str).encode()
     if string[0] != _QUOTE:

@@ -144,8 +144,8 @@ class Features:
         raise _unknown(uri)
 
     def as_tool(self, owner: Owner) -> Tool:
-        """What reading it by itself is for a model, as policies see it: a call of a tool that only reads, of what its
-        server lists; of any other URI, which the model may have made of a template, of a tool that declares nothing."""
+        """The tool that policies see a model call when it reads this: one that only reads, where its server lists it;
+        of any other URI, which the model may have made of a template, one that declares nothing."""
         name = feature_names.join(RESOURCES, owner.uri)
         listing = (part for part in self._of(RESOURCES) if part.server == owner.server and owner.uri in part.features)
         if part := next(listing, None):

@@ -35,8 +35,8 @@ _TOLD = 5
 
 
 def by_config(paths: Paths, before: str, after: str) -> list[str]:
-    """What an edit of config.toml lets be called without a yes; see `loosening.loosened`. A text that cannot be used
-    lets nothing be called."""
+    """The keys that an edit of config.toml lets be called without a yes; see `loosening.loosened`. A text that cannot
+    be used lets nothing be called."""
     try:
         there = config.parsed(paths.config, after).known_projects
     except McpctlError:
@@ -44,20 +44,20 @@ def by_config(paths: Paths, before: str, after: str) -> list[str]:
     with _opened(paths, before) as (equipped, known):
         toolsets = _Toolsets(paths, equipped)
         projects = [each for each in _projects(paths, before) if each is None or each in there]
-        old, new = ([_view(paths, text, project, toolsets) for project in projects] for text in (before, after))
+        old, new = (_views(paths, text, projects, toolsets) for text in (before, after))
         return loosening.loosened(old, new, known)
 
 
 def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> list[str]:
-    """What an edit of a toolset's file lets be called without a yes: where it is in force, also for clients that name
-    it, and, of one of the user's own, beside a policy."""
+    """The keys that an edit of a toolset's file lets be called without a yes: where it is in force, also for clients
+    that name it, and, of one of the user's own, beside a policy."""
     written = _text(paths)
     with State.opened(paths) as state:
         is_named = state.is_named(_real(place.path))
     with _opened(paths, written) as (equipped, known):
         projects = _projects(paths, written)
         both = [_Toolsets(paths, equipped, {_real(place.path): text}) for text in (before, after)]
-        old, new = ([_view(paths, written, project, each) for project in projects] for each in both)
+        old, new = (_views(paths, written, projects, each) for each in both)
         if is_named or (place.own and before):
             for views, each in ((old, both[0]), (new, both[1])):
                 named = [replace(view, toolset=each.of(place.reference)) for view in views]
@@ -66,12 +66,12 @@ def by_toolset(paths: Paths, place: ToolsetPlace, before: str, after: str) -> li
 
 
 def by_equipping(paths: Paths, reference: str | None) -> list[str]:
-    """What putting a toolset in force for all lets be called without a yes, or putting none."""
+    """The keys that putting a toolset in force for all lets be called without a yes, or putting none."""
     written = _text(paths)
     with _opened(paths, written) as (equipped, known):
         both = [_Toolsets(paths, each) for each in (equipped, reference)]
         projects = _projects(paths, written)
-        old, new = ([_view(paths, written, project, each) for project in projects] for each in both)
+        old, new = (_views(paths, written, projects, each) for each in both)
         return loosening.loosened(old, new, known)
 
 
@@ -131,9 +131,10 @@ def _earlier(state: State, holding: Holding, server: str) -> dict[str, Tool]:
     return {tool.name: tool for key, listed in lists for tool in holding.judged(key, listed.tools)[0]}
 
 
-def _view(paths: Paths, text: str, project: str | None, toolsets: "_Toolsets") -> View:
-    loaded = config.parsed(paths.config, text, project)
-    return View(loaded, toolsets.of(in_force.of_project(loaded)))
+def _views(paths: Paths, text: str, projects: Sequence[str | None], toolsets: "_Toolsets") -> list[View]:
+    """The view of each project with the toolset that is in force there."""
+    loaded = [config.parsed(paths.config, text, project) for project in projects]
+    return [View(each, toolsets.of(in_force.of_project(each))) for each in loaded]
 
 
 class _Toolsets:

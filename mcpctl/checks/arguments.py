@@ -1,4 +1,4 @@
-"""What a person is told of arguments that are too long to be read: which patterns of the checks are in them."""
+"""The patterns of the checks that are in arguments too long to be read, as a person is told them."""
 
 import re
 import time

@@ -47,7 +47,7 @@ def _why_nobody() -> str:
 
 @dataclass(frozen=True)
 class Gate:
-    """What a change goes through before it is written: one that lets more be called without a yes is a person's.
+    """The check of a change before it is written: one that lets more be called without a yes is a person's.
 
     Each raises `Refused` where nobody sits at a terminal of their own; `from_script` stands in for somebody, but not
     where an agent runs this. What passes is put on record. One that is `dry` only warns of what it would refuse.

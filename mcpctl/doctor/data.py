@@ -70,7 +70,7 @@ def of_removed(case: Case) -> Iterator[Finding]:
 
 
 def of_loosened(case: Case) -> Iterator[Finding]:
-    """What has lately been changed so that more may be called without a question."""
+    """The changes of late by which more may be called without a question."""
     for line in health.loosened(case.paths):
         through = f"through the {line.channel}" if line.channel != "file" else "by an edit of the file"
         yield found("D151", f"{line.timestamp}: {line.rule_place}, {through}: {line.key}", line.rule_place)

@@ -178,7 +178,7 @@ def decision(row: Row) -> str:
 
 
 def answered(row: Row) -> str:
-    """What was decided, and who or what did it, after how long."""
+    """The decision, and who or what made it, after how long."""
     made, channel, waited_ms = row["decision"], row["channel"], row["waited_ms"]
     after = "" if waited_ms is None else f", after {seconds(waited_ms)}"
     if made == "unanswerable":

@@ -12,7 +12,7 @@ _LONG = 1 << 20
 def digest_of(arguments: bytes) -> str:
     """What tells one call's arguments from another's, whatever the order of their members and the spaces between.
 
-        Numbers count as they are written. Where a member is there twice, servers differ in which they take, and so does
+    Numbers count as they are written. Where a member is there twice, servers differ in which they take, and so does
     the digest. Very long ones count as they came: to read them would hold up others.
     """
     if len(arguments) > _LONG:

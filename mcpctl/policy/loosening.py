@@ -1,4 +1,4 @@
-"""What becomes callable without a yes by a change: one comparison of all that may be called before it and after.
+"""The tools that a change lets be called without a yes: one comparison of all that may be called before it and after.
 
 Pure: both configurations, the toolsets and the lists of tools have been read before.
 """
@@ -26,7 +26,7 @@ _DECLARED: tuple[dict[str, bool], ...] = (
     {"destructiveHint": False, **_CLOSED}, {"destructiveHint": False},
     {"destructiveHint": True, **_CLOSED}, {"destructiveHint": True},
 )  # fmt: skip
-"""What a tool that is not listed yet may declare."""
+"""The hints that a tool may declare that is not listed yet."""
 
 
 def loosened(before: Sequence[View], after: Sequence[View], known: Known) -> list[str]:

@@ -12,7 +12,8 @@ from mcpctl.server_settings import Server
 
 _LAUNCHER = re.compile(
     r"npx|npm|exec|bunx?|x|pnpm|pnpx|yarn|dlx|corepack|uvx?|tool|run|pipx|node|deno|tsx|ts-node|py|python[\d.]*|ruby"
-    r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|mcp-proxy|supergateway|&&|;|\w*sh"
+    r"|java|docker|podman|nerdctl|container|env|nice|timeout|xargs|sudo|setsid|nohup|cmd|mcp-remote|mcp-proxy|supergateway"
+    r"|&&|;|\w*sh"
 )
 """A word before what a command line is about."""
 _RUNS_IMAGES = frozenset(("docker", "podman", "nerdctl"))
@@ -54,7 +55,7 @@ def _plain(server: Server) -> list[str]:
 
 
 def _names(server: Server) -> frozenset[str]:
-    """What tells the program of an entry from others."""
+    """The names that tell the program of an entry from others."""
     if server.url:
         return frozenset((_address(server.url),))
     return frozenset(filter(None, _of_command(_words(server), server.cwd or "")))

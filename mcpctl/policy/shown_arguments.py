@@ -30,7 +30,7 @@ def in_form(arguments: bytes) -> str:
 
 
 def hidden_words(hidden: int, left_out: int) -> str:
-    """What a person is told who does not see all; empty where all is seen."""
+    """The words for a person who does not see all; empty where all is seen."""
     parts = [f"{counted(hidden, 'value')} {'is' if hidden == 1 else 'are'} hidden"] if hidden else []
     parts += [f"{left_out:,} bytes are left out"] if left_out else []
     return f"{' and '.join(parts)}: a yes holds for this call alone" if parts else ""

@@ -210,8 +210,7 @@ def pending(failure: Failure) -> str:
 
 
 def question_of(approval: Approval, arguments: str) -> str:
-    """What a person is asked before a call is made: which, what it may do, by which rule, and with what, in words of
-    `shown_arguments`."""
+    """The question whether a call may be made: which, by which rule, and with what, as `shown_arguments` has it."""
     lines = [
         f"May {escaped(approval.key)} be called? It {MAY[approval.risk]}.",
         f"Its hints: {approval.hints}.",

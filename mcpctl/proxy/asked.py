@@ -48,7 +48,7 @@ class Asked:
 
     @property
     def scope(self) -> str | None:
-        """What the client has said: one of the scopes, or `no`; None where that is no answer of a person's."""
+        """The client's answer: one of the scopes, or `no`; None where that is no answer of a person's."""
         said = self._said
         if said.get("action") == "decline":
             return None if self.waited_ms < BY_ITSELF_MS else NO

@@ -81,11 +81,6 @@ class Approval(NamedTuple):
     left_out: int = 0
 
     @property
-    def shows_all(self) -> bool:
-        """Whether a person is shown all of the arguments who answers elsewhere than in the client."""
-        return not self.hidden and not self.left_out
-
-    @property
     def waited_ms(self) -> int | None:
         """How long it waited for its answer."""
         return None if self.answered is None else round((self.answered - self.created) * 1000)

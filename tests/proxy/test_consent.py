@@ -361,7 +361,7 @@ def test_what_waits_elsewhere_is_kept_whole_until_it_is_answered(revision: str, 
             assert whole.whole
             assert "tail" in whole.whole
             assert "hunter2222" not in whole.whole
-            assert (whole.hidden, whole.left_out, whole.shows_all) == (1, 0, False)
+            assert (whole.hidden, whole.left_out) == (1, 0)
             assert len(whole.arguments) < 2200
             assert approvals.answer(file, whole.id, scope=None, channel="terminal")
             assert approvals.find(file, whole.id).whole is None
