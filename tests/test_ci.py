@@ -8,11 +8,11 @@ from tests.conftest import ROOT
 
 LINES = (ROOT / ".ci" / "requirements.txt").read_text(encoding="utf-8").splitlines()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-PINNED = dict(re.findall(r"(?m)^([a-z0-9-]+)==([^ ]+)", "\n".join(LINES)))
+PINNED = dict(re.findall(r"(?m)^([a-z0-9-]+)(?:\[[a-z0-9,-]+\])?==([^ ]+)", "\n".join(LINES)))
 
 
 def test_every_line_is_a_version_or_the_hash_of_one_of_its_files() -> None:
-    version, hash_ = r"[a-z0-9-]+==[^ ]+( ; [^\\]+)? \\", r"    --hash=sha256:[0-9a-f]{64}( \\)?"
+    version, hash_ = r"[a-z0-9-]+(\[[a-z0-9,-]+\])?==[^ ]+( ; [^\\]+)? \\", r"    --hash=sha256:[0-9a-f]{64}( \\)?"
     assert LINES[0].startswith("# ")
     assert [line for line in LINES[1:] if not re.fullmatch(f"{version}|{hash_}", line)] == []
     begins = [number for number, line in enumerate(LINES) if not line.startswith((" ", "#"))]
